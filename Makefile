@@ -1,0 +1,45 @@
+# Every target sets up what it needs in .venv and touches nothing outside it.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+RUN_STAMP := $(VENV)/.installed-run
+DEV_STAMP := $(VENV)/.installed-dev
+
+.PHONY: demo test lint types bench format clean
+
+$(BIN)/uv:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet uv
+
+$(RUN_STAMP): pyproject.toml $(BIN)/uv
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -e .
+	@touch $@
+
+$(DEV_STAMP): pyproject.toml $(BIN)/uv
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -e . --group dev
+	@touch $@
+
+demo: $(RUN_STAMP)
+	$(BIN)/python examples/survey.py --demo
+
+test: $(DEV_STAMP)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(DEV_STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/basedpyright
+
+types: $(DEV_STAMP)
+	$(BIN)/basedpyright
+
+format: $(DEV_STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(DEV_STAMP)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .ruff_cache .hypothesis .import_linter_cache
