@@ -1,0 +1,25 @@
+"""Where new ids come from: one hook, so that a run can be replayed byte for byte.
+
+Message ids are made deep inside reducers, where no run is in sight. They ask `new_id`, which asks
+the source that the current context carries (a simulated run, a test) and else makes a random UUID.
+"""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from os import urandom
+
+id_source: ContextVar[Callable[[], str] | None] = ContextVar("plait_id_source", default=None)
+"""The id source of the current context; None means random."""
+
+
+def new_id() -> str:
+    """A new id in UUID form, from the context's source, else random (RFC 9562, version 4).
+
+    >>> len(new_id())
+    36
+    """
+    source = id_source.get()
+    if source is not None:
+        return source()
+    h = urandom(16).hex()
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[int(h[16], 16) & 3]}{h[17:20]}-{h[20:]}"
