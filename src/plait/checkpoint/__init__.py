@@ -1,0 +1,1 @@
+"""Where threads live: the saver ports (`base`), bytes (`serde`), the log, and the savers."""

@@ -1,0 +1,126 @@
+"""The native commit port: what a run asks of a saver, in one transaction each time.
+
+A run holds a `Session` on one lane (a thread and a namespace). Each call of a session encodes what
+it was given *at once* (the program may mutate its values right after) and returns a `Plan`: a
+generator of storage requests that does no I/O itself. The saver executes plans, sync or async
+(`run_plan`, `arun_plan`), so the SQL and the protocol are written once.
+
+The protocol:
+
+1. `load` reads a checkpoint (the head of the lane by default), with its values and task writes.
+2. `claim` takes the thread for this run: a conditional update that bumps the fence token. It is
+   its own transaction, or rides on the first `commit` (`claim=` there).
+3. `save_writes` acknowledges finished tasks of a step that still runs. A task whose writes were
+   acknowledged never runs again.
+4. `commit` ends a super-step: the writes of its last tasks, the new checkpoint and the head move
+   in one transaction, which is refused (`ThreadBusyError`) when the fence is stale.
+5. `release` gives the claim back; it rides on the last `commit` or `save_writes` when known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Plan: TypeAlias = Generator[Any, Any, T]
+"""A generator of storage requests: yields a request, is sent its answer, returns a result."""
+
+
+@dataclass(slots=True)
+class TaskWrites:
+    """The acknowledged outcome of one task: what it wrote, or its error or interrupts."""
+
+    checkpoint_id: str
+    """The checkpoint whose super-step the task belongs to."""
+    task_id: str
+    path: str
+    """The sortable place of the task within its super-step (its deterministic order)."""
+    writes: Sequence[tuple[str, Any]]
+    """(channel, value) pairs; reserved channels carry errors, interrupts and resume values."""
+    merge: bool = False
+    """False replaces what was stored for the task; True replaces only the channels named here."""
+
+
+@dataclass(slots=True)
+class NewCheckpoint:
+    """One checkpoint to commit: only what changed since its parent."""
+
+    id: str
+    parent_id: str | None
+    ts: str
+    """ISO 8601, UTC."""
+    metadata: Mapping[str, Any]
+    frontier: Mapping[str, Any]
+    """The engine's own plain record of what runs next (opaque to the saver)."""
+    changed: Mapping[str, Any]
+    """Checkpoint values (`BaseChannel.checkpoint()`) of the channels that changed."""
+    removed: Sequence[str] = ()
+    """Channels that hold nothing any more."""
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """One stored checkpoint, read back whole."""
+
+    id: str
+    parent_id: str | None
+    ts: str
+    metadata: dict[str, Any]
+    frontier: dict[str, Any]
+    values: dict[str, Any]
+    """Channel name to checkpoint value, every channel that holds something."""
+    writes: list[tuple[str, str, Any]] = field(default_factory=list[tuple[str, str, Any]])
+    """(task id, channel, value), in the order of task path and position."""
+
+
+class Session(Protocol):
+    """One run's hold on one lane of a saver. Made by `open_session`; not shared between runs."""
+
+    thread_id: str
+    ns: str
+
+    def load(self, checkpoint_id: str | None = None) -> Plan[Snapshot | None]:
+        """Read a checkpoint (None: the head). Returns None where there is none."""
+        ...
+
+    def claim(self) -> Plan[None]:
+        """Take the thread for this run in a transaction of its own. Raises ThreadBusyError."""
+        ...
+
+    def commit(
+        self,
+        checkpoint: NewCheckpoint,
+        writes: Sequence[TaskWrites] = (),
+        *,
+        claim: bool = False,
+        release: bool = False,
+    ) -> Plan[None]:
+        """Store a checkpoint and task writes and move the head, in one transaction."""
+        ...
+
+    def save_writes(
+        self, writes: Sequence[TaskWrites], *, claim: bool = False, release: bool = False
+    ) -> Plan[None]:
+        """Acknowledge finished tasks, in one transaction."""
+        ...
+
+    def release(self) -> Plan[None]:
+        """Give the claim back, if this run still holds it."""
+        ...
+
+    def history(
+        self,
+        *,
+        before: str | None = None,
+        limit: int | None = None,
+        filter: Mapping[str, Any] | None = None,
+    ) -> Generator[Plan[list[Snapshot]], None, None]:
+        """Newest first, page by page: plans of up to some tens of snapshots each."""
+        ...
+
+    def nested(self, ns: str) -> Session:
+        """The lane of another namespace of this thread, under the same claim and fence."""
+        ...

@@ -1,0 +1,279 @@
+"""Every error plait raises, split by who can mend it.
+
+- **The author of the graph**: `GraphError` and its family.
+- **The caller** of a run: `RunError` and its family (and the peer's `GraphRecursionError`,
+  `EmptyInputError`).
+- **The world**: `StorageError` and its family, `NodeTimeoutError`.
+- **Control flow** that travels as an exception: `GraphBubbleUp` and its family. Never swallow it.
+
+Names that LangGraph made public stay (`InvalidUpdateError`, `GraphInterrupt`, ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from plait.types import Command, Interrupt
+
+
+class ErrorCode(Enum):
+    """Stable codes of common mistakes, as the peer documents them."""
+
+    GRAPH_RECURSION_LIMIT = "GRAPH_RECURSION_LIMIT"
+    INVALID_CONCURRENT_GRAPH_UPDATE = "INVALID_CONCURRENT_GRAPH_UPDATE"
+    INVALID_GRAPH_NODE_RETURN_VALUE = "INVALID_GRAPH_NODE_RETURN_VALUE"
+    MULTIPLE_SUBGRAPHS = "MULTIPLE_SUBGRAPHS"
+    INVALID_CHAT_HISTORY = "INVALID_CHAT_HISTORY"
+
+
+def nearest(name: object, known: Iterable[object]) -> str:
+    """A tail for an error message: the nearest known name, or what is known.
+
+    >>> nearest("aprove", ["approve", "reject"])
+    "Did you mean 'approve'?"
+    >>> nearest("x", ["approve", "reject"])
+    "Known: 'approve', 'reject'."
+    """
+    names = [str(k) for k in known]
+    close = get_close_matches(str(name), names, n=1)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    listed = ", ".join(repr(n) for n in names[:12]) + (", ..." if len(names) > 12 else "")
+    return f"Known: {listed}." if names else "None is known."
+
+
+# --- The author of the graph ---------------------------------------------------------------------
+
+
+class GraphError(Exception):
+    """The graph is wrong; its author can mend it."""
+
+
+class InvalidGraphError(GraphError, ValueError):
+    """The graph cannot be built or compiled as declared."""
+
+
+class UnknownNodeError(GraphError, ValueError):
+    """A route, an update or a resume names a node that the graph does not have."""
+
+
+class InvalidUpdateError(GraphError):
+    """A node or a caller wrote something that the state cannot take."""
+
+
+class InvalidStateError(GraphError, ValueError):
+    """An input or a node's input does not fit its schema."""
+
+
+class InterruptSwallowedError(GraphError):
+    """A node called interrupt(), caught its exception and went on as if it had been answered."""
+
+
+class InterruptRaceError(GraphError):
+    """Concurrent interrupt() calls inside one task have no `key=`, so answers could be swapped."""
+
+
+class NodeCancelledError(GraphError):
+    """User code inside a node raised CancelledError although nobody cancelled the run."""
+
+    def __init__(self, node: str, message: str | None = None) -> None:
+        self.node = node
+        super().__init__(
+            message
+            or f"Node {node!r} was cancelled by its own code (a CancelledError was raised inside "
+            "it while the run was not cancelled). Catch it in the node, or raise another error."
+        )
+
+
+class EmptyChannelError(Exception):
+    """A channel that holds nothing was read."""
+
+
+# --- The caller ----------------------------------------------------------------------------------
+
+
+class RunError(Exception):
+    """The call is wrong; the caller can mend it."""
+
+
+class ConfigError(RunError, ValueError):
+    """The config lacks something that the call needs, such as a thread id."""
+
+
+class EmptyInputError(RunError):
+    """A run got no input that it could use."""
+
+
+class GraphRecursionError(RecursionError):
+    """The run took more super-steps than `recursion_limit` allows."""
+
+
+class ThreadBusyError(RunError):
+    """Another live run owns the thread, or took it over (a stale owner's writes are refused)."""
+
+
+class SupersededError(ThreadBusyError):
+    """This run was left half-read and a later run on the same thread took over."""
+
+
+class UnknownInterruptError(RunError, RuntimeError):
+    """An answer names no pending interrupt, or does not say which one it is for."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: Literal["not_pending", "empty_map", "ambiguous"],
+        interrupt_ids: Sequence[str] = (),
+        pending_ids: Sequence[str] = (),
+    ) -> None:
+        self.reason = reason
+        self.interrupt_ids = tuple(interrupt_ids)
+        self.pending_ids = tuple(pending_ids)
+        super().__init__(message)
+
+
+class TaskNotFound(RunError):
+    """A task that a distributed caller named does not exist."""
+
+
+class UnknownCheckpointError(RunError, ValueError):
+    """The config names a checkpoint that the thread does not have."""
+
+
+# --- The world -----------------------------------------------------------------------------------
+
+
+class StorageError(Exception):
+    """The storage failed or holds something unusable."""
+
+
+class StorageUnavailableError(StorageError):
+    """The storage cannot be reached or refuses to work."""
+
+
+class CorruptCheckpointError(StorageError, ValueError):
+    """Stored bytes are damaged, foreign, or not where they were written."""
+
+
+class UnregisteredTypeError(StorageError, TypeError):
+    """A value of a type that the closed registry does not know was to be stored or read."""
+
+
+class NodeTimeoutError(Exception):
+    """A node ran, or stayed silent, longer than its policy allows."""
+
+    def __init__(
+        self,
+        node: str,
+        elapsed: float,
+        *,
+        kind: Literal["idle", "run"],
+        idle_timeout: float | None = None,
+        run_timeout: float | None = None,
+    ) -> None:
+        self.node = node
+        self.elapsed = elapsed
+        self.kind = kind
+        self.idle_timeout = idle_timeout
+        self.run_timeout = run_timeout
+        limit = idle_timeout if kind == "idle" else run_timeout
+        super().__init__(f"Node {node!r} exceeded its {kind} timeout of {limit}s ({elapsed:.3f}s).")
+
+
+# --- Control flow --------------------------------------------------------------------------------
+
+
+class GraphBubbleUp(Exception):
+    """Control flow of the engine on its way up. User code lets it pass."""
+
+
+class GraphInterrupt(GraphBubbleUp):
+    """The run stops here until a person answers."""
+
+    def __init__(self, interrupts: Sequence[Interrupt] = ()) -> None:
+        super().__init__(interrupts)
+
+
+class NodeInterrupt(GraphInterrupt):
+    """An interrupt raised by hand (the peer's deprecated spelling; use `interrupt()`)."""
+
+    def __init__(self, value: Any, id: str | None = None) -> None:
+        from plait.types import Interrupt  # types imports this module
+
+        super().__init__([Interrupt(value=value, id=id) if id else Interrupt(value=value)])
+
+
+class ParentCommand(GraphBubbleUp):
+    """A `Command(graph=Command.PARENT)` on its way to the parent graph."""
+
+    def __init__(self, command: Command[Any]) -> None:
+        super().__init__(command)
+
+
+class GraphDrained(GraphBubbleUp):
+    """The run stopped before its next super-step because its drain was requested."""
+
+    def __init__(self, reason: str = "shutdown") -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+# --- Named warnings ------------------------------------------------------------------------------
+
+
+class PlaitWarning(UserWarning):
+    """Base of the named warnings; turn them into errors with the `warnings` filter."""
+
+
+class UnknownKeyWarning(PlaitWarning):
+    """A node or caller wrote a key that no schema of the graph knows; it is dropped."""
+
+
+class UnreachableNodeWarning(PlaitWarning):
+    """No edge, branch or declared destination leads to a node."""
+
+
+class WeakDurabilityWarning(PlaitWarning):
+    """The saver has no fence, so that a stale owner's writes cannot be refused."""
+
+
+__all__ = [
+    "ConfigError",
+    "CorruptCheckpointError",
+    "EmptyChannelError",
+    "EmptyInputError",
+    "ErrorCode",
+    "GraphBubbleUp",
+    "GraphDrained",
+    "GraphError",
+    "GraphInterrupt",
+    "GraphRecursionError",
+    "InterruptRaceError",
+    "InterruptSwallowedError",
+    "InvalidGraphError",
+    "InvalidStateError",
+    "InvalidUpdateError",
+    "NodeCancelledError",
+    "NodeInterrupt",
+    "NodeTimeoutError",
+    "ParentCommand",
+    "PlaitWarning",
+    "RunError",
+    "StorageError",
+    "StorageUnavailableError",
+    "SupersededError",
+    "TaskNotFound",
+    "ThreadBusyError",
+    "UnknownCheckpointError",
+    "UnknownInterruptError",
+    "UnknownKeyWarning",
+    "UnknownNodeError",
+    "UnreachableNodeWarning",
+    "UnregisteredTypeError",
+    "WeakDurabilityWarning",
+]
