@@ -1,0 +1,353 @@
+"""Runs one source file on langgraph (the oracle) and on plait, and compares what it returns.
+
+A program is a file in `programs/`, written against LangGraph 1.x only. Its cases are the functions
+`case_<name>(env)`, sync or async. Each returns any value: states, lists of stream parts, snapshots,
+`env.error(...)` results. The file is loaded twice: as it is, and with its import roots replaced
+(`IMPORT_ROOTS`; a row is needed for every langchain_core module that a program imports).
+
+What `env` offers (see `Env`):
+    env.saver(name="main")     a saver; memory or sqlite, the case then runs once on each. The same
+                               name again gives the same database (sqlite: over a new connection,
+                               as a new process would see it); another name, another database.
+    async with env.asaver(name="main") as saver       its async twin
+    env.error(lambda: ...)     runs it, returns the class of its error (or ("returned", value))
+    await env.aerror(coro)     its async twin
+    env.tmp_path  env.kind     a fresh directory; "memory", "sqlite" or "" when no saver is used
+
+Rules for programs:
+  - Return what matters and nothing that the peer leaves undefined: parallel tasks finish in any
+    order, so sort `updates` parts (or lists that several nodes append to from outside the state)
+    before returning them.
+  - Keep module-level state out: both sides load the file afresh, but each only once.
+  - Ids, checkpoint ids and timestamps need no care: `normal.py` replaces them by placeholders.
+  - Errors compare by class: plait's may be a subclass of the peer's. Texts are not compared.
+  - An exception that leaves a case on the oracle is a fault of the corpus.
+
+To run: `python -m pytest tests/differential -k "a_graph"`, or without pytest
+    python -m tests.differential.harness [--oracle-only] [--show] [PATTERN ...]
+where PATTERN is a part of a case id such as `a_graph::fan_out[sqlite]`. `--oracle-only` (or
+PLAIT_ORACLE_ONLY=1, for pytest too) checks the corpus itself: each case runs twice on the oracle
+and must give the same result; `--show` prints the oracle's result.
+"""
+
+import argparse
+import ast
+import asyncio
+import contextlib
+import functools
+import inspect
+import os
+import pprint
+import signal
+import sqlite3
+import sys
+import tempfile
+import traceback
+import types
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from .normal import Difference, ErrorInfo, difference, normalise
+
+Side = Literal["langgraph", "plait"]
+
+PROGRAMS = Path(__file__).parent / "programs"
+COMPATIBILITY = Path(__file__).parents[2] / "docs" / "compatibility.md"
+
+IMPORT_ROOTS = {
+    "langgraph": "plait",
+    "langchain_core.messages": "plait.messages",
+    "langchain_core.runnables": "plait.runnables",
+    "langchain_core.runnables.config": "plait.runnables",
+    "langchain_core.tools": "plait.tools",
+    "langchain_core.prompts": "plait.prompts",
+    "langchain_core.output_parsers": "plait.output_parsers",
+    "langchain_core.callbacks": "plait.callbacks",
+    "langchain_core.outputs": "plait.chat_models",
+    "langchain_core.language_models": "plait.chat_models",
+    "langchain_core.language_models.chat_models": "plait.chat_models",
+    "langchain_core.language_models.fake_chat_models": "plait.chat_models",
+}
+"""Import roots of a program and what they become; the longest matching row wins."""
+
+KNOWN_DIFFERENCES: dict[str, str] = {}
+"""Case id without saver (`a_graph::fan_out`) -> title of its row in docs/compatibility.md.
+
+These cases must differ: a row that has become stale is an error.
+"""
+
+WATCHDOG_SECONDS = 60  # A run that hangs is stopped and reported, so that the rest still runs.
+
+
+@dataclass(frozen=True)
+class Case:
+    """One function of one program, on one kind of saver ("" when it uses none)."""
+
+    program: str
+    name: str
+    kind: str
+
+    @property
+    def title(self) -> str:
+        """The id without its saver, as `KNOWN_DIFFERENCES` spells it."""
+        return f"{self.program}::{self.name}"
+
+    @property
+    def id(self) -> str:
+        """The id of the test item."""
+        return f"{self.title}[{self.kind}]" if self.kind else self.title
+
+    @property
+    def replay(self) -> str:
+        """The one command that runs this case alone."""
+        return f".venv/bin/python -m tests.differential.harness --show '{self.id}'"
+
+
+class Env:
+    """What a case is given: savers of its kind, a directory, and a catcher of errors."""
+
+    def __init__(self, side: Side, kind: str, tmp_path: Path) -> None:
+        self.kind = kind
+        self.tmp_path = tmp_path
+        self._root = side
+        self._memory: dict[str, Any] = {}
+        self._open = contextlib.ExitStack()
+
+    def saver(self, name: str = "main") -> Any:
+        """A sync saver on the database `name`."""
+        if self.kind == "memory":
+            return self._memory_saver(name)
+        sqlite = import_module(f"{self._root}.checkpoint.sqlite")
+        connection = sqlite3.connect(self._file(name), check_same_thread=False)
+        self._open.callback(connection.close)
+        saver = sqlite.SqliteSaver(connection)
+        if hasattr(saver, "close"):  # plait's savers own more than the connection
+            self._open.callback(saver.close)
+        return saver
+
+    @contextlib.asynccontextmanager
+    async def asaver(self, name: str = "main") -> AsyncIterator[Any]:
+        """An async saver on the database `name`, inside `async with`."""
+        if self.kind == "memory":
+            yield self._memory_saver(name)
+            return
+        aio = import_module(f"{self._root}.checkpoint.sqlite.aio")
+        async with aio.AsyncSqliteSaver.from_conn_string(self._file(name)) as saver:
+            yield saver
+
+    def error(self, call: Callable[[], Any]) -> Any:
+        """The error that `call` raises, as comparable data; `("returned", value)` if none."""
+        try:
+            return ("returned", call())
+        except Exception as error:
+            return ErrorInfo.of(error)
+
+    async def aerror(self, awaitable: Awaitable[Any]) -> Any:
+        """The error that awaiting raises; `("returned", value)` if none."""
+        try:
+            return ("returned", await awaitable)
+        except (Exception, asyncio.CancelledError) as error:
+            return ErrorInfo.of(error)
+
+    def close(self) -> None:
+        """Closes every connection that was opened."""
+        self._open.close()
+
+    def _memory_saver(self, name: str) -> Any:
+        if name not in self._memory:
+            memory = import_module(f"{self._root}.checkpoint.memory")
+            self._memory[name] = memory.InMemorySaver()
+        return self._memory[name]
+
+    def _file(self, name: str) -> str:
+        return str(self.tmp_path / f"{name}.sqlite")
+
+
+class UnknownImportRoot(Exception):
+    """A program imports a module of the peer that has no row in `IMPORT_ROOTS`."""
+
+
+def translate(module: str) -> str:
+    """The name under which plait has `module`; names of other packages stay.
+
+    >>> translate("langgraph.graph.message"), translate("typing")
+    ('plait.graph.message', 'typing')
+    """
+    parts = module.split(".")
+    for size in range(len(parts), 0, -1):
+        if ours := IMPORT_ROOTS.get(".".join(parts[:size])):
+            return ".".join([ours, *parts[size:]])
+    if parts[0] in ("langchain_core", "langchain"):
+        raise UnknownImportRoot(f"{module}: add its row to IMPORT_ROOTS in {__file__}")
+    return module
+
+
+class _Translate(ast.NodeTransformer):
+    """Replaces import roots; `import a.b` must use `as`, since its bare name is also in the text."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:  # noqa: N802
+        node.module = translate(node.module) if node.module else None
+        return node
+
+    def visit_Import(self, node: ast.Import) -> ast.Import:  # noqa: N802
+        for alias in node.names:
+            ours = translate(alias.name)
+            if ours != alias.name and not alias.asname:
+                raise UnknownImportRoot(f"import {alias.name}: write `import ... as name`")
+            alias.name = ours
+        return node
+
+
+@functools.cache
+def load(program: str, side: Side) -> types.ModuleType:
+    """The module of a program on one side, loaded once."""
+    path = PROGRAMS / f"{program}.py"
+    tree = ast.parse(path.read_text(), filename=str(path))
+    if side == "plait":
+        tree = _Translate().visit(tree)
+    # Schemas are resolved, and saved values named, through sys.modules: each side has its own name.
+    module = types.ModuleType(f"{side}_programs_{program}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), module.__dict__)
+    return module
+
+
+def cases() -> list[Case]:
+    """Every case of every program, found by reading the files, without importing anything."""
+    return [case for path in sorted(PROGRAMS.glob("*_*.py")) for case in _cases_of(path)]
+
+
+def _cases_of(path: Path) -> Iterator[Case]:
+    tree = ast.parse(path.read_text(), filename=str(path))
+    functions = {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    users = _saver_users(functions)
+    for name in functions:
+        if name.startswith("case_"):
+            for kind in ("memory", "sqlite") if name in users else ("",):
+                yield Case(path.stem, name.removeprefix("case_"), kind)
+
+
+def _saver_users(functions: dict[str, Any]) -> set[str]:
+    """The functions that ask for a saver, by themselves or through another function of the file."""
+    asks: set[str] = set()
+    calls: dict[str, set[str]] = {}
+    for name, node in functions.items():
+        inner = list(ast.walk(node))
+        if any(isinstance(n, ast.Attribute) and n.attr in ("saver", "asaver") for n in inner):
+            asks.add(name)
+        calls[name] = {n.id for n in inner if isinstance(n, ast.Name) and n.id in functions}
+    while more := {name for name in functions if name not in asks and calls[name] & asks}:
+        asks |= more
+    return asks
+
+
+def run(case: Case, side: Side) -> Any:
+    """The result of a case on one side, as plain data; its exception propagates."""
+    function = getattr(load(case.program, side), f"case_{case.name}")
+    with tempfile.TemporaryDirectory(prefix="plait-diff-") as directory, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings are compared by tests of their own
+        env = Env(side, case.kind, Path(directory))
+        try:
+            with _watchdog():
+                if inspect.iscoroutinefunction(function):
+                    return normalise(asyncio.run(function(env)))
+                return normalise(function(env))
+        finally:
+            env.close()
+
+
+@contextlib.contextmanager
+def _watchdog() -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"the case did not end within {WATCHDOG_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(WATCHDOG_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Disagreement(AssertionError):
+    """The two sides differ (or, for a known difference, no longer do)."""
+
+
+def check(case: Case) -> Any:
+    """Runs a case on both sides and compares; returns the oracle's result.
+
+    Raises:
+        Disagreement: with the first differing path, both values, and the command to replay it.
+    """
+    expected = run(case, "langgraph")
+    if oracle_only():
+        again = run(case, "langgraph")
+        if found := difference(expected, again):
+            raise Disagreement(f"{case.id}: the oracle itself is not deterministic\n{found}")
+        return expected
+    load(case.program, "plait")  # a missing module or name is never a known difference
+    found = _compare(case, expected)
+    row = KNOWN_DIFFERENCES.get(case.title)
+    if row is None and found is not None:
+        raise Disagreement(f"{case.id}: plait differs\n{found}\nreplay: {case.replay}")
+    if row is not None and found is None:
+        raise Disagreement(
+            f"{case.id}: no longer differs; delete it from KNOWN_DIFFERENCES, and the row {row!r}"
+        )
+    if row is not None and row not in COMPATIBILITY.read_text():
+        raise Disagreement(f"{case.id}: {COMPATIBILITY} has no row {row!r}")
+    return expected
+
+
+def _compare(case: Case, expected: Any) -> Difference | str | None:
+    try:
+        return difference(expected, run(case, "plait"))
+    except (Exception, asyncio.CancelledError):
+        return f"plait raised:\n{traceback.format_exc()}langgraph: {expected!r}"
+
+
+def oracle_only() -> bool:
+    """Whether only the corpus is being checked."""
+    return os.environ.get("PLAIT_ORACLE_ONLY") == "1"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line: prints one line per case and every failure; 1 if any failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.differential.harness")
+    parser.add_argument("patterns", nargs="*", help="parts of case ids")
+    parser.add_argument("--oracle-only", action="store_true", help="check the corpus itself")
+    parser.add_argument("--show", action="store_true", help="print the oracle's result")
+    options = parser.parse_args(arguments)
+    if options.oracle_only:
+        os.environ["PLAIT_ORACLE_ONLY"] = "1"
+    failed = ran = 0
+    for case in cases():
+        if options.patterns and not any(p in case.id for p in options.patterns):
+            continue
+        ran += 1
+        try:
+            result = check(case)
+        except Exception as error:
+            failed += 1
+            text = str(error) if isinstance(error, Disagreement) else traceback.format_exc()
+            print(f"FAILED {case.id}\n{text}\n")
+        else:
+            print(f"ok     {case.id}")
+            if options.show:
+                pprint.pp(result, width=110)
+    print(f"{ran} cases, {failed} failed")
+    return 1 if failed or not ran else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
