@@ -187,13 +187,13 @@ def translate(module: str) -> str:
 
 
 class _Translate(ast.NodeTransformer):
-    """Replaces import roots; `import a.b` must use `as`, since its bare name is also in the text."""
+    """Replaces import roots; `import a.b` must use `as`: its bare name is also in the text."""
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
         node.module = translate(node.module) if node.module else None
         return node
 
-    def visit_Import(self, node: ast.Import) -> ast.Import:  # noqa: N802
+    def visit_Import(self, node: ast.Import) -> ast.Import:
         for alias in node.names:
             ours = translate(alias.name)
             if ours != alias.name and not alias.asname:
