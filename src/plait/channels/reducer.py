@@ -1,0 +1,94 @@
+"""`BinaryOperatorAggregate`: folds every update into the value with a reducer."""
+
+from __future__ import annotations
+
+import collections.abc
+from collections.abc import Callable, Sequence
+from typing import Any, get_origin
+
+from plait.channels.base import Held
+from plait.channels.overwrite import overwritten
+from plait.errors import InvalidUpdateError
+from plait.typing import MISSING
+
+_CONCRETE: dict[Any, type] = {
+    collections.abc.Sequence: list,
+    collections.abc.MutableSequence: list,
+    collections.abc.Collection: list,
+    collections.abc.Iterable: list,
+    collections.abc.Set: set,
+    collections.abc.MutableSet: set,
+    collections.abc.Mapping: dict,
+    collections.abc.MutableMapping: dict,
+}
+
+
+def initial_value(typ: Any) -> Any:
+    """The value a reducer starts from: the type called without arguments, else MISSING.
+
+    >>> initial_value(list[int]), initial_value(int), initial_value(Sequence[str])
+    ([], 0, [])
+    """
+    while hasattr(typ, "__metadata__"):  # Annotated[...]
+        typ = typ.__origin__
+    while hasattr(typ, "__origin__") and getattr(typ, "__name__", "") in _QUALIFIERS:
+        typ = typ.__args__[0]
+    plain: Any = get_origin(typ) or typ
+    plain = _CONCRETE.get(plain, plain)
+    try:
+        return plain()
+    except Exception:  # any type may refuse to be called without arguments
+        return MISSING
+
+
+_QUALIFIERS = frozenset({"Required", "NotRequired", "ReadOnly"})
+
+
+class BinaryOperatorAggregate(Held):
+    """Holds `reducer(value, update)` over all updates, in the deterministic order of tasks.
+
+    Args:
+        typ: the declared type; called without arguments it gives the value to start from.
+        operator: the reducer, a function of (value, update).
+    """
+
+    __slots__ = ("operator",)
+    step_scoped = False
+
+    def __init__(self, typ: Any, operator: Callable[[Any, Any], Any]) -> None:
+        super().__init__(typ)
+        self.operator = operator
+        self.value = initial_value(typ)
+
+    def __eq__(self, value: object) -> bool:
+        if not isinstance(value, BinaryOperatorAggregate):
+            return False
+        names = {getattr(op, "__name__", "") for op in (self.operator, value.operator)}
+        return names == {"<lambda>"} or value.operator == self.operator
+
+    __hash__ = Held.__hash__
+
+    def from_checkpoint(self, checkpoint: Any) -> Held:
+        new = super().from_checkpoint(checkpoint)
+        if checkpoint is MISSING:
+            new.value = initial_value(self.typ)
+        return new
+
+    def update(self, values: Sequence[Any]) -> bool:
+        if not values:
+            return False
+        current = self.value
+        replaced = False
+        for update in values:
+            found, inner = overwritten(update)
+            if found:
+                if replaced:
+                    raise InvalidUpdateError(
+                        f"Key {self.key!r} received two Overwrite values in one super-step. Only "
+                        "one task of a step may overwrite a key."
+                    )
+                replaced, current = True, inner
+            elif not replaced:
+                current = update if current is MISSING else self.operator(current, update)
+        self.value = current
+        return True

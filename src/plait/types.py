@@ -1,0 +1,356 @@
+"""The vocabulary of graphs: what nodes return, what runs report, what policies say.
+
+Names and fields follow the peer's public `langgraph.types`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    cast,
+    final,
+)
+
+from plait.errors import ConfigError
+from plait.scope import current_scope
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from plait.runnables.config import RunnableConfig
+
+N = TypeVar("N", bound=Hashable)
+StateT = TypeVar("StateT")
+
+All: TypeAlias = Literal["*"]
+"""Every node (of an `interrupt_before` / `interrupt_after` list)."""
+Checkpointer: TypeAlias = Any
+"""None (inherit), True (own memory), False (none) or a saver."""
+StreamMode: TypeAlias = Literal[
+    "values", "updates", "checkpoints", "tasks", "debug", "messages", "custom"
+]
+"""What a stream tells: whole states, updates per node, checkpoints, tasks, both, tokens, yours."""
+StreamWriter: TypeAlias = Callable[[Any], None]
+"""Writes one chunk to the `custom` stream."""
+Durability: TypeAlias = Literal["sync", "async", "exit"]
+"""When a super-step is on disk: before the next starts, while it runs, or when the run ends."""
+
+
+# --- Policies ------------------------------------------------------------------------------------
+
+_NOT_TRANSIENT = (
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    ImportError,
+    LookupError,
+    NameError,
+    SyntaxError,
+    RuntimeError,
+    ReferenceError,
+    StopIteration,
+    StopAsyncIteration,
+    OSError,
+)
+
+
+def default_retry_on(exc: Exception) -> bool:
+    """Whether an error is worth another try: connection errors, HTTP 5xx, unknown errors.
+
+    Errors of the program itself (ValueError, TypeError, ...) are not. Source: the peer's
+    documented default of `RetryPolicy.retry_on`.
+
+    >>> default_retry_on(ConnectionError()), default_retry_on(KeyError("x"))
+    (True, False)
+    """
+    if isinstance(exc, ConnectionError):
+        return True
+    for module, name in (("httpx", "HTTPStatusError"), ("requests", "HTTPError")):
+        loaded = sys.modules.get(module)
+        if loaded is not None and isinstance(exc, getattr(loaded, name)):
+            response = cast(Any, exc).response
+            return response is None or 500 <= response.status_code < 600
+    return not isinstance(exc, _NOT_TRANSIENT)
+
+
+class RetryPolicy(NamedTuple):
+    """How often, how long apart and after which errors a node is tried again."""
+
+    initial_interval: float = 0.5
+    """Seconds before the first retry."""
+    backoff_factor: float = 2.0
+    """Each further wait is this many times longer."""
+    max_interval: float = 128.0
+    """Seconds a wait may take at most."""
+    max_attempts: int = 3
+    """Attempts in all, the first one included."""
+    jitter: bool = True
+    """Add up to one second at random to each wait."""
+    retry_on: type[Exception] | Sequence[type[Exception]] | Callable[[Exception], bool] = (
+        default_retry_on
+    )
+    """Which errors are retried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeoutPolicy:
+    """How long a node may run in all, or stay silent."""
+
+    run_timeout: float | timedelta | None = None
+    idle_timeout: float | timedelta | None = None
+    refresh_on: Literal["auto", "heartbeat"] = "auto"
+
+
+def default_cache_key(*args: Any, **kwargs: Any) -> bytes:
+    """The cache key of a node's input: a digest of its canonical encoding."""
+    from plait.checkpoint.serde import canonical_digest  # floor 2, needed only when caching
+
+    return canonical_digest((args, kwargs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachePolicy:
+    """When a node's result may be taken from the cache instead of running it."""
+
+    key_func: Callable[..., str | bytes] = default_cache_key
+    ttl: int | None = None
+    """Seconds a result stays valid; None means for ever."""
+
+
+# --- What nodes return ---------------------------------------------------------------------------
+
+
+class Send:
+    """A task for one node with an input of its own, in the next super-step (map-reduce).
+
+    >>> Send("summarise", {"text": "..."})
+    Send(node='summarise', arg={'text': '...'})
+    """
+
+    __slots__ = ("arg", "node", "timeout")
+
+    node: str
+    arg: Any
+    timeout: TimeoutPolicy | None
+
+    def __init__(
+        self, /, node: str, arg: Any, *, timeout: float | timedelta | TimeoutPolicy | None = None
+    ) -> None:
+        self.node = node
+        self.arg = arg
+        self.timeout = (
+            timeout
+            if timeout is None or isinstance(timeout, TimeoutPolicy)
+            else TimeoutPolicy(run_timeout=timeout)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.node, self.arg))
+
+    def __repr__(self) -> str:
+        return f"Send(node={self.node!r}, arg={self.arg!r})"
+
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, Send) and self.node == value.node and self.arg == value.arg
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Command(Generic[N]):
+    """An update and a route in one; also how a caller answers interrupts.
+
+    Args:
+        graph: None for this graph, `Command.PARENT` for the closest parent graph.
+        update: what to write: a dict, a list of (key, value) pairs, or a state object.
+        resume: the answer to the pending interrupt, or a mapping of interrupt id to answer.
+        goto: a node's name, a `Send`, or a sequence of them. No edge needs to exist.
+    """
+
+    graph: str | None = None
+    update: Any | None = None
+    resume: dict[str, Any] | Any | None = None
+    goto: Send | Sequence[Send | N] | N = ()
+
+    PARENT: ClassVar[Literal["__parent__"]] = "__parent__"
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{name}={value!r}"
+            for name in ("graph", "update", "resume", "goto")
+            if (value := getattr(self, name))
+        )
+        return f"Command({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """Replaces a channel's value instead of handing it to the reducer.
+
+    >>> Overwrite([]).value
+    []
+    """
+
+    value: Any
+    type: Literal["__overwrite__"] = "__overwrite__"
+
+
+# --- Interrupts ----------------------------------------------------------------------------------
+
+
+@final
+@dataclass(init=False, slots=True)
+class Interrupt:
+    """A question that a run waits with.
+
+    `id` names the question: it derives from the task, the tool call (or `key=`) and the ordinal
+    of the call inside it, so that an answer cannot reach another question.
+    """
+
+    value: Any
+    id: str
+    response_schema: Any = field(default=None, repr=False)
+
+    def __init__(self, value: Any, id: str = "placeholder-id", *, response_schema: Any = None):
+        self.value = value
+        self.id = id
+        self.response_schema = response_schema
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None) -> Any:
+    """Stop here and ask; return the answer once the run is resumed with it.
+
+    The first call raises `GraphInterrupt`, which stops the run and surfaces `value` to the caller
+    (`result["__interrupt__"]`, streams, `get_state`). Resuming with `Command(resume=answer)` runs
+    the node again from its start, and this call then returns the answer. Several calls in one
+    node are answered in their order.
+
+    Args:
+        value: what the person is asked; anything that can be stored.
+        key: names the question where calls race inside one task (asyncio tasks, threads).
+        response_schema: the shape of the answer, passed on to whoever shows the question.
+
+    Returns:
+        The answer.
+
+    Raises:
+        GraphInterrupt: while there is no answer. Let it pass.
+        InterruptRaceError: concurrent calls inside one task without a `key`.
+        ConfigError: called outside of a node, tool or task of a running graph.
+    """
+    scope = current_scope.get()
+    if scope is None:
+        raise ConfigError(
+            "interrupt() was called outside of a running graph. Call it in a node, a tool or a "
+            "task; where plain threads are started inside a node, run them in a copy of its "
+            "context (contextvars.copy_context().run)."
+        )
+    return scope.interrupt(value, key, response_schema)
+
+
+# --- What runs report ----------------------------------------------------------------------------
+
+
+class PregelTask(NamedTuple):
+    """A task of a stored checkpoint, with its outcome so far."""
+
+    id: str
+    name: str
+    path: tuple[str | int | tuple[Any, ...], ...]
+    error: Any = None
+    interrupts: tuple[Interrupt, ...] = ()
+    state: Any = None
+    result: Any = None
+
+
+class StateUpdate(NamedTuple):
+    """One update of `bulk_update_state`."""
+
+    values: dict[str, Any] | None
+    as_node: str | None = None
+    task_id: str | None = None
+
+
+class StateSnapshot(NamedTuple):
+    """A thread at one of its checkpoints."""
+
+    values: dict[str, Any] | Any
+    """The state."""
+    next: tuple[str, ...]
+    """The nodes that run next; empty when the run has finished."""
+    config: RunnableConfig
+    """Addresses this checkpoint."""
+    metadata: Any
+    """Where it comes from: `source`, `step`, `parents`, and the run's own metadata."""
+    created_at: str | None
+    parent_config: RunnableConfig | None
+    tasks: tuple[PregelTask, ...]
+    """The tasks of its super-step with what became of them."""
+    interrupts: tuple[Interrupt, ...]
+    """The questions that wait for an answer."""
+
+
+@dataclass(slots=True)
+class GraphOutput:
+    """What `invoke(version="v2")` returns: the state and the questions apart."""
+
+    value: Any
+    interrupts: tuple[Interrupt, ...] = ()
+
+
+class RunContext(Generic[StateT]):
+    """What `node(context)` receives: state, runtime and config in one.
+
+    Source: the node forms of the reference documents (`context` carries all three).
+    """
+
+    __slots__ = ("config", "runtime", "state")
+
+    def __init__(self, state: StateT, runtime: Any, config: RunnableConfig) -> None:
+        self.state = state
+        self.runtime = runtime
+        self.config = config
+
+
+def ensure_valid_checkpointer(checkpointer: Checkpointer) -> Checkpointer:
+    """Return it if it can serve as a graph's `checkpointer`, else raise TypeError."""
+    if checkpointer in (None, True, False) or hasattr(checkpointer, "get_tuple"):
+        return checkpointer
+    raise TypeError(
+        f"Invalid checkpointer {checkpointer!r}: expected a saver (BaseCheckpointSaver), True, "
+        "False or None. A saver made by from_conn_string is opened with `with ... as saver:`."
+    )
+
+
+__all__ = [
+    "All",
+    "CachePolicy",
+    "Checkpointer",
+    "Command",
+    "Durability",
+    "GraphOutput",
+    "Interrupt",
+    "Overwrite",
+    "PregelTask",
+    "RetryPolicy",
+    "RunContext",
+    "Send",
+    "StateSnapshot",
+    "StateUpdate",
+    "StreamMode",
+    "StreamWriter",
+    "TimeoutPolicy",
+    "ensure_valid_checkpointer",
+    "interrupt",
+]
