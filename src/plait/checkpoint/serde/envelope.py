@@ -1,0 +1,111 @@
+"""The envelope of a stored record: what it is, which format, and proof that it belongs here.
+
+    magic "plt" (3) | version (1) | kind (1) | digest (16) | payload
+
+- **version**: the format of the envelope. A newer one is refused by name.
+- **kind**: the low six bits say what the payload is (the log numbers its own kinds, 0 to 63).
+  Bit 0x40 (`COMPRESSED`) says that the payload is compressed, bit 0x80 (`ENCRYPTED`) that it is
+  encrypted (AEAD, bound to the same place). Whoever opens a record reads the bits from the kind.
+- **digest**: keyed by nothing, so it proves integrity and place, not authorship. It is BLAKE2b-128
+  over version, kind, the length-prefixed place, and payload: a record copied to another thread,
+  namespace, checkpoint or channel does not open there.
+"""
+
+from hashlib import blake2b
+
+from plait.errors import CorruptCheckpointError
+
+MAGIC = b"plt"
+VERSION = 1
+ENCRYPTED = 0x80
+"""The bit of `kind` that marks an encrypted payload."""
+COMPRESSED = 0x40
+"""The bit of `kind` that marks a compressed payload."""
+
+_DIGEST = 16
+_HEAD = len(MAGIC) + 2
+_OVERHEAD = _HEAD + _DIGEST
+_START = MAGIC + bytes([VERSION])
+
+
+def place(*parts: str) -> bytes:
+    """The bytes that identify where a record lives, such as thread, namespace and channel.
+
+    Each part is prefixed by its length, so that different parts never give the same bytes.
+
+    >>> place("t", "") != place("", "t")
+    True
+    """
+    out: list[bytes] = []
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        out.append(len(raw).to_bytes(4, "big"))
+        out.append(raw)
+    return b"".join(out)
+
+
+def _digest(head: bytes, where: bytes, payload: bytes) -> bytes:
+    state = blake2b(head + len(where).to_bytes(8, "big") + where, digest_size=_DIGEST, person=b"plait")
+    state.update(payload)
+    return state.digest()
+
+
+def seal(kind: int, place: bytes, payload: bytes) -> bytes:
+    """Wrap a payload into a record that only opens at `place`.
+
+    Args:
+        kind: What the payload is, 0 to 255 (see the module's head for the two flag bits).
+        place: Where the record will live, from `place()`.
+        payload: The bytes to keep.
+
+    Returns:
+        The record.
+
+    >>> unseal(place("t", "ns"), seal(3, place("t", "ns"), b"data"))
+    (3, b'data')
+    """
+    head = _START + kind.to_bytes(1, "big")
+    return head + _digest(head, place, payload) + payload
+
+
+def unseal(place: bytes, record: bytes) -> tuple[int, bytes]:
+    """Open a record that was sealed at `place`.
+
+    Returns:
+        (kind, payload).
+
+    Raises:
+        CorruptCheckpointError: The record is truncated, foreign, of a newer version, damaged, or
+            was written for another place; the message says which.
+    """
+    head = record[:_HEAD]
+    if head[:4] == _START and record[_HEAD:_OVERHEAD] == _digest(
+        head, place, payload := record[_OVERHEAD:]
+    ):
+        return head[4], payload
+    raise CorruptCheckpointError(_why(record))
+
+
+def _why(record: bytes) -> str:
+    """Why a record was refused, for the error message."""
+    if not record:
+        return "A stored record is empty (truncated). Restore the database from a backup."
+    if not record.startswith(MAGIC[: len(record)]):
+        return (
+            f"A stored record was not written by plait: it starts with {record[:4]!r}, not with "
+            f"{MAGIC!r}. Is this another program's database or table?"
+        )
+    if len(record) < _OVERHEAD:
+        return (
+            f"A stored record is truncated: {len(record)} bytes, at least {_OVERHEAD} expected. "
+            "Restore the database from a backup."
+        )
+    if record[3] > VERSION:
+        return (
+            f"A stored record has format version {record[3]}; this plait reads up to {VERSION}. "
+            "It was written by a newer plait (upgrade), or it is damaged."
+        )
+    return (
+        "A stored record is damaged, truncated, or was moved here from another thread, namespace, "
+        "checkpoint or channel: its digest does not match. Restore the database from a backup."
+    )
