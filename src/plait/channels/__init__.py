@@ -1,16 +1,13 @@
 """Channels: how one key of state takes the writes of a super-step."""
 
-from plait.channels.barrier import NamedBarrierValue, NamedBarrierValueAfterFinish
+from plait.channels.any_value import AnyValue
 from plait.channels.base import BaseChannel
-from plait.channels.reducer import BinaryOperatorAggregate
+from plait.channels.binop import BinaryOperatorAggregate
+from plait.channels.ephemeral_value import EphemeralValue
+from plait.channels.last_value import LastValue, LastValueAfterFinish
+from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
 from plait.channels.topic import Topic
-from plait.channels.values import (
-    AnyValue,
-    EphemeralValue,
-    LastValue,
-    LastValueAfterFinish,
-    UntrackedValue,
-)
+from plait.channels.untracked_value import UntrackedValue
 
 __all__ = [
     "AnyValue",

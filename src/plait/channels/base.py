@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from copy import copy as shallow_copy
+from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
-from plait.errors import EmptyChannelError
+from plait.errors import EmptyChannelError, InvalidUpdateError
 from plait.typing import MISSING
 
 Value = TypeVar("Value")
@@ -95,6 +95,22 @@ class BaseChannel(ABC, Generic[Value, Update, Stored]):
         return f"<{type(self).__name__} {self.key!r}>"
 
 
+def at_most_one(key: str, values: Sequence[Any]) -> Any:
+    """The single update of a channel that takes one per super-step."""
+    if len(values) != 1:
+        raise InvalidUpdateError(
+            f"Key {key!r} received {len(values)} values in one super-step but takes only one. "
+            "Give the key a reducer, e.g. Annotated[list, operator.add], or let one node write it."
+        )
+    return values[0]
+
+
+@cache
+def slots_of(cls: type) -> tuple[str, ...]:
+    """The names of all slots of a class, inherited ones included."""
+    return tuple(name for base in cls.__mro__ for name in getattr(base, "__slots__", ()))
+
+
 class Held(BaseChannel[Any, Any, Any]):
     """A channel that holds at most one plain value (the base of most kinds)."""
 
@@ -110,12 +126,15 @@ class Held(BaseChannel[Any, Any, Any]):
     __hash__ = BaseChannel.__hash__
 
     def from_checkpoint(self, checkpoint: Any) -> Held:
-        new = shallow_copy(self)
+        new = self.copy()
         new.value = checkpoint
         return new
 
     def copy(self) -> Held:
-        return shallow_copy(self)
+        new = object.__new__(type(self))
+        for name in slots_of(type(self)):
+            setattr(new, name, getattr(self, name))
+        return new
 
     def get(self) -> Any:
         if self.value is MISSING:
