@@ -1,0 +1,251 @@
+"""Owns the list of figures: which work, which size, which must and aim, how many rounds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from benchmarks import floors, programs
+from benchmarks.implementations import Implementation
+from benchmarks.measure import Job
+from benchmarks.memory import FLOOR
+from benchmarks.report import Bounds
+
+INFORMS = Bounds()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One timed workload.
+
+    Args:
+        name: how the command line calls it.
+        title: what the table says.
+        program: builds the job for an implementation.
+        floor: builds the job of plain Python.
+        size: steps, nodes or tasks, handed to both.
+        unit: of the figure, for one of ``per``.
+        bounds: must and aim, as peer / plait.
+        rounds: timed rounds of the full run.
+        quick_rounds: those of ``--quick``; 0 leaves the case out.
+        warmups: rounds before the timed ones; 0 where a smaller case has warmed the same code.
+        per: how many units one run is made of; ``size`` when not given.
+    """
+
+    name: str
+    title: str
+    program: Callable[[Implementation, int], Job]
+    floor: Callable[[int], Job]
+    size: int
+    unit: str
+    bounds: Bounds
+    rounds: int
+    quick_rounds: int
+    warmups: int = 1
+    per: int | None = None
+
+    def job(self, contestant: str) -> Job:
+        """The workload of one contestant (an import root, or the floor), ready to run."""
+        if contestant == FLOOR:
+            return self.floor(self.size)
+        return self.program(Implementation(contestant), self.size)
+
+
+def _pair(
+    name: str,
+    title: str,
+    program: Callable[..., Job],
+    floor: Callable[..., Job],
+    size: int,
+    unit: str,
+    bounds: Bounds,
+    rounds: int,
+    quick_rounds: tuple[int, int] = (2, 2),
+    warmups: int = 1,
+    per: int | None = None,
+) -> tuple[Case, Case]:
+    """The sync and the async case of one workload."""
+    sync, asynchronous = (
+        Case(
+            name + ("-async" if run_as_async else ""),
+            title + (", async" if run_as_async else ", sync"),
+            partial(program, run_as_async=run_as_async),
+            partial(floor, run_as_async=run_as_async),
+            size,
+            unit,
+            bounds,
+            rounds,
+            quick_rounds[run_as_async],
+            warmups,
+            per,
+        )
+        for run_as_async in (False, True)
+    )
+    return sync, asynchronous
+
+
+_LOOP = Bounds(15, 30)
+
+CASES: tuple[Case, ...] = (
+    *_pair("loop", "loop of 1,000 steps", programs.loop, floors.loop, 1_000, "us/step", _LOOP, 7),
+    Case(
+        "loop-two-nodes",
+        "loop of 1,000 steps, two nodes, sync",
+        partial(programs.loop, run_as_async=False, nodes=("tick", "tock")),
+        partial(floors.loop, run_as_async=False),
+        1_000,
+        "us/step",
+        _LOOP,
+        5,
+        0,
+    ),
+    Case(
+        "loop-async-sync-nodes",
+        "loop of 1,000 steps, async run of sync nodes",
+        partial(programs.loop, run_as_async=True, sync_nodes=True),
+        partial(floors.loop, run_as_async=True),
+        1_000,
+        "us/step",
+        INFORMS,
+        3,
+        0,
+    ),
+    *_pair(
+        "sequence",
+        "sequence of 1,000 nodes",
+        programs.sequence,
+        floors.sequence,
+        1_000,
+        "us/node",
+        Bounds(20, 50),
+        5,
+    ),
+    *_pair(
+        "fanout-100",
+        "fan-out of 100 tasks",
+        programs.fanout,
+        floors.fanout,
+        100,
+        "us/task",
+        INFORMS,
+        15,
+        (5, 5),
+    ),
+    *_pair(
+        "fanout-1000",
+        "fan-out of 1,000 tasks",
+        programs.fanout,
+        floors.fanout,
+        1_000,
+        "us/task",
+        Bounds(10, 20),
+        7,
+    ),
+    *_pair(
+        "fanout-10000",
+        "fan-out of 10,000 tasks",
+        programs.fanout,
+        floors.fanout,
+        10_000,
+        "us/task",
+        Bounds(15, 30),
+        3,
+        (1, 0),
+        warmups=0,
+    ),
+    *_pair(
+        "wide",
+        "1,000 keys, 1 written per step",
+        programs.wide,
+        floors.wide,
+        100,
+        "us/step",
+        Bounds(100, 250),
+        5,
+    ),
+    *_pair(
+        "saved-loop",
+        "loop of 1,000, InMemorySaver",
+        programs.saved_loop,
+        floors.saved_loop,
+        1_000,
+        "us/step",
+        Bounds(20, 50),
+        5,
+        (1, 1),
+    ),
+    *_pair(
+        "first-event",
+        "first event (updates), 10 nodes",
+        programs.first_event,
+        floors.first_event,
+        10,
+        "us/event",
+        Bounds(5, 15),
+        15,
+        (5, 5),
+        per=programs.STREAMS_PER_RUN,
+    ),
+    *_pair(
+        "first-values-event",
+        "first event (values), 10 nodes",
+        partial(programs.first_event, mode="values"),
+        partial(floors.first_event, mode="values"),
+        10,
+        "us/event",
+        INFORMS,
+        15,
+        (5, 5),
+        per=programs.STREAMS_PER_RUN,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """An exponent fitted through cases of different size."""
+
+    name: str
+    title: str
+    cases: tuple[str, ...]
+    bounds: Bounds
+
+
+_LINEAR = Bounds(1.05, 1.0)
+GROWTHS = tuple(
+    Growth(
+        f"fanout-growth{suffix}",
+        f"fan-out, growth of CPU from 100 to 10,000, {mode}",
+        tuple(f"fanout-{size}{suffix}" for size in (100, 1_000, 10_000)),
+        _LINEAR,
+    )
+    for suffix, mode in (("", "sync"), ("-async", "async"))
+)
+
+IMPORT, IMPORT_MODULES = "import", "import-modules"
+IMPORT_BOUNDS = Bounds(4, 9)
+MEMORY = {"memory": False, "memory-async": True}
+MEMORY_BOUNDS = Bounds(3, 5)
+MEMORY_TASKS, MEMORY_TASKS_QUICK = 10_000, 1_000
+
+
+def names() -> list[str]:
+    """Every figure there is, in the order of the table."""
+    return [
+        *(case.name for case in CASES),
+        *(one.name for one in GROWTHS),
+        IMPORT,
+        IMPORT_MODULES,
+        *MEMORY,
+    ]
+
+
+def case_named(name: str) -> Case:
+    """The timed case of that name.
+
+    Raises:
+        LookupError: there is none.
+    """
+    for case in CASES:
+        if case.name == name:
+            return case
+    raise LookupError(f"No program {name!r}. There are: {', '.join(c.name for c in CASES)}.")

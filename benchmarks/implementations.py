@@ -1,0 +1,58 @@
+"""Owns the import roots: a program asks its names here and so never knows whom it measures."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+PEER = "langgraph"
+PLAIT = "plait"
+
+
+class ImplementationMissing(RuntimeError):
+    """An import root lacks a module or a name that a benchmark needs."""
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """One import root. Names are looked up at use: a half-built one still runs what it can.
+
+    >>> Implementation("langgraph").name
+    'langgraph'
+    """
+
+    name: str
+
+    def _get(self, module: str, attribute: str) -> Any:
+        path = f"{self.name}.{module}"
+        try:
+            return getattr(import_module(path), attribute)
+        except (ImportError, AttributeError) as error:
+            raise ImplementationMissing(
+                f"{path} does not give {attribute!r} ({error}). Install {self.name}, or measure "
+                f"the peer alone with --peer-only."
+            ) from error
+
+    @property
+    def StateGraph(self) -> Any:
+        """The graph builder class."""
+        return self._get("graph", "StateGraph")
+
+    @property
+    def START(self) -> Any:
+        """The name of the virtual first node."""
+        return self._get("graph", "START")
+
+    @property
+    def END(self) -> Any:
+        """The name of the virtual last node."""
+        return self._get("graph", "END")
+
+    @property
+    def Send(self) -> Any:
+        """The class that addresses one task of a fan-out."""
+        return self._get("types", "Send")
+
+    @property
+    def InMemorySaver(self) -> Any:
+        """The saver that keeps checkpoints in dicts."""
+        return self._get("checkpoint.memory", "InMemorySaver")
