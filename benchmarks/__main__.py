@@ -40,7 +40,7 @@ def _wanted(families: list[str] | None) -> set[str]:
     for family, members in wanted.items():
         if not members:
             sys.exit(f"No figure is named {family!r}. There are: {', '.join(names())}.")
-    return set().union(*wanted.values())
+    return {name for members in wanted.values() for name in members}
 
 
 def main() -> int:
