@@ -316,6 +316,13 @@ def _compare(case: Case, expected: Any) -> Difference | str | None:
         return f"plait raised:\n{traceback.format_exc()}langgraph: {expected!r}"
 
 
+def _brief(error: BaseException) -> str:
+    """The error and where in our own files it came from; nobody needs the peer's frames."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "site-packages" not in frame.filename]
+    return "".join([*traceback.format_list(ours), *traceback.format_exception_only(error)])
+
+
 def oracle_only() -> bool:
     """Whether only the corpus is being checked."""
     return os.environ.get("PLAIT_ORACLE_ONLY") == "1"
@@ -339,7 +346,7 @@ def main(arguments: list[str] | None = None) -> int:
             result = check(case)
         except Exception as error:
             failed += 1
-            text = str(error) if isinstance(error, Disagreement) else traceback.format_exc()
+            text = str(error) if isinstance(error, Disagreement) else _brief(error)
             print(f"FAILED {case.id}\n{text}\n")
         else:
             print(f"ok     {case.id}")
