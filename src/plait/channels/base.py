@@ -123,8 +123,6 @@ class Held(BaseChannel[Any, Any, Any]):
     def __eq__(self, value: object) -> bool:
         return type(value) is type(self)
 
-    __hash__ = BaseChannel.__hash__
-
     def from_checkpoint(self, checkpoint: Any) -> Held:
         new = self.copy()
         new.value = checkpoint

@@ -66,8 +66,6 @@ class BinaryOperatorAggregate(Held):
         names = {getattr(op, "__name__", "") for op in (self.operator, value.operator)}
         return names == {"<lambda>"} or value.operator == self.operator
 
-    __hash__ = Held.__hash__
-
     def from_checkpoint(self, checkpoint: Any) -> Held:
         new = super().from_checkpoint(checkpoint)
         if checkpoint is MISSING:

@@ -26,8 +26,6 @@ class EphemeralValue(Held):
     def __eq__(self, value: object) -> bool:
         return isinstance(value, EphemeralValue) and value.guard == self.guard
 
-    __hash__ = Held.__hash__
-
     def update(self, values: Sequence[Any]) -> bool:
         if not values:
             if self.value is MISSING:

@@ -29,8 +29,6 @@ class NamedBarrierValue(BaseChannel[Any, Any, list[Any]]):
     def __eq__(self, value: object) -> bool:
         return type(value) is type(self) and value.names == self.names  # type: ignore[attr-defined]
 
-    __hash__ = BaseChannel.__hash__
-
     def checkpoint(self) -> Any:
         return sorted(self.seen) if self.seen else MISSING
 

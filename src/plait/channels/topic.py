@@ -28,8 +28,6 @@ class Topic(BaseChannel[list[Any], Any, list[Any]]):
     def __eq__(self, value: object) -> bool:
         return isinstance(value, Topic) and value.accumulate == self.accumulate
 
-    __hash__ = BaseChannel.__hash__
-
     @property
     def ValueType(self) -> Any:
         return Sequence[self.typ]

@@ -28,8 +28,6 @@ class UntrackedValue(Held):
     def __eq__(self, value: object) -> bool:
         return isinstance(value, UntrackedValue) and value.guard == self.guard
 
-    __hash__ = Held.__hash__
-
     def checkpoint(self) -> Any:
         return MISSING
 

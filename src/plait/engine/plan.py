@@ -1,0 +1,100 @@
+"""What a compiled graph is to the engine: an immutable plan, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from plait.channels.base import BaseChannel
+from plait.scope import Scope
+from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
+
+if TYPE_CHECKING:
+    from plait.engine.tasks import Task
+
+Writes: TypeAlias = list[tuple[str, Any]]
+"""(channel, value) pairs, in the order they were written."""
+Channel: TypeAlias = BaseChannel[Any, Any, Any]
+
+
+class View:
+    """A set of keys that is read together: a node's input schema, a graph's output."""
+
+    __slots__ = ("keys", "members")
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        self.keys = tuple(keys)
+        self.members = frozenset(keys)
+
+
+Reads: TypeAlias = View | str
+"""What is read: several keys as a dict, or one channel's bare value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodePlan:
+    """One node, ready to run.
+
+    `call` and `acall` run the user's code and its writers on a task's input and return what it
+    wrote. `call` is None for nodes that can only run in an event loop; `acall` is None for those
+    that an async run takes off the loop.
+    """
+
+    name: str
+    call: Callable[[Task, Scope], Writes] | None
+    acall: Callable[[Task, Scope], Coroutine[Any, Any, Writes]] | None = None
+    reads: Reads = ""
+    retry: tuple[RetryPolicy, ...] = ()
+    timeout: TimeoutPolicy | None = None
+    cache: CachePolicy | None = None
+    defer: bool = False
+    hidden: bool = False
+    metadata: Mapping[str, Any] | None = None
+    tags: tuple[str, ...] = ()
+    command: Callable[[Task, Any], Writes] | None = None
+    """What the node writes when a subgraph inside it returns a Command for this graph."""
+    update: Callable[[Any, Any], Writes] | None = None
+    """(state, values) -> what `update_state(as_node=...)` writes in the node's name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraphPlan:
+    """A compiled graph."""
+
+    name: str
+    nodes: Mapping[str, NodePlan]
+    channels: Mapping[str, Channel]
+    """Prototypes; a run copies those that it touches."""
+    readers: Mapping[str, tuple[str, ...]]
+    """Channel to the nodes that it triggers."""
+    routes: Mapping[str, str]
+    """Routing channels (no value, never stored) to the node that a write of them triggers."""
+    input: str | tuple[str, ...]
+    output: Reads
+    stream: Reads
+    """What `values` of streams and snapshots read (the whole public state)."""
+    interrupt_before: frozenset[str] | None = frozenset()
+    """Nodes to stop before; None means every node."""
+    interrupt_after: frozenset[str] | None = frozenset()
+    entry: str | None = None
+    """The node that applies the input (StateGraph's `__start__`)."""
+    step_timeout: float | None = None
+    initial: frozenset[str] = field(init=False)
+    """Channels that hold a value before anything was written."""
+    step_scoped: frozenset[str] = field(init=False)
+    finish_scoped: tuple[str, ...] = field(init=False)
+    untracked: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        def named(test: Callable[[Channel], bool]) -> tuple[str, ...]:
+            return tuple(name for name, channel in self.channels.items() if test(channel))
+
+        derived = {
+            "initial": frozenset(named(lambda c: c.is_available())),
+            "step_scoped": frozenset(named(lambda c: c.step_scoped)),
+            "finish_scoped": named(lambda c: c.finish_scoped),
+            "untracked": frozenset(named(lambda c: not c.persisted)),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)

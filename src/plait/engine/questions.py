@@ -1,0 +1,150 @@
+"""Interrupts: questions with stable ids, and the answers that reach them.
+
+An id derives from the task and a label inside it, never from arrival order:
+
+- a `key=` (or tool call id): the key and its ordinal;
+- a call in the task's own thread of control: its ordinal, since that order is the program's;
+- a call elsewhere inside the task (another thread or asyncio task, so calls may race): the digest
+  of the question itself. Two equal questions that race cannot be told apart: a named error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Any
+
+from plait.constants import INTERRUPT, RESUME
+from plait.errors import GraphInterrupt, InterruptRaceError, UnknownInterruptError
+from plait.types import Interrupt
+
+
+def question_id(task_id: str, label: str) -> str:
+    """The id of the question with this label inside this task: 32 hex digits."""
+    return blake2b(f"{task_id}\0{label}".encode(), digest_size=16).hexdigest()
+
+
+class Questions:
+    """What one attempt of one task has asked, and the answers it was given."""
+
+    __slots__ = ("answers", "counts", "main", "open", "task_id")
+
+    def __init__(self, task_id: str) -> None:
+        self.task_id = task_id
+        self.answers: dict[str, Any] = {}
+        """Question id to answer."""
+        self.open: dict[str, Interrupt] = {}
+        """Questions of this attempt that have no answer."""
+        self.counts: dict[str, int] = {}
+        self.main: Any = None
+        """The thread of control in which the task itself runs."""
+
+    def restart(self, main: Any) -> None:
+        """A new attempt begins, in the thread of control `main`."""
+        self.open = {}
+        self.counts = {}
+        self.main = main
+
+    def ask(self, value: Any, key: str | None, who: Any, schema: Any) -> Any:
+        """The answer to this question; raises GraphInterrupt while there is none."""
+        asked = Interrupt(value, self._id(value, key, who), response_schema=schema)
+        if asked.id in self.answers:
+            return self.answers[asked.id]
+        self.open[asked.id] = asked
+        raise GraphInterrupt((asked,))
+
+    def _id(self, value: Any, key: str | None, who: Any) -> str:
+        if key is not None:
+            label = f"key:{key}"
+        elif who == self.main:
+            label = "main"
+        else:
+            label = "side:" + blake2b(repr(value).encode(), digest_size=16).hexdigest()
+        nth = self.counts.get(label, 0)
+        self.counts[label] = nth + 1
+        if nth and label.startswith("side:"):
+            raise InterruptRaceError(
+                f"interrupt({value!r}) was called twice with the same question by concurrent code "
+                "inside one task, so answers could be swapped. Give each call its own key: "
+                "interrupt(value, key=...)."
+            )
+        return question_id(self.task_id, f"{label}:{nth}")
+
+
+def is_answer_map(resume: Any) -> bool:
+    """Whether a resume value maps interrupt ids (32 hex digits) to answers.
+
+    >>> is_answer_map({"0" * 32: "yes"}), is_answer_map({"approved": True}), is_answer_map({})
+    (True, False, False)
+    """
+    return (
+        isinstance(resume, dict)
+        and bool(resume)  # pyright: ignore[reportUnknownArgumentType]
+        and all(isinstance(k, str) and len(k) == 32 and _is_hex(k) for k in resume)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    )
+
+
+def _is_hex(text: str) -> bool:
+    return all(c in "0123456789abcdef" for c in text)
+
+
+class Pending:
+    """The questions of a stored checkpoint, by task, without those already answered."""
+
+    __slots__ = ("answers", "questions", "task_of")
+
+    def __init__(self, writes: Iterable[tuple[str, str, Any]]) -> None:
+        self.questions: dict[str, Interrupt] = {}
+        self.task_of: dict[str, str] = {}
+        self.answers: dict[str, dict[str, Any]] = {}
+        """Task id to the answers it was given before."""
+        for task_id, channel, value in writes:
+            if channel == INTERRUPT:
+                for question in value:
+                    self.questions[question.id] = question
+                    self.task_of[question.id] = task_id
+            elif channel == RESUME:
+                self.answers.setdefault(task_id, {}).update(value)
+        answered = {qid for given in self.answers.values() for qid in given}
+        for qid in answered & self.questions.keys():
+            del self.questions[qid]
+
+    def match(self, resume: Any, where: str) -> dict[str, dict[str, Any]]:
+        """Task id to {question id: answer} for what the caller answers.
+
+        Raises:
+            UnknownInterruptError: nothing waits, an id is unknown or stale, or a bare answer
+                could belong to several questions.
+        """
+        ids = tuple(self.questions)
+        if is_answer_map(resume):
+            given: Mapping[str, Any] = resume
+            unknown = [qid for qid in given if qid not in self.questions]
+            if unknown:
+                raise UnknownInterruptError(
+                    f"No interrupt {unknown[0]!r} is pending on {where}: it was answered before, "
+                    f"belongs to another run, or never existed. Pending: {list(ids)}.",
+                    reason="not_pending",
+                    interrupt_ids=unknown,
+                    pending_ids=ids,
+                )
+        elif len(ids) == 1:
+            given = {ids[0]: resume}
+        elif ids:
+            raise UnknownInterruptError(
+                f"When there are multiple pending interrupts, you must specify the interrupt id "
+                f"when resuming. {len(ids)} wait on {where}: pass "
+                "Command(resume={interrupt_id: answer, ...}) with ids from get_state().interrupts.",
+                reason="ambiguous",
+                pending_ids=ids,
+            )
+        else:
+            raise UnknownInterruptError(
+                f"Nothing waits for an answer on {where}: it was answered before, or the run never "
+                "asked. Look at get_state(config).interrupts; pass an input to start a new run.",
+                reason="not_pending",
+            )
+        matched: dict[str, dict[str, Any]] = {}
+        for qid, answer in given.items():
+            matched.setdefault(self.task_of[qid], {})[qid] = answer
+        return matched

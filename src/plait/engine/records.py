@@ -1,0 +1,54 @@
+"""What the engine stores and reads back: checkpoints and the outcomes of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class TaskWrites:
+    """The acknowledged outcome of one task: what it wrote, or its error or interrupts."""
+
+    checkpoint_id: str
+    """The checkpoint whose super-step the task belongs to."""
+    task_id: str
+    path: str
+    """The sortable place of the task within its super-step (its deterministic order)."""
+    writes: Sequence[tuple[str, Any]]
+    """(channel, value) pairs; reserved channels carry errors, interrupts and resume values."""
+    merge: bool = False
+    """False replaces what was stored for the task; True replaces only the channels named here."""
+
+
+@dataclass(slots=True)
+class NewCheckpoint:
+    """One checkpoint to commit: only what changed since its parent."""
+
+    id: str
+    parent_id: str | None
+    ts: str
+    """ISO 8601, UTC."""
+    metadata: Mapping[str, Any]
+    frontier: Mapping[str, Any]
+    """The engine's own plain record of what runs next (opaque to the saver)."""
+    changed: Mapping[str, Any]
+    """Checkpoint values (`BaseChannel.checkpoint()`) of the channels that changed."""
+    removed: Sequence[str] = ()
+    """Channels that hold nothing any more."""
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """One stored checkpoint, read back whole."""
+
+    id: str
+    parent_id: str | None
+    ts: str
+    metadata: dict[str, Any]
+    frontier: dict[str, Any]
+    values: dict[str, Any]
+    """Channel name to checkpoint value, every channel that holds something."""
+    writes: list[tuple[str, str, Any]] = field(default_factory=list[tuple[str, str, Any]])
+    """(task id, channel, value), in the order of task path and position."""

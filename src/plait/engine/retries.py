@@ -1,0 +1,47 @@
+"""Whether a failed task is tried again, and after how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from plait.types import RetryPolicy
+
+
+def retry_delay(
+    policies: Sequence[RetryPolicy],
+    error: BaseException,
+    attempt: int,
+    jitter: Callable[[], float],
+) -> float | None:
+    """Seconds to wait before the next attempt, or None when there is none.
+
+    The first policy whose `retry_on` matches decides.
+
+    Args:
+        attempt: the number of the attempt that failed, from 1.
+        jitter: gives a number in [0, 1).
+    """
+    if not isinstance(error, Exception):
+        return None
+    for policy in policies:
+        if _matches(policy, error):
+            if attempt >= policy.max_attempts:
+                return None
+            wait = policy.initial_interval * policy.backoff_factor ** (attempt - 1)
+            wait = min(wait, policy.max_interval)
+            return wait + jitter() if policy.jitter else wait
+    return None
+
+
+def _matches(policy: RetryPolicy, error: Exception) -> bool:
+    retry_on = policy.retry_on
+    if isinstance(retry_on, type):
+        return isinstance(error, retry_on)
+    if isinstance(retry_on, Sequence):
+        return isinstance(error, tuple(retry_on))
+    if callable(retry_on):
+        return bool(retry_on(error))
+    raise TypeError(
+        f"RetryPolicy.retry_on must be an exception class, a sequence of them, or a function; "
+        f"got {retry_on!r}."
+    )

@@ -1,0 +1,128 @@
+"""One task of a super-step: its stable id, its place in the order, what it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from plait.constants import NS_END, NS_SEP, PUSH
+from plait.engine.plan import NodePlan, Writes
+from plait.engine.questions import Questions
+
+if TYPE_CHECKING:
+    from plait.engine.state import State
+
+_NO_WRITES: Writes = []
+
+
+def digest(*parts: str) -> str:
+    """128 bits that stand for `parts`, as 32 hex digits."""
+    return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def uuid_form(hex32: str) -> str:
+    """32 hex digits in the 8-4-4-4-12 form."""
+    return f"{hex32[:8]}-{hex32[8:12]}-{hex32[12:16]}-{hex32[16:20]}-{hex32[20:]}"
+
+
+class Step:
+    """What the tasks of one super-step share."""
+
+    __slots__ = ("base", "checkpoint_id", "ns", "number", "state")
+
+    def __init__(self, number: int, base: str, checkpoint_id: str, ns: str, state: State) -> None:
+        self.number = number
+        self.base = base
+        """What task ids derive from: the checkpoint's id, else the run's id and step."""
+        self.checkpoint_id = checkpoint_id
+        self.ns = ns
+        self.state = state
+
+
+class Task:
+    """One execution of one node (or of one `@task` call) in one super-step."""
+
+    __slots__ = (
+        "_id",
+        "attempt",
+        "calls",
+        "error",
+        "first_attempt_at",
+        "input",
+        "node",
+        "parent",
+        "path",
+        "prior",
+        "questions",
+        "saved",
+        "step",
+        "triggers",
+        "writes",
+    )
+
+    def __init__(
+        self,
+        node: NodePlan,
+        path: tuple[Any, ...],
+        triggers: Sequence[str],
+        input: Any,
+        step: Step,
+    ) -> None:
+        self.node = node
+        self.path = path
+        self.triggers = triggers
+        self.input = input
+        self.step = step
+        self.writes = _NO_WRITES
+        self.attempt = 1
+        self.first_attempt_at: float | None = None
+        self.questions: Questions | None = None
+        self.prior: Writes = _NO_WRITES
+        """Interrupts and answers of earlier attempts, kept beside the task's outcome."""
+        self.saved = False
+        """Whether its writes were acknowledged."""
+        self.error: BaseException | None = None
+        self.parent: Task | None = None
+        self.calls = 0
+        """How many `@task` calls it has made so far."""
+        self._id: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def id(self) -> str:
+        """Stable over crashes and resumes: the task's idempotency key (made when asked for)."""
+        made = self._id
+        if made is None:
+            step = self.step
+            base = step.base if self.parent is None else self.parent.id
+            made = self._id = uuid_form(digest(base, step.ns, self.node.name, self.order))
+        return made
+
+    @property
+    def order(self) -> str:
+        """Sorts tasks into the order in which their writes apply, whoever finished first.
+
+        Triggered nodes by name, then `Send`s by their position.
+        """
+        kind, *rest = self.path
+        return "~".join((kind, *(f"{p:010d}" if type(p) is int else str(p) for p in rest[:2])))
+
+    @property
+    def ns(self) -> str:
+        """The checkpoint namespace of what runs inside this task."""
+        own = f"{self.node.name}{NS_END}{self.id}"
+        return f"{self.step.ns}{NS_SEP}{own}" if self.step.ns else own
+
+    @property
+    def is_push(self) -> bool:
+        return self.path[0] is PUSH
+
+    def asked(self) -> Questions:
+        """The task's questions (made when the first one is asked)."""
+        if self.questions is None:
+            self.questions = Questions(self.id)
+        return self.questions
