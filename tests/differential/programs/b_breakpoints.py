@@ -163,7 +163,7 @@ def case_b06_goto_runs_with_the_pending_node(env):
 def case_goto_a_send(env):
     builder = StateGraph(State)
     builder.add_sequence([("a", add("a")), ("b", add("b"))])
-    builder.add_node("w", lambda state: {"items": [("w", state)]})
+    builder.add_node("w", lambda state: {"items": [["w", state]]})
     builder.add_edge(START, "a")
     graph = builder.compile(checkpointer=env.saver(), interrupt_before=["b"])
     graph.invoke({"items": []}, CONFIG)

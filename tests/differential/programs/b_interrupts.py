@@ -21,14 +21,14 @@ def add(value):
 
 def asks(name, *questions):
     def node(state):
-        return {"items": [(name, [interrupt(q) for q in questions])]}
+        return {"items": [[name, [interrupt(q) for q in questions]]]}
 
     return node
 
 
 def aasks(name, *questions):
     async def node(state):
-        return {"items": [(name, [interrupt(q) for q in questions])]}
+        return {"items": [[name, [interrupt(q) for q in questions]]]}
 
     return node
 
@@ -210,7 +210,7 @@ def case_b18_several_nodes_with_several_questions(env):
 
 
 def case_fan_out_questions(env):
-    graph = fan_out(env.saver(), lambda s: {"items": [(s["x"], interrupt(f"q{s['x']}"))]})
+    graph = fan_out(env.saver(), lambda s: {"items": [[s["x"], interrupt(f"q{s['x']}")]]})
     first = plain(graph.invoke({"items": []}, CONFIG))
     snapshot = graph.get_state(CONFIG)
     answers = {i.id: i.value.upper() for i in snapshot.interrupts}
@@ -219,7 +219,7 @@ def case_fan_out_questions(env):
 
 async def case_fan_out_questions_async(env):
     async def node(state):
-        return {"items": [(state["x"], interrupt(f"q{state['x']}"))]}
+        return {"items": [[state["x"], interrupt(f"q{state['x']}")]]}
 
     async with env.asaver() as saver:
         graph = fan_out(saver, node)
@@ -235,7 +235,7 @@ def case_fan_out_where_some_ask(env):
     def node(state):
         calls.append(state["x"])
         if state["x"] % 2:
-            return {"items": [(state["x"], interrupt(f"q{state['x']}"))]}
+            return {"items": [[state["x"], interrupt(f"q{state['x']}")]]}
         return {"items": [state["x"]]}
 
     graph = fan_out(env.saver(), node, count=4)
@@ -306,7 +306,7 @@ def case_falsy_questions(env):
 
 def case_resume_with_update(env):
     def node(state):
-        return {"items": [(interrupt("q"), list(state["items"]), state.get("x"))]}
+        return {"items": [[interrupt("q"), list(state["items"]), state.get("x")]]}
 
     graph = chain(env.saver(), ("a", add("a")), ("ask", node), ("z", add("z")))
     graph.invoke({"items": []}, CONFIG)
@@ -328,7 +328,7 @@ def case_resume_with_goto(env):
 def case_resume_with_goto_send(env):
     builder = StateGraph(State)
     builder.add_sequence([("a", add("a")), ("ask", asks("ask", "q"))])
-    builder.add_node("other", lambda state: {"items": [("other", state)]})
+    builder.add_node("other", lambda state: {"items": [["other", state]]})
     builder.add_edge(START, "a")
     graph = builder.compile(checkpointer=env.saver())
     graph.invoke({"items": []}, CONFIG)
@@ -422,7 +422,7 @@ def case_b20_finished_sibling_does_not_consume(env):
         return {"items": ["quick"]}
 
     def later(state):
-        return {"items": [("later", interrupt("later?"))]}
+        return {"items": [["later", interrupt("later?")]]}
 
     builder = StateGraph(State)
     builder.add_node("quick", quick)
@@ -672,14 +672,14 @@ def case_question_in_a_graph_called_by_a_node(env):
     inner = builder.compile()
 
     def node(state):
-        return {"items": [("outer", inner.invoke({"items": ["inner"]})["items"])]}
+        return {"items": [["outer", inner.invoke({"items": ["inner"]})["items"]]]}
 
     graph = chain(env.saver(), ("call", node))
     return graph.invoke({"items": []}, CONFIG), graph.invoke(Command(resume="A"), CONFIG)
 
 
 def case_complex_values_in_questions_and_answers(env):
-    question = {"list": [1, (2, 3)], "nested": {"k": {"a", "b"}}, "bytes": b"\x00\x01", "f": 1.5}
+    question = {"list": [1, [2, 3]], "nested": {"k": {"a", "b"}}, "bytes": b"\x00\x01", "f": 1.5}
     graph = chain(env.saver(), ("ask", asks("ask", question)))
     graph.invoke({"items": []}, CONFIG)
     asked = chain(env.saver(), ("ask", asks("ask", question))).get_state(CONFIG).interrupts

@@ -674,7 +674,7 @@ async def case_delete_thread_async(env):
 def case_get_state_inside_a_node(env):
     def node(state):
         snapshot = graph.get_state(CONFIG)
-        return {"items": [(snapshot.next, list(snapshot.values["items"]))]}
+        return {"items": [[list(snapshot.next), list(snapshot.values["items"])]]}
 
     builder = StateGraph(State)
     builder.add_sequence([("a", add("a")), ("look", node)])
