@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plait.channels.base import BaseChannel
 from plait.scope import Scope
-from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
+from plait.types import RetryPolicy
 
 if TYPE_CHECKING:
     from plait.engine.tasks import Task
@@ -46,8 +46,6 @@ class NodePlan:
     acall: Callable[[Task, Scope], Coroutine[Any, Any, Writes]] | None = None
     reads: Reads = ""
     retry: tuple[RetryPolicy, ...] = ()
-    timeout: TimeoutPolicy | None = None
-    cache: CachePolicy | None = None
     defer: bool = False
     hidden: bool = False
     metadata: Mapping[str, Any] | None = None
@@ -79,7 +77,6 @@ class GraphPlan:
     interrupt_after: frozenset[str] | None = frozenset()
     entry: str | None = None
     """The node that applies the input (StateGraph's `__start__`)."""
-    step_timeout: float | None = None
     initial: frozenset[str] = field(init=False)
     """Channels that hold a value before anything was written."""
     step_scoped: frozenset[str] = field(init=False)

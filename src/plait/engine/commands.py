@@ -1,0 +1,116 @@
+"""What the loop asks of a driver. A driver does these and decides nothing.
+
+Each command's docstring says what the driver sends back into the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plait.engine.records import NewCheckpoint, TaskWrites
+from plait.engine.tasks import Task
+
+
+class Command:
+    """Base of all commands."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Load(Command):
+    """Read a checkpoint (None: the latest). Sent back: a `Snapshot` or None."""
+
+    checkpoint_id: str | None
+
+
+class Claim(Command):
+    """Take the thread before any task runs. Sent back: None."""
+
+    __slots__ = ()
+
+
+class Run(Command):
+    """Run one task here and now, in its own context. Sent back: a list of events.
+
+    Events that the task causes meanwhile are sent in while it runs, so that the answer to this
+    command is whatever happens next; the task's own end comes as an event like any other.
+    """
+
+    __slots__ = ("task",)
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+
+@dataclass(slots=True)
+class Start(Command):
+    """Start tasks beside each other (threads, asyncio tasks). Sent back: None."""
+
+    tasks: Sequence[Task]
+
+
+class Wait(Command):
+    """Nothing to decide until something happens. Sent back: a list of events."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class SaveWrites(Command):
+    """Acknowledge outcomes of tasks. Sent back: None, once they are as safe as asked for."""
+
+    writes: Sequence[TaskWrites]
+    claim: bool = False
+    release: bool = False
+
+
+@dataclass(slots=True)
+class Commit(Command):
+    """End a super-step: task writes, checkpoint and head in one transaction. Sent back: None."""
+
+    checkpoint: NewCheckpoint
+    writes: Sequence[TaskWrites] = ()
+    claim: bool = False
+    release: bool = False
+
+
+class Release(Command):
+    """Give the thread back, after what was saved before is safe. Sent back: None."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class Emit(Command):
+    """Hand parts to whoever streams: (namespace, mode, payload). Sent back: None."""
+
+    parts: list[tuple[tuple[str, ...], str, Any]]
+
+
+@dataclass(slots=True)
+class Sleep(Command):
+    """Fire a timer for a task after `delay` seconds. Sent back: None (`TimerFired` comes)."""
+
+    task: Task
+    delay: float
+
+
+@dataclass(slots=True)
+class Cancel(Command):
+    """Stop tasks as far as they can be stopped. Sent back: the tasks that never began.
+
+    Every other task still ends with an event.
+    """
+
+    tasks: Sequence[Task]
+
+
+@dataclass(slots=True)
+class Resolve(Command):
+    """A called task has its outcome: wake whoever waits for it. Sent back: None."""
+
+    call: Any
+    task: Task

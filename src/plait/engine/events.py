@@ -1,0 +1,65 @@
+"""What the loop hears from a driver. Events come in lists, so that what happened together is
+handled together (one transaction for all tasks that finished meanwhile).
+
+Errors of the storage and cancellation are thrown into the loop where it waits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from plait.engine.plan import NodePlan, Writes
+from plait.engine.tasks import Task
+
+
+class TaskFinished:
+    """A task's code returned; `writes` is what it wrote."""
+
+    __slots__ = ("attempt", "task", "writes")
+
+    def __init__(self, task: Task, attempt: int, writes: Writes) -> None:
+        self.task = task
+        self.attempt = attempt
+        self.writes = writes
+
+
+class TaskFailed:
+    """A task's code raised (an error, an interrupt, a command for a parent, a cancellation)."""
+
+    __slots__ = ("attempt", "error", "task")
+
+    def __init__(self, task: Task, attempt: int, error: BaseException) -> None:
+        self.task = task
+        self.attempt = attempt
+        self.error = error
+
+
+@dataclass(slots=True)
+class TaskCalled:
+    """Code inside a running task called a `@task`; it starts now."""
+
+    parent: Task
+    node: NodePlan
+    input: Any
+    call: Any
+    """The driver's handle of the call: `Resolve` hands it back."""
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Something from inside a running task for whoever streams (tokens, custom data)."""
+
+    ns: tuple[str, ...]
+    mode: str
+    payload: Any
+
+
+@dataclass(slots=True)
+class TimerFired:
+    """The delay of a `Sleep` is over."""
+
+    task: Task
+
+
+Event: TypeAlias = TaskFinished | TaskFailed | TaskCalled | Chunk | TimerFired

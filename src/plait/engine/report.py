@@ -1,0 +1,146 @@
+"""The parts that streams carry: updates, tasks, checkpoints, in the peer's shapes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plait.constants import ERROR, INTERRUPT, RESUME, RETURN
+from plait.engine.plan import Reads, View, Writes
+from plait.engine.tasks import Task
+from plait.types import Interrupt
+
+_MARKS = frozenset({ERROR, INTERRUPT, RESUME})
+
+
+def config_of(
+    configurable: Mapping[str, Any], ns: str, checkpoint_id: str | None
+) -> dict[str, Any] | None:
+    """The config that addresses a checkpoint, with what else the caller configured."""
+    if checkpoint_id is None:
+        return None
+    return {
+        "configurable": {
+            **configurable,
+            "checkpoint_ns": ns,
+            "checkpoint_id": checkpoint_id,
+        }
+    }
+
+
+def updates_part(task: Task, output: Reads, *, cached: bool = False) -> dict[str, Any] | None:
+    """`{node: what it wrote}` of a finished task; None for hidden ones."""
+    if task.node.hidden:
+        return None
+    part: dict[str, Any] = {task.name: _update(task.writes, output)}
+    if cached:
+        part["__metadata__"] = {"cached": True}
+    return part
+
+
+def _update(writes: Writes, output: Reads) -> Any:
+    for channel, value in writes:
+        if channel == RETURN:
+            return value
+    if isinstance(output, str):
+        values = [value for channel, value in writes if channel == output]
+        return None if not values else values[0] if len(values) == 1 else values
+    shown = [(channel, value) for channel, value in writes if channel in output.members]
+    if not shown:
+        return None
+    if len(shown) > 1 and max(Counter(channel for channel, _ in shown).values()) > 1:
+        return [{channel: value} for channel, value in shown]
+    return dict(shown)
+
+
+def touches(tasks: Sequence[Task], output: Reads) -> bool:
+    """Whether any task wrote something that `output` shows."""
+    if isinstance(output, str):
+        return any(channel == output for task in tasks for channel, _ in task.writes)
+    members = output.members
+    for task in tasks:
+        for channel, _ in task.writes:
+            if channel in members:
+                return True
+    return False
+
+
+def start_payload(task: Task, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """A started task, for the `tasks` stream."""
+    payload: dict[str, Any] = {
+        "id": task.id,
+        "name": task.name,
+        "input": task.input,
+        "triggers": tuple(task.triggers),
+    }
+    shown = {**metadata, **(task.node.metadata or {})}
+    if shown:
+        payload["metadata"] = shown
+    return payload
+
+
+def result_payload(
+    task: Task, stream: Reads, error: BaseException | None, interrupts: Sequence[Interrupt]
+) -> dict[str, Any]:
+    """A task's end, for the `tasks` stream."""
+    return {
+        "id": task.id,
+        "name": task.name,
+        "error": error,
+        "result": {} if error is not None or interrupts else result_of(task.writes, stream),
+        "interrupts": [interrupt_payload(asked) for asked in interrupts],
+    }
+
+
+def result_of(writes: Writes, stream: Reads) -> Any:
+    """What a task's writes amount to: key to value (several writes of one key: `$writes`)."""
+    if isinstance(stream, str):
+        for channel, value in writes:
+            if channel in (stream, RETURN):
+                return value
+        return None
+    result: dict[str, Any] = {}
+    for channel, value in writes:
+        if channel == RETURN:
+            return value
+        if channel not in stream.members:
+            continue
+        if channel not in result:
+            result[channel] = value
+        elif isinstance(result[channel], dict) and "$writes" in result[channel]:
+            result[channel]["$writes"].append(value)
+        else:
+            result[channel] = {"$writes": [result[channel], value]}
+    return result
+
+
+def interrupt_payload(asked: Interrupt) -> dict[str, Any]:
+    """An interrupt as plain data."""
+    return {"value": asked.value, "id": asked.id, "response_schema": asked.response_schema}
+
+
+def task_in_checkpoint(task: Task, stream: Reads) -> dict[str, Any]:
+    """A task of a checkpoint that is reported, with its outcome so far."""
+    shown: dict[str, Any] = {"id": task.id, "name": task.name}
+    interrupts: tuple[Any, ...] = ()
+    for channel, value in task.prior:
+        if channel == INTERRUPT:
+            interrupts = tuple(interrupt_payload(asked) for asked in value)
+        elif channel == ERROR:
+            shown["error"] = value
+    shown["interrupts"] = interrupts
+    shown["state"] = None
+    if task.saved:
+        shown["result"] = result_of(task.writes, stream)
+    return shown
+
+
+def is_outcome(writes: Sequence[tuple[str, Any]]) -> bool:
+    """Whether stored writes say that the task has finished."""
+    return any(channel not in _MARKS for channel, _ in writes)
+
+
+def view_of(keys: str | Sequence[str]) -> Reads:
+    """The read of one key (bare) or several (a dict)."""
+    return keys if isinstance(keys, str) else View(keys)

@@ -1,0 +1,87 @@
+"""What one run is asked to do, and where its ids and its clock come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from plait.engine.plan import GraphPlan, Reads, Writes
+from plait.typing import MISSING
+
+
+class Env(Protocol):
+    """Clock, ids and chance of a run; the engine has none of its own."""
+
+    def checkpoint_id(self) -> str:
+        """A new id; later ids sort after earlier ones."""
+        ...
+
+    def new_id(self) -> str:
+        """A new id without order."""
+        ...
+
+    def timestamp(self) -> str:
+        """Now, ISO 8601 in UTC."""
+        ...
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def jitter(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class RunSpec:
+    """One call of a graph, translated for the engine."""
+
+    plan: GraphPlan
+    input: Any = None
+    """The new input; None continues what is stored."""
+    resume: Any = MISSING
+    """The answer to pending interrupts (`Command(resume=)`)."""
+    null_writes: Writes | None = None
+    """What a Command given as input writes, in no task's name."""
+    saved: bool = False
+    """Whether there is a saver."""
+    durability: Literal["sync", "async", "exit"] = "sync"
+    checkpoint_id: str | None = None
+    """The checkpoint to start from; None means the latest."""
+    continuing: bool = False
+    """A nested run whose parent was resumed: go on with what is stored, ignore the input."""
+    answers: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Answers that the parent run was given, by question id."""
+    modes: frozenset[str] = frozenset()
+    output: Reads | None = None
+    """What `values` and `updates` carry; None: the graph's output."""
+    inline: Literal["sync", "async", "none"] = "none"
+    """Which nodes may run inline: those with a sync form, an async form, or none (because
+    somebody listens mid-task)."""
+    interrupt_before: frozenset[str] | None = frozenset()
+    interrupt_after: frozenset[str] | None = frozenset()
+    recursion_limit: int = 10_000
+    max_concurrency: int | None = None
+    ns: str = ""
+    parents: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Namespace to checkpoint id of the runs this one is nested in."""
+    configurable: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Stored with every checkpoint."""
+    task_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Reported with every started task."""
+    where: str = "this run"
+    """Names the thread in messages."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run ended, when it did not end in an error."""
+
+    value: Any
+    """The output: what the graph's output schema reads."""
+    interrupts: tuple[Any, ...] = ()
+    stopped: bool = False
+    """A static breakpoint stopped it."""

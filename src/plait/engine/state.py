@@ -1,0 +1,228 @@
+"""The live channels of one run, and how a super-step's writes change them.
+
+A super-step costs what it touches: channels are made when first touched, the dicts that nodes
+read are kept up to date key by key, and who runs next comes from the channels just written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from plait.constants import RESERVED, TASKS
+from plait.engine.frontier import Frontier
+from plait.engine.plan import Channel, GraphPlan, Reads, View, Writes
+from plait.engine.tasks import Task
+from plait.errors import EmptyChannelError, InvalidUpdateError, UnknownNodeError, nearest
+from plait.types import Send
+from plait.typing import MISSING
+
+
+class State:
+    """The channels of one run."""
+
+    __slots__ = ("_channels", "_fresh", "_views", "_views_of", "changed", "plan")
+
+    def __init__(self, plan: GraphPlan, stored: Mapping[str, Any] | None = None) -> None:
+        self.plan = plan
+        self._channels: dict[str, Channel] = {}
+        self._views: dict[View, dict[str, Any]] = {}
+        self._views_of: dict[str, list[dict[str, Any]]] = {}
+        self._fresh: set[str] = set()
+        """Step-scoped channels that hold something now."""
+        self.changed: set[str] = set()
+        """Channels changed since the last checkpoint."""
+        if stored:
+            prototypes = plan.channels
+            for name, value in stored.items():
+                prototype = prototypes.get(name)
+                if prototype is not None:
+                    self._channels[name] = prototype.from_checkpoint(value)
+            self._fresh.update(plan.step_scoped & self._channels.keys())
+
+    def channel(self, name: str) -> Channel:
+        """The live channel of this name, made when first asked for."""
+        channel = self._channels.get(name)
+        if channel is None:
+            prototype = self.plan.channels[name]
+            channel = self._channels[name] = prototype.from_checkpoint(MISSING)
+        return channel
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def read(self, reads: Reads) -> Any:
+        """What a node or stream reads: a new dict of the keys that hold something, or one value.
+
+        Raises:
+            EmptyChannelError: `reads` names one channel and it holds nothing.
+        """
+        if isinstance(reads, str):
+            return self.channel(reads).get()
+        return self._view(reads).copy()
+
+    def read_or_none(self, reads: Reads) -> Any:
+        """Like `read`; an empty single channel reads as None."""
+        try:
+            return self.read(reads)
+        except EmptyChannelError:
+            return None
+
+    def ordered(self, reads: Reads) -> Any:
+        """Like `read_or_none`, with the keys in the order the schema declares them."""
+        if isinstance(reads, str):
+            return self.read_or_none(reads)
+        view = self._view(reads)
+        if len(view) < 2:
+            return view.copy()
+        return {key: view[key] for key in reads.keys if key in view}
+
+    def _view(self, view: View) -> dict[str, Any]:
+        """The live dict of a view; callers copy it."""
+        values = self._views.get(view)
+        if values is None:
+            values = self._views[view] = {}
+            held = self._channels
+            initial = self.plan.initial
+            for key in view.keys:
+                if key in held or key in initial:
+                    channel = self.channel(key)
+                    if channel.is_available():
+                        values[key] = channel.get()
+                self._views_of.setdefault(key, []).append(values)
+        return values
+
+    def peek(self, reads: Reads, writes: Writes) -> Any:
+        """What `reads` would read if `writes` were applied; nothing is changed."""
+        grouped: dict[str, list[Any]] = {}
+        wanted = {reads} if isinstance(reads, str) else reads.members
+        for name, value in writes:
+            if name in wanted:
+                grouped.setdefault(name, []).append(value)
+        if isinstance(reads, str):
+            return self._preview(reads, grouped[reads]) if grouped else self.read(reads)
+        values = self._view(reads).copy()
+        for name, updates in grouped.items():
+            values[name] = self._preview(name, updates)
+        return values
+
+    def _preview(self, name: str, updates: Sequence[Any]) -> Any:
+        preview = self.channel(name).copy()
+        preview.update(updates)
+        return preview.get()
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def write(self, writes: Iterable[tuple[str, Any]], frontier: Frontier) -> None:
+        """Apply writes as a super-step's: grouped by channel, in order; extends `frontier`."""
+        plan = self.plan
+        prototypes, routes = plan.channels, plan.routes
+        grouped: dict[str, list[Any]] = {}
+        for name, value in writes:
+            if name in prototypes:
+                values = grouped.get(name)
+                if values is None:
+                    grouped[name] = [value]
+                else:
+                    values.append(value)
+            elif name in routes:
+                self._route(routes[name], name, frontier)
+            elif name == TASKS:
+                self._send(value, frontier)
+            elif name not in RESERVED:
+                raise InvalidUpdateError(
+                    f"A task wrote to channel {name!r}, which graph {plan.name!r} does not have. "
+                    + nearest(name, prototypes)
+                )
+        for name, values in grouped.items():
+            if self.channel(name).update(values):
+                self._touch(name, frontier)
+
+    def apply(self, tasks: Sequence[Task]) -> Frontier:
+        """End a super-step: apply its tasks' writes, in order; returns what runs next."""
+        prototypes = self.plan.channels
+        for task in tasks:
+            for trigger in task.triggers:
+                if trigger in prototypes and self.channel(trigger).consume():
+                    self._touch(trigger, None)
+        if len(tasks) == 1:
+            return self.advance(tasks[0].writes)
+        return self.advance([write for task in tasks for write in task.writes])
+
+    def advance(self, writes: Sequence[tuple[str, Any]]) -> Frontier:
+        """Apply writes as the end of a super-step: what lives for one step expires."""
+        frontier = Frontier()
+        expiring = self._fresh
+        self._fresh = set()
+        self.write(writes, frontier)
+        for name in expiring - self._fresh:
+            if self.channel(name).update(()):
+                self._touch(name, frontier)
+        return frontier
+
+    def finish(self, frontier: Frontier) -> None:
+        """Nothing is left to run: tell the channels and nodes that waited for this."""
+        for name in self.plan.finish_scoped:
+            if self.channel(name).finish():
+                self._touch(name, frontier)
+        frontier.undefer()
+
+    def consume(self, triggers: Iterable[str]) -> None:
+        """What was going to run is dropped: its triggers count as used."""
+        for trigger in triggers:
+            if trigger in self.plan.channels and self.channel(trigger).consume():
+                self._touch(trigger, None)
+
+    def _touch(self, name: str, frontier: Frontier | None) -> None:
+        """A channel changed: keep views and dirty marks, and see whom it triggers."""
+        channel = self._channels[name]
+        self.changed.add(name)
+        available = channel.is_available()
+        views = self._views_of.get(name)
+        if views is not None:
+            if available:
+                value = channel.get()
+                for view in views:
+                    view[name] = value
+            else:
+                for view in views:
+                    view.pop(name, None)
+        if not available:
+            return
+        if name in self.plan.step_scoped:
+            self._fresh.add(name)
+        if frontier is not None:
+            for node in self.plan.readers.get(name, ()):
+                frontier.pull(node, name)
+
+    def _route(self, node: str, trigger: str, frontier: Frontier) -> None:
+        if self.plan.nodes[node].defer:
+            frontier.defer(node, trigger)
+        else:
+            frontier.pull(node, trigger)
+
+    def _send(self, value: Any, frontier: Frontier) -> None:
+        if not isinstance(value, Send):
+            raise InvalidUpdateError(f"Expected a Send, got {value!r}.")
+        if value.node not in self.plan.nodes:
+            raise UnknownNodeError(
+                f"Send names node {value.node!r}, which graph {self.plan.name!r} does not have. "
+                + nearest(value.node, self.plan.nodes)
+            )
+        frontier.sends.append(value)
+
+    # --- storing ---------------------------------------------------------------------------------
+
+    def take_changes(self) -> tuple[dict[str, Any], list[str]]:
+        """What a checkpoint must store since the last one: changed values, emptied channels."""
+        changed: dict[str, Any] = {}
+        removed: list[str] = []
+        for name in sorted(self.changed) if len(self.changed) > 1 else self.changed:
+            channel = self._channels[name]
+            if channel.persisted:
+                value = channel.checkpoint()
+                if value is MISSING:
+                    removed.append(name)
+                else:
+                    changed[name] = value
+        self.changed = set()
+        return changed, removed
