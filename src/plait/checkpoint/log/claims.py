@@ -1,0 +1,250 @@
+"""Who owns a thread: identity of processes, holds, and the judgement of a claim.
+
+A claim is a compare-and-swap on the root lane: the claimer reads fence, owner and lease, judges
+whether the owner must be respected, and takes the lane only if fence and lease are still what it
+judged. Each claim bumps the fence; each commit of the owner names its fence, so whoever lost the
+lane is refused.
+
+An owner must be respected while its lease lasts, except: it is provably dead on this host (same
+boot, same pid namespace; the pid is gone or was given to a younger process); it is a run of this
+very process that was dropped, or that is parked (its stream waits for a consumer that went on to
+start another run); or the policy is "takeover".
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from time import time
+from typing import Final, Literal, NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
+
+from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.requests import Claim, Done, LaneRow, Pause, ReadLane, Refused, Transact
+from plait.errors import SupersededError, ThreadBusyError
+
+Policy: TypeAlias = Literal["reject", "wait", "takeover", "allow"]
+"""What a claim does when another run owns the thread; "allow" never claims, as the peer."""
+
+POLICIES: Final = ("reject", "wait", "takeover", "allow")
+LEASE: Final = 30.0
+"""Seconds that a claim lasts unless renewed."""
+_FIRST_PAUSE: Final = 0.02
+_LAST_PAUSE: Final = 0.5
+
+
+class Identity(NamedTuple):
+    """What tells one process from every other, on this host and elsewhere."""
+
+    boot: str
+    pid_namespace: str
+    pid: int
+    started: str
+    host: str
+
+
+class _Identities:
+    """The identity of this process, made anew in a forked child."""
+
+    def __init__(self) -> None:
+        self._mine: Identity | None = None
+        self.prefix = ""
+
+    def mine(self) -> Identity:
+        if self._mine is None or self._mine.pid != os.getpid():
+            pid = os.getpid()
+            self._mine = Identity(
+                _read("/proc/sys/kernel/random/boot_id"),
+                _link("/proc/self/ns/pid"),
+                pid,
+                _started(pid) or "?",
+                socket.gethostname().replace("|", "_"),
+            )
+            boot, namespace, _, started, host = self._mine
+            self.prefix = f"{boot}|{namespace}|{pid}|{started}|{host}|"
+        return self._mine
+
+
+_identities = _Identities()
+_serials = count(1)
+_live: WeakValueDictionary[str, Hold] = WeakValueDictionary()
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text("ascii").strip()
+    except OSError:
+        return "?"
+
+
+def _link(path: str) -> str:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return "?"
+
+
+def _started(pid: int) -> str | None:
+    """When a process of this host started, in ticks since boot; None: no such live process."""
+    stat = _read(f"/proc/{pid}/stat")
+    fields = stat.rpartition(")")[2].split()  # the name before ")" may hold anything
+    if len(fields) < 20 or fields[0] in "ZX":  # a zombie runs nothing any more
+        return None
+    return fields[19]
+
+
+def _parse(owner: str) -> tuple[Identity, str] | None:
+    parts = owner.split("|")
+    if len(parts) != 6 or not parts[2].isdigit():
+        return None
+    boot, namespace, pid, started, host, _ = parts
+    return Identity(boot, namespace, int(pid), started, host), owner
+
+
+def _provably_dead(other: Identity, mine: Identity) -> bool:
+    """Whether the process cannot be alive. Says no wherever it cannot know."""
+    if "?" in (mine.boot, mine.pid_namespace, mine.started, other.boot, other.started):
+        return False
+    if (other.boot, other.pid_namespace) != (mine.boot, mine.pid_namespace):
+        return False
+    return _started(other.pid) != other.started
+
+
+class Hold:
+    """One run's hold on a thread, shared by the sessions of all its namespaces."""
+
+    __slots__ = (
+        "__weakref__",
+        "fence",
+        "held",
+        "lease_seconds",
+        "parked",
+        "policy",
+        "root",
+        "seen",
+        "superseded",
+        "thread_id",
+        "token",
+    )
+
+    def __init__(self, thread_id: str, policy: Policy, lease_seconds: float = LEASE) -> None:
+        self.thread_id = thread_id
+        self.policy = policy
+        self.lease_seconds = lease_seconds
+        self.held = False
+        self.parked = False
+        """Set by the driver while a stream waits for its consumer."""
+        self.superseded = False
+        self.fence = 0
+        self.root: int | None = None
+        self.seen: LaneRow | None = None
+        """The root lane as a load saw it, so that a claim need not read it again."""
+        self.token = ""
+
+    def acquire(self, batch: Transact, moved: Callable[[LaneRow], bool]) -> Plan[Done]:
+        """Claim the thread with this transaction, by the policy.
+
+        Args:
+            batch: The first transaction of the run.
+            moved: Says of the root lane whether it left the checkpoint that the batch builds on.
+
+        Raises:
+            ThreadBusyError: Another live run owns the thread, or finished one in between.
+        """
+        _identities.mine()
+        self.token = token = f"{_identities.prefix}{next(_serials)}"
+        row, self.seen = self.seen, None
+        if row is None:
+            row = yield ReadLane(self.thread_id, "")
+        pause = _FIRST_PAUSE
+        while True:
+            now = time()
+            if row is not None and moved(row):
+                raise _moved(self.thread_id)
+            if row is not None and self.policy != "takeover" and _respected(row, now):
+                if self.policy != "wait":
+                    raise _busy(row, now)
+                yield Pause(pause)
+                pause = min(pause * 2, _LAST_PAUSE)
+                row = yield ReadLane(self.thread_id, "")
+                continue
+            fence, lease = (row.fence, row.lease) if row else (0, None)
+            batch.claim = Claim(fence, lease, token, now + self.lease_seconds)
+            answer: Done | Refused = yield batch
+            if type(answer) is Done:
+                self._took(answer.root, fence + 1, row)
+                return answer
+            row = answer[0]
+
+    def _took(self, root: int, fence: int, row: LaneRow | None) -> None:
+        if row is not None and row.owner is not None:
+            previous = _live.get(row.owner)
+            if previous is not None:
+                previous.superseded = True
+        self.root, self.fence, self.held = root, fence, True
+        self.superseded = False
+        _live[self.token] = self
+
+    def lost(self, root: LaneRow | None) -> ThreadBusyError:
+        """The error of a commit that was refused because the fence moved on."""
+        self.held = False
+        if self.superseded:
+            return SupersededError(
+                f"This run of thread {self.thread_id!r} was left half-read, and a later run on "
+                "the same thread took over. What it had committed is kept; read the later run, "
+                "or read a stream to its end before you start the next."
+            )
+        if root is None:
+            return ThreadBusyError(
+                f"Thread {self.thread_id!r} was deleted while this run was going on; nothing of "
+                "this commit was stored."
+            )
+        return ThreadBusyError(
+            f"Thread {self.thread_id!r} was taken over by {_name(root)}; this run lost its claim "
+            f"(fence {self.fence}, now {root.fence}) and nothing of this commit was stored. Its "
+            "process was stopped, or cut off from the database, for longer than its lease. "
+            "Read the thread's state to see how the other run went on."
+        )
+
+
+def _respected(row: LaneRow, now: float) -> bool:
+    """Whether the owner of a root lane may still be at work."""
+    if row.owner is None:
+        return False
+    parsed = _parse(row.owner)
+    mine = _identities.mine()
+    if parsed is not None and parsed[0] == mine:
+        hold = _live.get(row.owner)  # its lease does not matter: we know whether it lives
+        return hold is not None and hold.held and not hold.parked
+    if row.lease is None or row.lease <= now:
+        return False
+    return parsed is None or not _provably_dead(parsed[0], mine)
+
+
+def _name(row: LaneRow) -> str:
+    parsed = _parse(row.owner) if row.owner is not None else None
+    if parsed is None:
+        return "another run"
+    if parsed[0] == _identities.mine():
+        return "another run of this process"
+    return f"another run (process {parsed[0].pid} on host {parsed[0].host!r})"
+
+
+def _busy(row: LaneRow, now: float) -> ThreadBusyError:
+    left = max(0.0, (row.lease or now) - now)
+    return ThreadBusyError(
+        f"Thread {row.thread_id!r} is owned by {_name(row)}; its claim lasts {left:.0f} s more "
+        "unless it is renewed. Wait for that run to end, or choose what to do when a thread is "
+        'busy: policy "wait" (start when it is free), "takeover" (stop the other run at its next '
+        'commit) or "allow" (run both, without protection).'
+    )
+
+
+def _moved(thread_id: str) -> ThreadBusyError:
+    return ThreadBusyError(
+        f"Another run on thread {thread_id!r} moved it on after this run read its state; nothing "
+        "was stored. Run again: it starts from the new state."
+    )

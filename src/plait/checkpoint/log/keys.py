@@ -1,0 +1,45 @@
+"""Ids as the storage keeps them: the 16 bytes of a UUID instead of its 36 characters.
+
+A step's rows name ids several times (row, index, parent, task), so half a kilobyte per step hangs
+on this. Order is kept: packed UUIDs sort as their text does, which time-ordered checkpoint ids
+need. An id that is no canonical UUID is kept as text behind a marker byte.
+"""
+
+from plait.errors import CorruptCheckpointError
+
+_TEXT = b"\xff"
+_HEX = frozenset("0123456789abcdef-")
+
+
+def pack(text: str) -> bytes:
+    """The stored form of an id.
+
+    >>> unpack(pack("1ef4f797-8335-6428-8001-8a1503f9b875"))
+    '1ef4f797-8335-6428-8001-8a1503f9b875'
+    >>> unpack(pack("my-id"))
+    'my-id'
+    """
+    if len(text) == 36 and text[8] == text[13] == text[18] == text[23] == "-":
+        bare = text.replace("-", "")
+        if len(bare) == 32 and _HEX.issuperset(bare):
+            return bytes.fromhex(bare)
+    raw = _TEXT + text.encode("utf-8", "surrogatepass")
+    return raw + b"\0" if len(raw) == 16 else raw  # 16 bytes always mean a UUID
+
+
+def unpack(key: bytes) -> str:
+    """The id behind a stored key.
+
+    Raises:
+        CorruptCheckpointError: `key` was never made by `pack`.
+    """
+    if len(key) == 16:
+        h = key.hex()
+        return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+    if key[:1] != _TEXT:
+        raise CorruptCheckpointError(f"A stored id is damaged: {key[:40]!r}.")
+    raw = key[1:-1] if len(key) == 17 and key[-1] == 0 else key[1:]
+    try:
+        return raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise CorruptCheckpointError(f"A stored id is damaged: {key[:40]!r}.") from error

@@ -1,0 +1,219 @@
+"""What the bytes of a stored row mean: the kinds of records and their frames. Final: files last.
+
+Every record is an envelope (`serde.seal`) bound to its place, around a msgpack frame. Values of
+users are encoded by the codec and sit inside the frame as bytes, so a frame is read without them.
+
+| kind | payload |
+|---|---|
+| CHECKPOINT | [anchor, depth, changed names, removed names, full map or nil, body]; body is [ts, metadata, frontier] by the codec |
+| WRITES | [[channel, form, data], ...]; form INLINE: codec bytes; form REF: [channel, version, start, count], a piece of a value record; count -1 is the single item, -2 the whole value |
+| WHOLE | the value, by the codec |
+| LIST_PATCH | [base, anchor, depth, length, [[start, deleted, inserted], ...], items]; starts count in the base, items is one codec list of all inserted |
+| DICT_PATCH | [base, anchor, depth, length, body]; body is [keys deleted, dict of keys set] by the codec |
+| MANIFEST | [length, [[version, start, count], ...]]: a list made of pieces of the items that WHOLE and LIST_PATCH records hold |
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import ormsgpack
+
+from plait.errors import CorruptCheckpointError
+
+CHECKPOINT: Final = 1
+WRITES: Final = 2
+WHOLE: Final = 8
+LIST_PATCH: Final = 9
+DICT_PATCH: Final = 10
+MANIFEST: Final = 11
+
+INLINE: Final = 0
+REF: Final = 1
+SINGLE: Final = -1
+ENTIRE: Final = -2
+
+_unpack = ormsgpack.unpackb
+pack_frame = ormsgpack.packb
+
+
+class CheckpointFrame(NamedTuple):
+    """The payload of a CHECKPOINT record."""
+
+    anchor: bytes | None
+    """The nearest ancestor with a full map (None: this one has it)."""
+    depth: int
+    """How many ancestors away the anchor is."""
+    changed: list[str]
+    """Channels whose new version has this checkpoint's id."""
+    removed: list[str]
+    full: dict[str, bytes] | None
+    """Every channel and the id of its version, or None: only the changes against the parent."""
+    body: bytes
+
+
+class ListPatch(NamedTuple):
+    """The payload of a LIST_PATCH record."""
+
+    base: bytes
+    anchor: bytes
+    depth: int
+    length: int
+    splices: list[tuple[int, int, int]]
+    items: bytes
+
+
+class DictPatch(NamedTuple):
+    """The payload of a DICT_PATCH record."""
+
+    base: bytes
+    anchor: bytes
+    depth: int
+    length: int
+    body: bytes
+
+
+class Manifest(NamedTuple):
+    """The payload of a MANIFEST record."""
+
+    length: int
+    runs: list[tuple[bytes, int, int]]
+
+
+class Ref(NamedTuple):
+    """A task's write that is stored as a piece of the value it led to."""
+
+    channel: str
+    version: bytes
+    start: int
+    count: int
+
+
+def damaged(what: str) -> CorruptCheckpointError:
+    """The error of a record whose digest is right and whose content is not."""
+    return CorruptCheckpointError(
+        f"A stored {what} does not have the form that plait writes. It was written by another "
+        "program or changed by hand; restore the database from a backup."
+    )
+
+
+def _frame(payload: bytes, what: str, types: Sequence[type | tuple[type, ...]]) -> list[Any]:
+    """Unpack a frame and check the types of its parts."""
+    try:
+        parts = _unpack(payload)
+    except ValueError as error:
+        raise damaged(what) from error
+    if type(parts) is not list or len(parts) != len(types):
+        raise damaged(what)
+    for part, allowed in zip(parts, types, strict=True):
+        if not isinstance(part, allowed):
+            raise damaged(what)
+    return parts
+
+
+def _rows(rows: list[Any], what: str, *types: type) -> list[Any]:
+    """Check a list of small rows: each a list with the given types, its numbers not negative."""
+    width = len(types)
+    out: list[Any] = []
+    for row in rows:
+        if type(row) is not list or len(row) != width:
+            raise damaged(what)
+        for part, wanted in zip(row, types, strict=True):
+            if type(part) is not wanted or (wanted is int and part < 0):
+                raise damaged(what)
+        out.append(tuple(row))
+    return out
+
+
+_CHECKPOINT = ((bytes, type(None)), int, list, list, (dict, type(None)), bytes)
+
+
+def read_checkpoint(payload: bytes) -> CheckpointFrame:
+    """Open a CHECKPOINT payload. Raises CorruptCheckpointError."""
+    frame = CheckpointFrame(*_frame(payload, "checkpoint", _CHECKPOINT))
+    names: Iterable[Any] = [*frame.changed, *frame.removed, *(frame.full or ())]
+    if not all(type(name) is str for name in names):
+        raise damaged("checkpoint")
+    if frame.full is None:
+        if frame.anchor is None:
+            raise damaged("checkpoint")
+    elif not all(type(key) is bytes for key in frame.full.values()):
+        raise damaged("checkpoint")
+    return frame
+
+
+_LIST_PATCH = (bytes, bytes, int, int, list, bytes)
+
+
+def read_list_patch(payload: bytes) -> ListPatch:
+    """Open a LIST_PATCH payload. Raises CorruptCheckpointError."""
+    base, anchor, depth, length, splices, items = _frame(payload, "list", _LIST_PATCH)
+    return ListPatch(base, anchor, depth, length, _rows(splices, "list", int, int, int), items)
+
+
+_DICT_PATCH = (bytes, bytes, int, int, bytes)
+
+
+def read_dict_patch(payload: bytes) -> DictPatch:
+    """Open a DICT_PATCH payload. Raises CorruptCheckpointError."""
+    return DictPatch(*_frame(payload, "dict", _DICT_PATCH))
+
+
+def read_manifest(payload: bytes) -> Manifest:
+    """Open a MANIFEST payload. Raises CorruptCheckpointError."""
+    length, runs = _frame(payload, "list", (int, list))
+    return Manifest(length, _rows(runs, "list", bytes, int, int))
+
+
+def read_writes(payload: bytes) -> list[tuple[str, bytes | Ref]]:
+    """Open a WRITES payload: (channel, codec bytes or reference). Raises CorruptCheckpointError."""
+    try:
+        rows = _unpack(payload)
+    except ValueError as error:
+        raise damaged("task's writes") from error
+    out: list[tuple[str, bytes | Ref]] = []
+    for row in _rows_of_writes(rows):
+        channel, form, data = row
+        if form == INLINE and type(data) is bytes:
+            out.append((channel, data))
+        elif form == REF and type(data) is list and _is_ref(data):
+            out.append((channel, Ref(*data)))
+        else:
+            raise damaged("task's writes")
+    return out
+
+
+def _rows_of_writes(rows: Any) -> list[list[Any]]:
+    if type(rows) is not list:
+        raise damaged("task's writes")
+    for row in rows:
+        if type(row) is not list or len(row) != 3 or type(row[0]) is not str:
+            raise damaged("task's writes")
+    return rows
+
+
+def _is_ref(data: list[Any]) -> bool:
+    return [type(part) for part in data] == [str, bytes, int, int]
+
+
+def write_writes(writes: Sequence[tuple[str, bytes | Ref]]) -> bytes:
+    """The payload of a WRITES record."""
+    return pack_frame(
+        [
+            (channel, INLINE, data) if type(data) is bytes else (channel, REF, tuple(data))
+            for channel, data in writes
+        ]
+    )
+
+
+def write_checkpoint(
+    anchor: bytes | None,
+    depth: int,
+    changed: Sequence[str],
+    removed: Sequence[str],
+    full: Mapping[str, bytes] | None,
+    body: bytes,
+) -> bytes:
+    """The payload of a CHECKPOINT record (see `CheckpointFrame`)."""
+    return pack_frame((anchor, depth, changed, removed, full, body))

@@ -1,0 +1,191 @@
+"""The vocabulary between the log and its row stores: requests, rows and answers.
+
+A row store (memory, SQLite, Postgres) executes these requests and knows nothing else: not what a
+record means, not who may claim what. Ids are packed (`keys.pack`), records are sealed bytes.
+
+Four tables: *lanes* (one per thread and namespace; the root lane, ns "", carries the claim),
+*checkpoints* by (lane, id), *values* by (lane, channel, id of the checkpoint that wrote this
+version), *writes* by (lane, checkpoint id, task id).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class LaneRow(NamedTuple):
+    """One row of *lanes*."""
+
+    lane: int
+    thread_id: str
+    ns: str
+    head: bytes | None
+    fence: int
+    """Counts the claims of the thread; meaningful on the root lane, as are the next two."""
+    owner: str | None
+    lease: float | None
+    """When the owner's claim ends unless renewed, in seconds since the epoch."""
+
+
+class CheckpointRow(NamedTuple):
+    """One row of *checkpoints*."""
+
+    id: bytes
+    parent: bytes | None
+    record: bytes
+
+
+class ValueRow(NamedTuple):
+    """One row of *values*."""
+
+    channel: str
+    id: bytes
+    record: bytes
+
+
+class WriteRow(NamedTuple):
+    """One row of *writes*: everything one task wrote."""
+
+    checkpoint: bytes
+    task: bytes
+    path: str
+    record: bytes
+
+
+@dataclass(slots=True)
+class ReadLane:
+    """The lane of a thread and namespace. Answer: LaneRow or None."""
+
+    thread_id: str
+    ns: str
+
+
+@dataclass(slots=True)
+class ListLanes:
+    """Lanes of one thread, or (None) of all, by ascending lane. Answer: list of LaneRow."""
+
+    thread_id: str | None = None
+
+
+@dataclass(slots=True)
+class ReadCheckpoints:
+    """Checkpoints whose id is in [first, last], or below `before`. Answer: list of CheckpointRow."""
+
+    lane: int
+    first: bytes | None = None
+    last: bytes | None = None
+    before: bytes | None = None
+    limit: int | None = None
+    newest_first: bool = False
+
+
+@dataclass(slots=True)
+class ReadValues:
+    """Single versions of channels. Answer: list of records, None where there is no row."""
+
+    lane: int
+    keys: Sequence[tuple[str, bytes]]
+
+
+@dataclass(slots=True)
+class ReadVersions:
+    """Versions of one channel whose id is in [first, last]. Answer: list of ValueRow by id."""
+
+    lane: int
+    channel: str
+    first: bytes | None = None
+    last: bytes | None = None
+
+
+@dataclass(slots=True)
+class ListValues:
+    """Which versions a lane holds. Answer: list of (channel, id)."""
+
+    lane: int
+
+
+@dataclass(slots=True)
+class ReadWrites:
+    """Task writes of one checkpoint, by path, then task. Answer: list of WriteRow."""
+
+    lane: int
+    checkpoint: bytes
+
+
+@dataclass(slots=True)
+class Claim:
+    """Take the root lane if its fence and lease are still what the claimer saw."""
+
+    fence: int
+    lease: float | None
+    owner: str
+    new_lease: float
+
+
+@dataclass(slots=True)
+class Transact:
+    """One transaction on one lane. Answer: Done, or Refused with nothing written.
+
+    In order: the root lane's claim is taken or its fence checked, rows are dropped and stored,
+    the head moves, the claim is given back. Lanes that do not exist are made.
+    """
+
+    thread_id: str
+    ns: str
+    lane: int | None = None
+    """The lane, where known."""
+    claim: Claim | None = None
+    fence: int | None = None
+    """The fence that the root lane must have (None: do not ask)."""
+    checkpoints: Sequence[tuple[bytes, bytes | None, bytes]] = ()
+    """(id, parent, record); replaces a row of the same id."""
+    values: Sequence[tuple[str, bytes, bytes]] = ()
+    """(channel, id, record); replaces a row of the same channel and id."""
+    writes: Sequence[tuple[bytes, bytes, str, bytes]] = ()
+    """(checkpoint, task, path, record); replaces a row of the same checkpoint and task."""
+    head: bytes | None = None
+    """The new head (None: the head stays)."""
+    release: bool = False
+    drop_checkpoints: Sequence[bytes] = ()
+    """Checkpoints to delete, with their task writes."""
+    drop_values: Sequence[tuple[str, bytes]] = ()
+
+
+@dataclass(slots=True)
+class DropLane:
+    """Delete a lane and all its rows. Answer: Done, or Refused if the fence differs."""
+
+    lane: int
+    thread_id: str
+    fence: int | None = None
+
+
+@dataclass(slots=True)
+class Renew:
+    """Prolong claims. Answer: None. A claim whose fence moved on is left alone."""
+
+    lanes: Sequence[tuple[int, int]]
+    """(root lane, fence)."""
+    lease: float
+
+
+@dataclass(slots=True)
+class Pause:
+    """Wait before going on (a claim with policy "wait"). Answer: None."""
+
+    seconds: float
+
+
+class Done(NamedTuple):
+    """The transaction is in the storage."""
+
+    lane: int
+    root: int
+
+
+class Refused(NamedTuple):
+    """The fence or lease was not the expected one; nothing was written."""
+
+    root: LaneRow | None

@@ -1,0 +1,272 @@
+"""The saver in memory: rows in dicts, for tests, examples and short-lived threads.
+
+It keeps the same sealed bytes as a database would, so what was stored never changes afterwards,
+whatever the program does to its values.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, ClassVar
+from weakref import WeakSet
+
+from plait.checkpoint.log.requests import (
+    CheckpointRow,
+    Done,
+    DropLane,
+    LaneRow,
+    ListLanes,
+    ListValues,
+    ReadCheckpoints,
+    ReadLane,
+    ReadValues,
+    ReadVersions,
+    ReadWrites,
+    Refused,
+    Renew,
+    Transact,
+    ValueRow,
+    WriteRow,
+)
+from plait.checkpoint.log.saver import NativeSaver
+
+
+class _Sorted:
+    """Rows by id, with their ids in order."""
+
+    __slots__ = ("ids", "rows")
+
+    def __init__(self) -> None:
+        self.ids: list[bytes] = []
+        self.rows: dict[bytes, Any] = {}
+
+    def put(self, key: bytes, row: Any) -> None:
+        if key not in self.rows:
+            ids = self.ids
+            if not ids or ids[-1] < key:
+                ids.append(key)
+            else:
+                insort(ids, key)
+        self.rows[key] = row
+
+    def drop(self, key: bytes) -> None:
+        if self.rows.pop(key, None) is not None:
+            del self.ids[bisect_left(self.ids, key)]
+
+    def between(self, first: bytes | None, last: bytes | None) -> list[bytes]:
+        low = 0 if first is None else bisect_left(self.ids, first)
+        high = len(self.ids) if last is None else bisect_right(self.ids, last)
+        return self.ids[low:high]
+
+
+class _Lane:
+    """One lane and its rows."""
+
+    __slots__ = ("checkpoints", "row", "values", "writes")
+
+    def __init__(self, row: LaneRow) -> None:
+        self.row = row
+        self.checkpoints = _Sorted()
+        self.values: dict[str, _Sorted] = {}
+        self.writes: dict[bytes, dict[bytes, tuple[str, bytes]]] = {}
+
+
+class InMemorySaver(NativeSaver):
+    """Keep checkpoints in the memory of this process.
+
+    >>> from plait.checkpoint.memory import InMemorySaver
+    >>> saver = InMemorySaver()
+    >>> saver.get_tuple({"configurable": {"thread_id": "1"}}) is None
+    True
+    """
+
+    shared: ClassVar[bool] = False
+
+    def __init__(self, *, serde: Any = None) -> None:
+        super().__init__(serde=serde)
+        self._lanes: dict[tuple[str, str], _Lane] = {}
+        self._by_number: dict[int, _Lane] = {}
+        self._next = 1
+        self._lock = Lock()
+        _all.add(self)
+
+    def __enter__(self) -> InMemorySaver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    async def __aenter__(self) -> InMemorySaver:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    def execute(self, request: Any) -> Any:
+        """Do one storage request (see `plait.checkpoint.log.requests`)."""
+        with self._lock:
+            return _HANDLERS[type(request)](self, request)
+
+    async def aexecute(self, request: Any) -> Any:
+        """Do one storage request; nothing here waits."""
+        return self.execute(request)
+
+    def renew_lock(self) -> None:
+        """Free the lock in a forked child, where its holder does not exist."""
+        self._lock = Lock()
+
+    def _lane(self, thread_id: str, ns: str) -> _Lane:
+        lane = self._lanes.get((thread_id, ns))
+        if lane is None:
+            lane = _Lane(LaneRow(self._next, thread_id, ns, None, 0, None, None))
+            self._lanes[thread_id, ns] = self._by_number[self._next] = lane
+            self._next += 1
+        return lane
+
+    def _read_lane(self, request: ReadLane) -> LaneRow | None:
+        lane = self._lanes.get((request.thread_id, request.ns))
+        return lane.row if lane is not None else None
+
+    def _list_lanes(self, request: ListLanes) -> list[LaneRow]:
+        wanted = request.thread_id
+        return [
+            lane.row
+            for lane in self._by_number.values()
+            if wanted is None or lane.row.thread_id == wanted
+        ]
+
+    def _read_checkpoints(self, request: ReadCheckpoints) -> list[CheckpointRow]:
+        lane = self._by_number.get(request.lane)
+        if lane is None:
+            return []
+        table = lane.checkpoints
+        ids = table.between(request.first, request.last)
+        if request.before is not None:
+            ids = ids[: bisect_left(ids, request.before)]
+        if request.newest_first:
+            ids.reverse()
+        return [table.rows[key] for key in ids[: request.limit]]
+
+    def _read_values(self, request: ReadValues) -> list[bytes | None]:
+        lane = self._by_number.get(request.lane)
+        if lane is None:
+            return [None] * len(request.keys)
+        values = lane.values
+        return [
+            table.rows.get(key) if (table := values.get(channel)) is not None else None
+            for channel, key in request.keys
+        ]
+
+    def _read_versions(self, request: ReadVersions) -> list[ValueRow]:
+        lane = self._by_number.get(request.lane)
+        table = lane.values.get(request.channel) if lane is not None else None
+        if table is None:
+            return []
+        ids = table.between(request.first, request.last)
+        return [ValueRow(request.channel, key, table.rows[key]) for key in ids]
+
+    def _list_values(self, request: ListValues) -> list[tuple[str, bytes]]:
+        lane = self._by_number.get(request.lane)
+        if lane is None:
+            return []
+        return [(channel, key) for channel, table in lane.values.items() for key in table.ids]
+
+    def _read_writes(self, request: ReadWrites) -> list[WriteRow]:
+        lane = self._by_number.get(request.lane)
+        tasks = lane.writes.get(request.checkpoint) if lane is not None else None
+        if not tasks:
+            return []
+        rows = [WriteRow(request.checkpoint, task, *row) for task, row in tasks.items()]
+        rows.sort(key=_write_order)
+        return rows
+
+    def _transact(self, request: Transact) -> Done | Refused:
+        root = self._lanes.get((request.thread_id, ""))
+        claim = request.claim
+        if claim is not None:
+            root = root or self._lane(request.thread_id, "")
+            row = root.row
+            if row.fence != claim.fence or row.lease != claim.lease:
+                return Refused(row)
+            root.row = row._replace(fence=row.fence + 1, owner=claim.owner, lease=claim.new_lease)
+        elif request.fence is not None and (root is None or root.row.fence != request.fence):
+            return Refused(root.row if root is not None else None)
+        if root is None:
+            root = self._lane(request.thread_id, "")
+        lane = root if request.ns == "" else self._lane(request.thread_id, request.ns)
+        self._store(lane, request)
+        if request.release:
+            root.row = root.row._replace(owner=None, lease=None)
+        return Done(lane.row.lane, root.row.lane)
+
+    def _store(self, lane: _Lane, request: Transact) -> None:
+        for key in request.drop_checkpoints:
+            lane.checkpoints.drop(key)
+            lane.writes.pop(key, None)
+        for channel, key in request.drop_values:
+            table = lane.values.get(channel)
+            if table is not None:
+                table.drop(key)
+                if not table.ids:
+                    del lane.values[channel]
+        for key, parent, record in request.checkpoints:
+            lane.checkpoints.put(key, CheckpointRow(key, parent, record))
+        for channel, key, record in request.values:
+            table = lane.values.get(channel)
+            if table is None:
+                table = lane.values[channel] = _Sorted()
+            table.put(key, record)
+        for checkpoint, task, path, record in request.writes:
+            lane.writes.setdefault(checkpoint, {})[task] = (path, record)
+        if request.head is not None:
+            lane.row = lane.row._replace(head=request.head)
+
+    def _drop_lane(self, request: DropLane) -> Done | Refused:
+        root = self._lanes.get((request.thread_id, ""))
+        if request.fence is not None and (root is None or root.row.fence != request.fence):
+            return Refused(root.row if root is not None else None)
+        lane = self._by_number.pop(request.lane, None)
+        if lane is not None:
+            del self._lanes[lane.row.thread_id, lane.row.ns]
+        return Done(request.lane, request.lane)
+
+    def _renew(self, request: Renew) -> None:
+        for number, fence in request.lanes:
+            lane = self._by_number.get(number)
+            if lane is not None and lane.row.fence == fence and lane.row.owner is not None:
+                lane.row = lane.row._replace(lease=request.lease)
+
+
+def _write_order(row: WriteRow) -> tuple[str, bytes]:
+    return row.path, row.task
+
+
+_HANDLERS: dict[type, Callable[[InMemorySaver, Any], Any]] = {
+    ReadLane: InMemorySaver._read_lane,
+    ListLanes: InMemorySaver._list_lanes,
+    ReadCheckpoints: InMemorySaver._read_checkpoints,
+    ReadValues: InMemorySaver._read_values,
+    ReadVersions: InMemorySaver._read_versions,
+    ListValues: InMemorySaver._list_values,
+    ReadWrites: InMemorySaver._read_writes,
+    Transact: InMemorySaver._transact,
+    DropLane: InMemorySaver._drop_lane,
+    Renew: InMemorySaver._renew,
+}
+
+_all: WeakSet[InMemorySaver] = WeakSet()
+
+
+def _after_fork() -> None:
+    for saver in _all:
+        saver.renew_lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+MemorySaver = InMemorySaver
+
+__all__ = ["InMemorySaver", "MemorySaver"]

@@ -1,0 +1,105 @@
+"""The saver in a SQLite file: safe from many threads and many processes, sync and async."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Any
+
+from plait.checkpoint.log.saver import NativeSaver
+from plait.checkpoint.sqlite.database import Database, Synchronous
+from plait.checkpoint.sqlite.rows import READS, WRITES
+from plait.checkpoint.sqlite.worker import Worker
+
+
+class SqliteSaver(NativeSaver):
+    """Keep checkpoints in a SQLite database. It is opened on first use.
+
+    The same object serves sync and async programs (`AsyncSqliteSaver` is another name for it).
+
+    Args:
+        conn: A path, a `file:` URI or ":memory:"; or an open connection, made with
+            `check_same_thread=False`, that you close yourself.
+        serde: The serializer (None: plait's codec).
+        synchronous: "NORMAL" (default): a commit survives the death of the process; "FULL": also
+            a loss of power.
+        timeout: Seconds to wait for other writers.
+
+    >>> with SqliteSaver.from_conn_string(":memory:") as saver:
+    ...     saver.get_tuple({"configurable": {"thread_id": "1"}}) is None
+    True
+    """
+
+    def __init__(
+        self,
+        conn: str | os.PathLike[str] | sqlite3.Connection,
+        *,
+        serde: Any = None,
+        synchronous: Synchronous = "NORMAL",
+        timeout: float = 30.0,
+    ) -> None:
+        super().__init__(serde=serde)
+        self._target = conn
+        self._database = Database(conn, synchronous=synchronous, timeout=timeout)
+        self._worker = Worker("plait-sqlite")
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        conn_string: str,
+        *,
+        serde: Any = None,
+        synchronous: Synchronous = "NORMAL",
+        timeout: float = 30.0,
+    ) -> SqliteSaver:
+        """A saver for `with` and `async with`, which close it at their end."""
+        return cls(conn_string, serde=serde, synchronous=synchronous, timeout=timeout)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes can reach the same rows."""
+        return self._database.shared
+
+    def __enter__(self) -> SqliteSaver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> SqliteSaver:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database, after the calls in flight."""
+        self._worker.close()
+        self._database.close()
+
+    def setup(self) -> None:
+        """Open the database and bring its schema up to date now, instead of on first use."""
+        self._database.run(_nothing)
+
+    async def asetup(self) -> None:
+        """Like `setup`, without blocking the event loop."""
+        await self._worker.call(self.setup)
+
+    def execute(self, request: Any) -> Any:
+        """Do one storage request (see `plait.checkpoint.log.requests`)."""
+        read = READS.get(type(request))
+        if read is not None:
+            return self._database.run(lambda conn: read(conn, request))
+        write = WRITES[type(request)]
+        return self._database.transact(lambda conn: write(conn, request))
+
+    async def aexecute(self, request: Any) -> Any:
+        """Do one storage request on the database's own thread."""
+        return await self._worker.call(lambda: self.execute(request))
+
+
+def _nothing(conn: sqlite3.Connection) -> None:
+    return None
+
+
+__all__ = ["SqliteSaver", "Synchronous"]

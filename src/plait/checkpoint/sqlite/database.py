@@ -1,0 +1,186 @@
+"""One SQLite database: its connection, opened on first use and again in a forked child."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable
+from threading import Lock
+from time import monotonic, sleep
+from typing import Literal, TypeAlias, TypeVar
+from weakref import WeakSet
+
+from plait.checkpoint.sqlite.schema import migrate
+from plait.errors import CorruptCheckpointError, StorageUnavailableError
+
+T = TypeVar("T")
+Synchronous: TypeAlias = Literal["OFF", "NORMAL", "FULL", "EXTRA"]
+
+_inherited: list[sqlite3.Connection] = []
+"""Connections of the parent process: never used again, and never closed by a child either, since
+closing would drop locks and shared memory that the parent still relies on."""
+
+
+class Database:
+    """A connection guarded by a lock.
+
+    Args:
+        target: A path, a `file:` URI, ":memory:", or an open connection made with
+            `check_same_thread=False`, which stays its maker's to close.
+        synchronous: What a commit survives. "NORMAL": the death of the process; "FULL": also a
+            loss of power.
+        timeout: Seconds to wait for other writers.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | sqlite3.Connection,
+        *,
+        synchronous: Synchronous = "NORMAL",
+        timeout: float = 30.0,
+    ) -> None:
+        self._given = target if isinstance(target, sqlite3.Connection) else None
+        self.path = (
+            _path_of(target) if isinstance(target, sqlite3.Connection) else os.fspath(target)
+        )
+        self._synchronous = synchronous
+        self._timeout = timeout
+        self._conn: sqlite3.Connection | None = None
+        self._pid = 0
+        self._closed = False
+        self._lock = Lock()
+        _all.add(self)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes can open the same database."""
+        return self.path not in ("", ":memory:") and "mode=memory" not in self.path
+
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do work on the connection, alone, with errors told in our words."""
+        with self._lock:
+            conn = self._conn
+            if conn is None or self._pid != os.getpid():
+                conn = self._open()
+            try:
+                return work(conn)
+            except sqlite3.Error as error:
+                raise explain(error, self.path) from error
+
+    def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do work in one write transaction; what it raises rolls back."""
+        return self.run(lambda conn: _transact(conn, work))
+
+    def close(self) -> None:
+        """Close the connection, unless it was given. A later use raises."""
+        with self._lock:
+            conn, self._conn, self._closed = self._conn, None, True
+            if conn is not None and self._given is None and self._pid == os.getpid():
+                conn.close()
+
+    def free(self) -> None:
+        """In a forked child: the lock's holder does not exist here."""
+        self._lock = Lock()
+
+    def _open(self) -> sqlite3.Connection:
+        if self._closed:
+            raise StorageUnavailableError(
+                f"The saver of {self.path!r} is closed. Use it inside its `with` block, or open "
+                "another one."
+            )
+        if self._conn is not None:
+            if not self.shared:
+                self._pid = os.getpid()
+                return self._conn  # memory was copied by the fork, connection and all
+            _inherited.append(self._conn)
+            self._given = None
+        try:
+            conn = self._given if self._given is not None else self._connect()
+            migrate(conn)
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+        self._conn, self._pid = conn, os.getpid()
+        return conn
+
+    def _connect(self) -> sqlite3.Connection:
+        conn = sqlite3.connect(
+            self.path,
+            timeout=self._timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=self.path.startswith("file:"),
+        )
+        if self.shared:
+            _use_wal(conn, self._timeout)
+        conn.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[self._synchronous]}")
+        return conn
+
+
+_SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
+
+
+def _path_of(conn: sqlite3.Connection) -> str:
+    """The file of a connection ("": in memory)."""
+    row = conn.cursor().execute("PRAGMA database_list").fetchone()
+    return str(row[2] or "")
+
+
+def _use_wal(conn: sqlite3.Connection, timeout: float) -> None:
+    """Switch the file to write-ahead logging. SQLite's own busy timeout does not cover this."""
+    deadline = monotonic() + timeout
+    while True:
+        try:
+            conn.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > deadline:
+                raise
+            sleep(0.005)
+        else:
+            return
+
+
+def _transact(conn: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        result = work(conn)
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:  # SQLite rolls back by itself when the disk is full
+            conn.execute("ROLLBACK")
+        raise
+    return result
+
+
+def explain(error: sqlite3.Error, path: str) -> Exception:
+    """An error of SQLite as one of ours, with what to do next."""
+    text = str(error)
+    where = f"SQLite database {path!r}"
+    if "malformed" in text or "not a database" in text:
+        return CorruptCheckpointError(
+            f"{where} is damaged or is no SQLite file ({text}). Restore it from a backup; "
+            "`sqlite3 FILE .recover` saves what can be read."
+        )
+    if "locked" in text or "busy" in text:
+        return StorageUnavailableError(
+            f"{where} was locked by another connection for too long ({text}). Is a transaction "
+            "left open in another program? Nothing of this call was stored."
+        )
+    if "full" in text:
+        return StorageUnavailableError(f"{where}: no space left ({text}). Nothing was stored.")
+    return StorageUnavailableError(
+        f"{where} cannot be used ({text}). Check that its directory exists and can be written; "
+        "nothing of this call was stored."
+    )
+
+
+_all: WeakSet[Database] = WeakSet()
+
+
+def _after_fork() -> None:
+    for database in _all:
+        database.free()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+__all__ = ["Database", "Synchronous", "explain"]

@@ -1,0 +1,85 @@
+-- Every statement of the SQLite saver, by name. Values are always bound, never written into text.
+
+-- name: read_lane
+SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
+WHERE thread_id = ?1 AND ns = ?2;
+
+-- name: list_lanes
+SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
+WHERE ?1 IS NULL OR thread_id = ?1 ORDER BY lane;
+
+-- name: read_checkpoint
+SELECT id, parent, record FROM checkpoints WHERE lane = ?1 AND id = ?2;
+
+-- name: read_checkpoints
+SELECT id, parent, record FROM checkpoints
+WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND id < ?4 ORDER BY id LIMIT ?5;
+
+-- name: read_checkpoints_down
+SELECT id, parent, record FROM checkpoints
+WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND id < ?4 ORDER BY id DESC LIMIT ?5;
+
+-- name: read_value
+SELECT record FROM versions WHERE lane = ?1 AND channel = ?2 AND id = ?3;
+
+-- name: read_versions
+SELECT channel, id, record FROM versions
+WHERE lane = ?1 AND channel = ?2 AND id >= ?3 AND id <= ?4 ORDER BY id;
+
+-- name: list_values
+SELECT channel, id FROM versions WHERE lane = ?1 ORDER BY channel, id;
+
+-- name: read_writes
+SELECT checkpoint, task, path, record FROM writes
+WHERE lane = ?1 AND checkpoint = ?2 ORDER BY path, task;
+
+-- name: make_lane
+INSERT INTO lanes (thread_id, ns) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
+
+-- name: claim
+UPDATE lanes SET fence = fence + 1, owner = ?2, lease = ?3
+WHERE lane = ?1 AND fence = ?4 AND lease IS ?5;
+
+-- name: move_head
+UPDATE lanes SET head = ?2 WHERE lane = ?1;
+
+-- name: release
+UPDATE lanes SET owner = NULL, lease = NULL WHERE lane = ?1;
+
+-- name: put_checkpoint
+INSERT INTO checkpoints (lane, id, parent, record) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (lane, id) DO UPDATE SET parent = excluded.parent, record = excluded.record;
+
+-- name: put_version
+INSERT INTO versions (lane, channel, id, record) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (lane, channel, id) DO UPDATE SET record = excluded.record;
+
+-- name: put_write
+INSERT INTO writes (lane, checkpoint, task, path, record) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (lane, checkpoint, task) DO UPDATE SET path = excluded.path, record = excluded.record;
+
+-- name: drop_checkpoint
+DELETE FROM checkpoints WHERE lane = ?1 AND id = ?2;
+
+-- name: drop_writes
+DELETE FROM writes WHERE lane = ?1 AND checkpoint = ?2;
+
+-- name: drop_version
+DELETE FROM versions WHERE lane = ?1 AND channel = ?2 AND id = ?3;
+
+-- name: drop_lane_checkpoints
+DELETE FROM checkpoints WHERE lane = ?1;
+
+-- name: drop_lane_versions
+DELETE FROM versions WHERE lane = ?1;
+
+-- name: drop_lane_writes
+DELETE FROM writes WHERE lane = ?1;
+
+-- name: drop_lane
+DELETE FROM lanes WHERE lane = ?1;
+
+-- name: renew
+UPDATE lanes SET lease = ?2
+WHERE owner IS NOT NULL
+  AND (lane, fence) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1));

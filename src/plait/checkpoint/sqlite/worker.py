@@ -1,0 +1,68 @@
+"""A thread that does blocking work for event loops, one call at a time, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+_Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+
+
+class Worker:
+    """Started by its first call, ended by `close`; a forked child starts its own."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: SimpleQueue[_Job | None] | None = None
+        self._pid = 0
+
+    async def call(self, work: Callable[[], T]) -> T:
+        """Run `work` on the thread. If the caller is cancelled, the work is still done."""
+        jobs = self._jobs
+        if jobs is None or self._pid != os.getpid():
+            jobs = self._start()
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        jobs.put((work, loop, done))
+        return await done
+
+    def close(self) -> None:
+        """End the thread once it has done what it was given."""
+        jobs, self._jobs = self._jobs, None
+        if jobs is not None and self._pid == os.getpid():
+            jobs.put(None)
+
+    def _start(self) -> SimpleQueue[_Job | None]:
+        jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs, self._pid = jobs, os.getpid()
+        Thread(target=_serve, args=(jobs,), name=self._name, daemon=True).start()
+        return jobs
+
+
+def _serve(jobs: SimpleQueue[_Job | None]) -> None:
+    while (job := jobs.get()) is not None:
+        work, loop, done = job
+        try:
+            result, error = work(), None
+        except BaseException as raised:
+            result, error = None, raised
+        try:
+            loop.call_soon_threadsafe(_settle, done, result, error)
+        except RuntimeError:  # the loop was closed: nobody waits any more
+            pass
+        del job, work, loop, done, result, error
+
+
+def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if done.cancelled():
+        return
+    if error is not None:
+        done.set_exception(error)
+    else:
+        done.set_result(result)
