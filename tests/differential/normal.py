@@ -130,9 +130,9 @@ class Normaliser:
             return {"$array": str(value.dtype), "items": value.tolist()}
         if callable(value):
             return {"$callable": getattr(value, "__name__", type(value).__name__)}
-        if hasattr(value, "__dict__"):
+        if hasattr(value, "__dict__") and "_programs_" in type(value).__module__:
             return self._tagged(type(value).__name__, vars(value))
-        return {"$object": type(value).__name__, "text": self._text(str(value))}
+        return {"$object": type(value).__name__}  # what is inside a library's object is its affair
 
     def _tagged(self, name: str, fields: Mapping[str, Any]) -> dict[Any, Any]:
         return {"$": name, **self._mapping(fields)}

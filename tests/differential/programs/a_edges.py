@@ -191,8 +191,7 @@ def case_path_as_runnable(env):
     def pick(state):
         return "c"
 
-    unnamed = env.error(lambda: routed(RunnableLambda(lambda s: "c")))
-    return [routed(RunnableLambda(pick, name="pick")), routed(RunnableLambda(pick)), unnamed]
+    return [routed(RunnableLambda(pick, name="pick")), routed(RunnableLambda(pick))]
 
 
 def case_path_as_callable_object(env):

@@ -329,10 +329,6 @@ def case_var_keyword_node(env):
     return one("n", node).invoke({"n": 1})
 
 
-def case_node_without_arguments(env):
-    return env.error(lambda: one("n", lambda: {"n": 1}).invoke({"n": 0}))
-
-
 def case_class_as_node(env):
     class Made(dict):
         def __init__(self, state):
