@@ -1,15 +1,24 @@
-"""Bytes: the closed registry of types, the codec, and the envelope of stored records."""
+"""Bytes: the closed registry of types, the codec, and the envelope of stored records.
 
-from plait.checkpoint.serde.codec import Codec
+Register a type of yours in one line, `plait.checkpoint.serde.register(Thing)`, or as a decorator.
+Types that a graph's schemas name are registered for that graph by themselves.
+"""
+
+from plait.checkpoint.serde.codec import MAX_DEPTH, Codec
 from plait.checkpoint.serde.envelope import COMPRESSED, ENCRYPTED, place, seal, unseal
+from plait.checkpoint.serde.failures import RemoteError
+from plait.checkpoint.serde.refusals import UnstorableValueError
 from plait.checkpoint.serde.registry import GLOBAL, Registry, register
 
 __all__ = [
     "COMPRESSED",
     "ENCRYPTED",
     "GLOBAL",
+    "MAX_DEPTH",
     "Codec",
     "Registry",
+    "RemoteError",
+    "UnstorableValueError",
     "place",
     "register",
     "seal",

@@ -1,26 +1,336 @@
-"""Values to bytes and back (skeleton)."""
+"""Values to bytes and back: msgpack with typed extensions over a closed registry.
 
-from typing import Any
+The fast path leaves the walk to ormsgpack, which calls back for every object that is not exactly
+None, bool, int, float, str, bytes, list, or dict with text keys. What it cannot do (other keys,
+lone surrogates), what it would get wrong (bytearray), and every error go the careful way, a walk in
+Python that knows the path to each value.
+
+Nested objects are packed within their extension, level by level; each level has its own hook, so
+that depth is bounded without counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timezone
+from os import urandom
+from threading import local
+from typing import Any, cast
 
 import ormsgpack
+from ormsgpack import Ext
 
+from plait.checkpoint.serde.arrays import array_encoder, decode_array, decode_scalar
+from plait.checkpoint.serde.failures import encode_error, error_decoder
+from plait.checkpoint.serde.langchain import langchain_decoder, langchain_name
+from plait.checkpoint.serde.plain import (
+    ARRAY,
+    CLASS,
+    DECODERS,
+    ENCODERS,
+    EXCEPTION,
+    MAP,
+    OBJECT,
+    SCALAR,
+    TEXT,
+    Decoder,
+    Encoder,
+    Pack,
+    Unpack,
+)
+from plait.checkpoint.serde.refusals import (
+    Path,
+    damaged,
+    placed,
+    too_deep,
+    unknown_name,
+    unregistered,
+)
 from plait.checkpoint.serde.registry import GLOBAL, Registry
-from plait.errors import CorruptCheckpointError
+from plait.checkpoint.serde.shapes import shape_of
+from plait.errors import StorageError, UnregisteredTypeError
+
+MAX_DEPTH = 100
+"""How deep objects (tuples, dataclasses, sets, ...) may be nested within each other."""
+
+_OPTIONS = (
+    ormsgpack.OPT_PASSTHROUGH_BIG_INT
+    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+    | ormsgpack.OPT_PASSTHROUGH_TUPLE
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+)
+_packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
+_ATOMS = frozenset({type(None), bool, float, bytes})
+_CLASSES: dict[str, type] = {
+    c.__name__: c
+    for c in (bool, bytes, complex, dict, float, frozenset, int, list, object, set, str, tuple)
+}
+
+# ormsgpack reads one value and ignores what follows. Every message is read as the first item of a
+# pair whose second item follows it at once; no bytes can know what that is.
+_END = urandom(8)
+_END_PACKED: bytes = _packb(_END)
 
 
 class Codec:
-    """Encode and decode with the types of a registry."""
+    """Encode and decode values whose types a registry knows.
+
+    >>> codec = Codec()
+    >>> codec.loads(codec.dumps({"at": (1, 2.0), 3: {"x"}}))
+    {'at': (1, 2.0), 3: {'x'}}
+    """
 
     def __init__(self, registry: Registry | None = None) -> None:
-        self.registry = registry or GLOBAL
+        self.registry = GLOBAL if registry is None else registry
+        self.registry.listen(self)
+        self._failed = local()
+        self.encoders: dict[type, Encoder] = dict(ENCODERS)
+        self.objects: dict[bytes, Callable[[Any], Any]] = {}
+        self.decoders: dict[int, Decoder] = {
+            **DECODERS,
+            OBJECT: self._decode_object,
+            CLASS: self._decode_class,
+            EXCEPTION: error_decoder(self._known_error),
+            ARRAY: decode_array,
+            SCALAR: decode_scalar,
+        }
+        self._pack = self._packer(0)
+        self._unpack = self._unpacker(0)
 
     def dumps(self, value: Any) -> bytes:
-        """Encode."""
-        return ormsgpack.packb(value, option=ormsgpack.OPT_NON_STR_KEYS)
+        """Encode a value.
+
+        Raises:
+            UnregisteredTypeError: The value contains an object of a type that is not registered;
+                the message names the type, its place in the value, and the line that registers it.
+            UnstorableValueError: The value is nested too deeply, or contains itself.
+        """
+        return self._pack(value)
 
     def loads(self, data: bytes) -> Any:
-        """Decode."""
+        """Decode what `dumps` gave.
+
+        Raises:
+            CorruptCheckpointError: The bytes are damaged.
+            UnregisteredTypeError: They name a type that is not registered here.
+        """
+        return self._unpack(data)
+
+    def forget(self) -> None:
+        """Drop what was looked up in the registry, after a change there."""
+        self.encoders = dict(ENCODERS)
+        self.objects = {}
+        self._pack = self._packer(0)
+
+    # --- Encoding --------------------------------------------------------------------------------
+
+    def _packer(self, depth: int) -> Pack:
+        """The function that packs values at one level of nested objects."""
+        encoders, failed = self.encoders, self._failed
+        inner: Pack | None = None
+
+        def hook(value: Any) -> Ext:
+            nonlocal inner
+            if inner is None:
+                inner = self._packer(depth + 1) if depth < MAX_DEPTH else _refuse
+            try:
+                encode = encoders.get(type(value))
+                if encode is None:
+                    encode = self._resolve(type(value))
+                return encode(value, inner)
+            except Exception:
+                raise
+            except BaseException as stop:  # ormsgpack would turn a Ctrl-C into a TypeError
+                failed.error = stop
+                raise
+
+        def pack(value: Any) -> bytes:
+            try:
+                data = _packb(value, hook, _OPTIONS)
+            except TypeError:
+                return self._careful(value, depth)
+            if (b"\xc4" in data or b"\xc5" in data or b"\xc6" in data) and _has_buffer(value):
+                return self._careful(value, depth)
+            return data
+
+        return pack
+
+    def _careful(self, value: Any, depth: int) -> bytes:
+        """Pack by a walk in Python: slow, complete, with the path in every error."""
+        stop = self._failed.__dict__.pop("error", None)
+        if stop is not None:
+            raise stop
         try:
-            return ormsgpack.unpackb(data, option=ormsgpack.OPT_NON_STR_KEYS)
-        except ValueError as error:
-            raise CorruptCheckpointError(str(error)) from error
+            return _packb(self._plain(value, None, depth), None, _OPTIONS)
+        except RecursionError:
+            raise too_deep(MAX_DEPTH) from None
+        except TypeError as error:
+            if str(error) == "Recursion limit reached":
+                raise too_deep(MAX_DEPTH) from None
+            raise
+
+    def _plain(self, value: Any, path: Path, depth: int) -> Any:
+        """The same value made of what ormsgpack packs exactly."""
+        cls = cast("type[Any]", type(value))
+        if cls in _ATOMS or (cls is int and -(1 << 63) <= value < 1 << 64):
+            return value
+        if cls is str:
+            return _text(value)
+        if cls is list:
+            return [self._plain(item, (path, f"[{i}]"), depth) for i, item in enumerate(value)]
+        if cls is dict:
+            return self._plain_dict(value, path, depth)
+
+        def pack(state: Any) -> bytes:
+            if depth >= MAX_DEPTH:
+                raise too_deep(MAX_DEPTH)
+            return _packb(self._plain(state, path, depth + 1), None, _OPTIONS)
+
+        try:
+            encode = self.encoders.get(cls) or self._resolve(cls)
+            return encode(value, pack)
+        except UnregisteredTypeError as error:
+            raise placed(error, path) from None
+
+    def _plain_dict(self, value: dict[Any, Any], path: Path, depth: int) -> Any:
+        if all(type(key) is str and type(_text(key)) is str for key in value):
+            return {k: self._plain(v, (path, f"[{k!r}]"), depth) for k, v in value.items()}
+        if depth >= MAX_DEPTH:
+            raise too_deep(MAX_DEPTH)
+        flat: list[Any] = []
+        for key, item in value.items():
+            flat.append(self._plain(key, (path, f" key {key!r:.80}"), depth + 1))
+            flat.append(self._plain(item, (path, f"[{key!r:.80}]"), depth + 1))
+        return Ext(MAP, _packb(flat, None, _OPTIONS))
+
+    def _resolve(self, cls: type) -> Encoder:
+        """Find and keep the encoder of a type that was not met before."""
+        entry = self.registry.by_type(cls)
+        if entry is not None:
+            found: Encoder | None = _object_encoder(entry.name, entry.encode)
+        elif (name := langchain_name(cls)) is not None:
+            found = _object_encoder(name, shape_of(cls)[0])
+        elif issubclass(cls, type):
+            found = self._encode_class
+        elif issubclass(cls, BaseException):
+            found = encode_error
+        elif cls.__name__ == "TzInfo" and cls.__module__.startswith("pydantic_core"):
+            found = ENCODERS[timezone]
+        else:
+            found = array_encoder(cls)
+        if found is None:
+            raise unregistered(cls)
+        self.encoders[cls] = found
+        return found
+
+    def _encode_class(self, value: Any, pack: Pack) -> Ext:
+        if _CLASSES.get(value.__name__) is value:
+            return Ext(CLASS, value.__name__.encode())
+        entry = self.registry.by_type(value)
+        if entry is None:
+            raise unregistered(value)
+        return Ext(CLASS, entry.name.encode())
+
+    # --- Decoding --------------------------------------------------------------------------------
+
+    def _unpacker(self, depth: int) -> Unpack:
+        """The function that unpacks bytes at one level of nested objects."""
+        decoders, failed = self.decoders, self._failed
+        inner: Unpack | None = None
+
+        def hook(code: int, data: bytes) -> Any:
+            nonlocal inner
+            if inner is None:
+                inner = self._unpacker(depth + 1) if depth < MAX_DEPTH else _refuse_bytes
+            try:
+                return decoders[code](data, inner)
+            except BaseException as error:  # ormsgpack would hide which one
+                if not hasattr(failed, "error"):
+                    failed.error = error
+                raise
+
+        def unpack(data: bytes) -> Any:
+            try:
+                value, end = _unpackb(b"\x92" + data + _END_PACKED, ext_hook=hook)
+            except ValueError as error:
+                raise self._unreadable(error) from error
+            if end != _END:
+                raise damaged("something follows the value")
+            return value
+
+        return unpack
+
+    def _unreadable(self, error: ValueError) -> BaseException:
+        """The typed error that stands for what went wrong in a hook or in ormsgpack."""
+        cause = self._failed.__dict__.pop("error", error)
+        if isinstance(cause, StorageError | MemoryError) or not isinstance(cause, Exception):
+            return cause
+        return damaged(cause)
+
+    def _decode_object(self, data: bytes, unpack: Unpack) -> Any:
+        size = int.from_bytes(data[:2], "big") + 2
+        name = data[2:size]
+        decode = self.objects.get(name) or self._named(name)
+        return decode(unpack(data[size:]))
+
+    def _named(self, name: bytes) -> Callable[[Any], Any]:
+        text = name.decode()
+        entry = self.registry.by_name(text)
+        decode = entry.decode if entry is not None else langchain_decoder(text)
+        if decode is None:
+            raise unknown_name(text)
+        if entry is not None:  # langchain_core may yet be loaded
+            self.objects[name] = decode
+        return decode
+
+    def _known_error(self, name: str) -> type | None:
+        entry = self.registry.by_name(name)
+        return None if entry is None else entry.cls
+
+    def _decode_class(self, data: bytes, unpack: Unpack) -> type:
+        name = data.decode()
+        if name in _CLASSES:
+            return _CLASSES[name]
+        entry = self.registry.by_name(name)
+        if entry is None:
+            raise unknown_name(name)
+        return entry.cls
+
+
+def _object_encoder(name: str, encode: Callable[[Any], Any]) -> Encoder:
+    raw = name.encode()
+    prefix = len(raw).to_bytes(2, "big") + raw
+
+    def encode_object(value: Any, pack: Pack) -> Ext:
+        return Ext(OBJECT, prefix + pack(encode(value)))
+
+    return encode_object
+
+
+def _refuse(value: Any) -> bytes:
+    raise too_deep(MAX_DEPTH)
+
+
+def _refuse_bytes(data: bytes) -> Any:
+    raise damaged("nested too deeply")
+
+
+def _text(value: str) -> Any:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return Ext(TEXT, value.encode("utf-8", "surrogatepass"))
+    return value
+
+
+def _has_buffer(value: Any) -> bool:
+    """Whether ormsgpack packed a bytearray or memoryview here as if it were bytes."""
+    cls = cast("type[Any]", type(value))
+    if cls is list:
+        return any(map(_has_buffer, value))
+    if cls is dict:
+        return any(map(_has_buffer, value.values()))
+    return cls is bytearray or cls is memoryview

@@ -45,7 +45,8 @@ def place(*parts: str) -> bytes:
 
 
 def _digest(head: bytes, where: bytes, payload: bytes) -> bytes:
-    state = blake2b(head + len(where).to_bytes(8, "big") + where, digest_size=_DIGEST, person=b"plait")
+    start = head + len(where).to_bytes(8, "big") + where
+    state = blake2b(start, digest_size=_DIGEST, person=b"plait")
     state.update(payload)
     return state.digest()
 

@@ -1,37 +1,190 @@
-"""The closed registry of types."""
+"""The closed registry: which classes may be stored, under which wire name, and how.
+
+A wire name is "module:qualname" unless one was given. Decoding looks a name up here and nowhere
+else: nothing is imported, no attribute path is walked, so bytes can name only what the program
+registered. Each graph has a child of the global registry for the types that its schemas name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+from weakref import WeakSet
+
+from plait.checkpoint.serde.own import own_class, own_name
+from plait.checkpoint.serde.schema import named_types
+from plait.checkpoint.serde.shapes import shape_of
 
 C = TypeVar("C", bound=type)
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered class: how to take it apart and how to rebuild it."""
+
+    name: str
+    cls: type
+    encode: Callable[[Any], Any]
+    """Object to plain state (anything that can be stored)."""
+    decode: Callable[[Any], Any]
+    """Plain state to object, without `__init__` or validators."""
+
+
 class Registry:
-    """The types that may be stored, by their wire names."""
+    """The types that may be stored; what it does not know, it asks of its parent.
+
+    >>> from dataclasses import dataclass
+    >>> registry = GLOBAL.child()
+    >>> @registry.register
+    ... @dataclass
+    ... class Point:
+    ...     x: int
+    >>> registry.by_type(Point).cls is Point
+    True
+    """
 
     def __init__(self, parent: Registry | None = None) -> None:
         self.parent = parent
+        self._types: dict[type, Entry] = {}
+        self._names: dict[str, Entry] = {}
+        self._listeners: WeakSet[Any] = WeakSet()
+        self._children: WeakSet[Registry] = WeakSet()
+        if parent is not None:
+            parent._children.add(self)
 
     def child(self) -> Registry:
-        """A registry that inherits from this one."""
+        """A registry that inherits from this one; what it learns stays its own."""
         return Registry(self)
 
+    @overload
+    def register(self, cls: C, /) -> C: ...
+    @overload
     def register(
         self,
         cls: C,
+        /,
         *,
         name: str | None = None,
         encode: Callable[[Any], Any] | None = None,
         decode: Callable[[Any], Any] | None = None,
-    ) -> C:
-        """Allow a class."""
+    ) -> C: ...
+    @overload
+    def register(
+        self,
+        cls: None = None,
+        /,
+        *,
+        name: str | None = None,
+        encode: Callable[[Any], Any] | None = None,
+        decode: Callable[[Any], Any] | None = None,
+    ) -> Callable[[C], C]: ...
+    def register(
+        self,
+        cls: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        encode: Callable[[Any], Any] | None = None,
+        decode: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Allow a class to be stored. Usable as a decorator, with or without arguments.
+
+        Args:
+            cls: The class: a pydantic model, dataclass, enum, named tuple, exception, or any class
+                that keeps its state in attributes.
+            name: The wire name, for a class that may move or that shares its name with another.
+            encode: Object to anything that can be stored; by default the object's attributes.
+            decode: What `encode` gave to an object; by default attributes are set, `__init__` and
+                validators do not run.
+
+        Returns:
+            The class.
+
+        Raises:
+            TypeError: The class keeps its state where plait cannot see it; give both functions.
+        """
+        if cls is None:
+            return lambda late: self.register(late, name=name, encode=encode, decode=decode)
+        if not isinstance(cls, type):
+            raise TypeError(f"register() takes a class, not {cls!r}.")
+        if (encode is None) != (decode is None):
+            raise TypeError(f"Give both encode= and decode= for {cls.__qualname__}, or neither.")
+        if encode is None or decode is None:
+            encode, decode = shape_of(cls)
+        entry = Entry(name or wire_name(cls), cls, encode, decode)
+        self._types[cls] = self._names[entry.name] = entry
+        self._changed()
         return cls
 
-    def register_schema(self, tp: Any) -> None:
-        """Allow what an annotation names."""
+    def register_schema(self, tp: Any, names: Mapping[str, Any] | None = None) -> None:
+        """Allow every storable class that a type annotation names, found recursively.
+
+        Args:
+            tp: An annotation, a state schema, or a function whose annotations count.
+            names: Names for forward references besides those of the defining module.
+        """
+        for cls in named_types(tp, names or {}):
+            if self.by_type(cls) is None:
+                self.register(cls)
+
+    def by_type(self, cls: type) -> Entry | None:
+        """The entry of a class, or None if it may not be stored.
+
+        A class whose wire name was taken over by another class is not known any more, since its
+        values would come back as the other one.
+        """
+        scope: Registry | None = self
+        while scope is not None:
+            entry = scope._types.get(cls)
+            if entry is not None:
+                return entry if self.by_name(entry.name) is entry else None
+            scope = scope.parent
+        name = own_name(cls)
+        return None if name is None else _own_entry(name)
+
+    def by_name(self, name: str) -> Entry | None:
+        """The entry of a wire name, or None if nothing has this name."""
+        scope: Registry | None = self
+        while scope is not None:
+            entry = scope._names.get(name)
+            if entry is not None:
+                return entry
+            scope = scope.parent
+        return _own_entry(name)
+
+    def listen(self, codec: Any) -> None:
+        """Have `codec.forget()` called whenever a registration changes what it may have cached."""
+        self._listeners.add(codec)
+
+    def _changed(self) -> None:
+        for codec in self._listeners:
+            codec.forget()
+        for registry in self._children:
+            registry._changed()
+
+
+def wire_name(cls: type) -> str:
+    """The default wire name of a class: "module:qualname"."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+_OWN: dict[str, Entry] = {}
+
+
+def _own_entry(name: str) -> Entry | None:
+    """The entry of a class of plait itself, made when first asked for."""
+    entry = _OWN.get(name)
+    if entry is None:
+        cls = own_class(name)
+        if cls is None:
+            return None
+        entry = _OWN[name] = Entry(name, cls, *shape_of(cls))
+    return entry
 
 
 GLOBAL = Registry()
+"""What every graph may store."""
+
 register = GLOBAL.register
+"""Allow a class everywhere: `plait.checkpoint.serde.register(Thing)`, or as a decorator."""

@@ -1,0 +1,73 @@
+"""What is said when a value cannot be stored or read back: one place for the sentences."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
+
+_REGISTER = "plait.checkpoint.serde.register"
+
+Path: TypeAlias = "tuple[Path, str] | None"
+"""The way to a value inside another: the way to its holder, and the last step."""
+
+
+class UnstorableValueError(StorageError, ValueError):
+    """A value of storable types cannot be stored: it is nested too deeply, or contains itself."""
+
+
+def unregistered(cls: type) -> UnregisteredTypeError:
+    """An object of this class was to be stored."""
+    how = _line(cls.__module__, cls.__qualname__)
+    return UnregisteredTypeError(
+        f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored yet. Name the type "
+        f"in the graph's state schema, or register it once: {how}"
+    )
+
+
+def unknown_name(name: str) -> UnregisteredTypeError:
+    """Bytes name a type that the registry does not have."""
+    module, _, qualname = name.rpartition(":")
+    how = _line(module, qualname) if module else f"{_REGISTER}(..., name={name!r})"
+    return UnregisteredTypeError(
+        f"A stored value is of type {name!r:.200}, which is not registered in this program. Name "
+        f"the type in the graph's state schema, or register it before reading: {how}"
+    )
+
+
+def placed(error: UnregisteredTypeError, path: Path) -> UnregisteredTypeError:
+    """The same error, saying where inside the value its cause stands (once)."""
+    if path is None or hasattr(error, "at"):
+        return error
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(step)
+    at = "value" + "".join(reversed(steps))
+    found = UnregisteredTypeError(f"{error} (found at {at})")
+    found.at = at  # pyright: ignore[reportAttributeAccessIssue]
+    return found
+
+
+def too_deep(limit: int) -> UnstorableValueError:
+    """A value is nested beyond what can be stored."""
+    return UnstorableValueError(
+        "A value cannot be stored: it contains itself, or it is nested too deeply (lists and dicts "
+        f"within each other, or more than {limit} objects and tuples within each other). Flatten "
+        "it, or keep references such as ids instead."
+    )
+
+
+def damaged(why: object) -> CorruptCheckpointError:
+    """Bytes cannot be read as a value."""
+    text = f"{type(why).__name__}: {why}" if isinstance(why, BaseException) else str(why)
+    return CorruptCheckpointError(
+        f"A stored value is damaged ({text:.200}). Restore the record from a backup."
+    )
+
+
+def _line(module: str, qualname: str) -> str:
+    if "<locals>" in qualname:
+        name = qualname.rpartition(".")[2]
+        return f"{_REGISTER}({name}), where {name} is defined in {module}"
+    return f"{_REGISTER}({module}.{qualname})"

@@ -1,0 +1,261 @@
+"""How objects of a class are taken apart and rebuilt without `__init__` or validators.
+
+One pair of functions (encode: object to plain state, decode: plain state to object) for each kind
+of class. State that is missing (a field added since it was written) takes the field's default;
+state that the class has no place for (a field removed since) is dropped.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum, Flag
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+
+Shape: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the class was made by a class statement
+_setattr = object.__setattr__
+_NEW: dict[type, Callable[[type, Any], Any]] = {
+    str: str.__new__,
+    int: int.__new__,
+    float: float.__new__,
+    bytes: bytes.__new__,
+    tuple: tuple.__new__,
+    frozenset: frozenset.__new__,
+}
+_FILL: dict[type, Callable[[Any, Any], Any]] = {
+    list: list[Any].extend,
+    dict: dict[Any, Any].update,
+    set: set[Any].update,
+}
+_FACTORIES = (list, dict, set, tuple, frozenset, str, int, float, bool)
+"""Default factories that may run when a stored object lacks a field: they are no user code."""
+
+
+def shape_of(cls: type) -> Shape:
+    """The (encode, decode) pair of a class.
+
+    Raises:
+        TypeError: The class keeps state where plait cannot see it.
+    """
+    if hasattr(cls, "__plait_state__"):
+        return cast(Any, cls).__plait_state__, cast(Any, cls).__plait_restore__
+    if issubclass(cls, Enum):
+        return _enum(cls)
+    if is_model(cls):
+        return _model(cls)
+    base = _builtin_base(cls)
+    if base is object:
+        return _attributes(cls)
+    if base is tuple and hasattr(cls, "_fields"):
+        return _named_tuple(cls)
+    if issubclass(base, BaseException):
+        return _exception(cls)
+    if base in _NEW or base in _FILL:
+        return _subclass(cls, base)
+    raise TypeError(
+        f"{cls.__module__}.{cls.__qualname__} is built on {base.__name__}, whose state plait "
+        "cannot see. Register it with both encode= and decode=."
+    )
+
+
+def is_model(cls: type) -> bool:
+    """Whether a class is a pydantic model (without importing pydantic)."""
+    pydantic = sys.modules.get("pydantic.main")
+    return pydantic is not None and issubclass(cls, pydantic.BaseModel)
+
+
+def _builtin_base(cls: type) -> type:
+    """The nearest ancestor written in C: where the object's memory layout comes from."""
+    return next(base for base in cls.__mro__ if not base.__flags__ & _HEAP_TYPE)
+
+
+def _enum(cls: type[Enum]) -> Shape:
+    def decode(state: Any) -> Any:
+        if issubclass(cls, Flag) and isinstance(state, int):
+            return cls(state)  # a combination of flags is no member, the class makes it
+        for member in cls.__members__.values():
+            if member.value == state and type(member.value) is type(state):
+                return member
+        raise ValueError(f"{cls.__qualname__} has no member of value {state!r}")
+
+    def encode(member: Any) -> Any:
+        return member._value_
+
+    return encode, decode
+
+
+def _named_tuple(cls: type) -> Shape:
+    names: tuple[str, ...] = cast(Any, cls)._fields
+    defaults: dict[str, Any] = cast(Any, cls)._field_defaults
+
+    def decode(state: list[Any]) -> Any:
+        missing = [defaults[name] for name in names[len(state) :]]
+        return tuple.__new__(cast(Any, cls), (state + missing)[: len(names)])
+
+    return list, decode
+
+
+def _exception(cls: type) -> Shape:
+    def encode(error: BaseException) -> Any:
+        return [list(error.args), error.__dict__]
+
+    def decode(state: Any) -> Any:
+        args, attributes = state
+        error = cast(Any, cls).__new__(cls, *args)
+        error.args = tuple(args)
+        error.__dict__.update(attributes)
+        return error
+
+    return encode, decode
+
+
+def _subclass(cls: type, base: type) -> Shape:
+    """A class built on str, int, list, dict, ...: its value, and its attributes."""
+    read, write = _reader(cls), _writer(cls)
+
+    def encode(value: Any) -> Any:
+        # The base's own protocol: a subclass may have overridden iteration.
+        if base is dict:
+            return [dict(dict[Any, Any].items(value)), read(value)]
+        if base in _FILL or base in (tuple, frozenset):
+            return [list(base.__iter__(value)), read(value)]
+        return [_NEW[base](base, value), read(value)]
+
+    def decode(state: Any) -> Any:
+        content, attributes = state
+        if base in _FILL:
+            value = cast(Any, base).__new__(cls)
+            _FILL[base](value, content)
+        else:
+            value = _NEW[base](cls, content)
+        write(value, attributes)
+        return value
+
+    return encode, decode
+
+
+# --- Classes that keep their state in attributes -------------------------------------------------
+
+
+def _attributes(cls: type) -> Shape:
+    read, write, new = _reader(cls), _writer(cls), object.__new__
+    defaults = _defaults(fields(cls)) if is_dataclass(cls) else {}
+
+    def decode(state: dict[str, Any]) -> Any:
+        value = new(cls)
+        if len(defaults) and not defaults.keys() <= state.keys():
+            state = {name: default() for name, default in defaults.items()} | state
+        write(value, state)
+        return value
+
+    return read, decode
+
+
+def _slots(cls: type) -> list[str]:
+    """The names of the attributes that live in slots, mangled as the interpreter does."""
+    names: list[str] = []
+    for base in cls.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else cast(Iterable[str], slots):
+            if name in ("__dict__", "__weakref__"):
+                continue
+            private = name.startswith("__") and not name.endswith("__")
+            names.append(f"_{base.__name__.lstrip('_')}{name}" if private else name)
+    return names
+
+
+def _reader(cls: type) -> Callable[[Any], dict[str, Any]]:
+    """A function that gives an object's attributes; cached properties are derived, so left out."""
+    slots = _slots(cls)
+    derived = {n for b in cls.__mro__ for n, v in b.__dict__.items() if type(v) is cached_property}
+    if not slots and not derived:
+        return lambda value: value.__dict__
+
+    def read(value: Any) -> dict[str, Any]:
+        state = {n: v for n, v in getattr(value, "__dict__", {}).items() if n not in derived}
+        for name in slots:
+            if hasattr(value, name):
+                state[name] = getattr(value, name)
+        return state
+
+    return read
+
+
+def _writer(cls: type) -> Callable[[Any, dict[str, Any]], None]:
+    """A function that sets an object's attributes, frozen or not, running no user code."""
+    slots = frozenset(_slots(cls))
+    has_dict = any("__dict__" in base.__dict__ for base in cls.__mro__)
+
+    def write(value: Any, state: dict[str, Any]) -> None:
+        if not has_dict:
+            for name in state.keys() & slots:
+                _setattr(value, name, state[name])
+            return
+        attributes = value.__dict__
+        for name, content in state.items():
+            if name in slots:
+                _setattr(value, name, content)
+            else:
+                attributes[name] = content
+
+    return write
+
+
+def _defaults(declared: Iterable[Any]) -> dict[str, Callable[[], Any]]:
+    """Ways to make up for fields that a stored object lacks, of a dataclass or a model."""
+    found: dict[str, Callable[[], Any]] = {}
+    for field in declared:
+        if field.default is not MISSING:
+            found[field.name] = lambda value=field.default: value
+        elif field.default_factory in _FACTORIES:
+            found[field.name] = field.default_factory
+    return found
+
+
+def _model(cls: type) -> Shape:
+    """A pydantic model: its fields, which of them were set, extras and private attributes."""
+    known: dict[str, Any] = cast(Any, cls).__pydantic_fields__
+
+    def encode(model: Any) -> Any:
+        attributes = model.__dict__
+        if attributes.keys() != known.keys():  # cached properties live there, too
+            attributes = {n: v for n, v in attributes.items() if n in known}
+        private = model.__pydantic_private__
+        return [
+            attributes,
+            sorted(model.__pydantic_fields_set__),
+            model.__pydantic_extra__,
+            private or None,
+        ]
+
+    def decode(state: Any) -> Any:
+        attributes, was_set, extra, private = state
+        if attributes.keys() != known.keys():
+            attributes = _fit(known, attributes)
+        model = object.__new__(cls)
+        _setattr(model, "__dict__", attributes)
+        _setattr(model, "__pydantic_fields_set__", set(was_set))
+        _setattr(model, "__pydantic_extra__", extra)
+        if private is None and cast(Any, cls).__private_attributes__:
+            private = {}
+        _setattr(model, "__pydantic_private__", private)
+        return model
+
+    return encode, decode
+
+
+def _fit(known: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
+    """Stored fields of a model fitted to the fields that it has today."""
+    fitted: dict[str, Any] = {}
+    for name, field in known.items():
+        if name in attributes:
+            fitted[name] = attributes[name]
+        elif field.default_factory in _FACTORIES:
+            fitted[name] = field.default_factory()
+        elif not field.is_required() and field.default_factory is None:
+            fitted[name] = field.get_default()
+    return fitted
