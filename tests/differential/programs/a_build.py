@@ -55,10 +55,11 @@ def case_duplicate_node(env):
 
 
 def case_reserved_names(env):
-    return [
-        env.error(lambda n=n: list(graph_of(n).nodes))
-        for n in (START, END, "a|b", "a:b", "__interrupt__")
-    ]
+    return [env.error(lambda n=n: list(graph_of(n).nodes)) for n in (START, END, "a|b", "a:b")]
+
+
+def case_node_named_interrupt(env):
+    return env.error(lambda: list(graph_of("__interrupt__").nodes))
 
 
 def case_node_named_like_a_state_key(env):

@@ -266,8 +266,23 @@ def case_command_input_with_goto(env):
     return [
         app.invoke(Command(goto="b", update={"n": 2}), config),
         app.invoke(Command(update={"n": 3}), config),
-        env.error(lambda: app.invoke(Command(goto="nope"), config)),
     ]
+
+
+def case_command_input_with_goto_to_unknown_node(env):
+    graph = StateGraph(State)
+    graph.add_node("a", lambda s: {"log": ["a"]})
+    graph.add_edge(START, "a")
+    app = graph.compile(checkpointer=env.saver())
+    config = {"configurable": {"thread_id": "1"}}
+    app.invoke({"n": 1}, config)
+    return env.error(lambda: app.invoke(Command(goto="nope"), config))
+
+
+def case_parent_command_at_root_with_step_timeout(env):
+    app = returning(Command(graph=Command.PARENT, goto="b"))
+    app.step_timeout = 30
+    return env.error(lambda: app.invoke({}))
 
 
 def case_command_fields(env):

@@ -13,8 +13,8 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
-from langgraph.graph import END, START, MessagesState, StateGraph, add_messages
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.graph import END, START, MessageGraph, MessagesState, StateGraph, add_messages
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, push_message
 from langgraph.types import Overwrite
 
 
@@ -299,3 +299,28 @@ def case_messages_saved_and_reloaded(env):
     first = graph.compile(checkpointer=env.saver()).invoke({"messages": ["a"]}, config)
     kept = graph.compile(checkpointer=env.saver()).get_state(config).values
     return [first, kept, first == kept]
+
+
+def case_push_message(env):
+    def node(state):
+        push_message(AIMessage("pushed", id="p"))
+        return {"messages": [AIMessage("returned", id="r")]}
+
+    return run(MessagesState, node, given={"messages": ["a"]})
+
+
+def case_push_message_needs_an_id(env):
+    def node(state):
+        push_message(AIMessage("pushed"))
+        return {}
+
+    return env.error(lambda: run(MessagesState, node, given={"messages": ["a"]}))
+
+
+def case_message_graph(env):
+    graph = MessageGraph()
+    graph.add_node("n", lambda messages: AIMessage(f"{len(messages)}", id="r"))
+    graph.add_edge(START, "n")
+    graph.add_edge("n", END)
+    app = graph.compile()
+    return [app.invoke([("user", "a"), "b"]), app.invoke(human("c", "1"))]

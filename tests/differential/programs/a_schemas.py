@@ -140,8 +140,18 @@ def case_pydantic_input_typed_dict_state(env):
     return [
         app.invoke({"question": "q"}),
         app.invoke(Ask(question="q")),
-        env.error(lambda: app.invoke({"question": 3})),
     ]
+
+
+def case_pydantic_input_schema_is_not_enforced(env):
+    class Ask(BaseModel):
+        question: str
+
+    graph = StateGraph(Overall, input_schema=Ask)
+    graph.add_node("n", lambda s: {"log": [type(s).__name__]})
+    graph.add_edge(START, "n")
+    app = graph.compile()
+    return [env.error(lambda: app.invoke({"question": 3})), env.error(lambda: app.invoke({}))]
 
 
 def case_pydantic_output_schema(env):

@@ -254,8 +254,11 @@ def case_pydantic_input_is_validated(env):
     return [
         env.error(lambda: app.invoke({"a": "no number"})),
         env.error(lambda: app.invoke({"b": "x"})),
-        env.error(lambda: app.invoke({"a": 1, "c": "no list"})),
     ]
+
+
+def case_pydantic_reducer_runs_before_validation(env):
+    return env.error(lambda: chain(Model, lambda s: {"a": 1}).invoke({"a": 1, "c": "no list"}))
 
 
 def case_pydantic_input_is_coerced_for_nodes(env):
