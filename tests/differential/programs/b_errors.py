@@ -6,6 +6,8 @@ import threading
 import time
 from typing import Annotated, TypedDict
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import (
     EmptyInputError,
     GraphRecursionError,
@@ -432,25 +434,62 @@ def case_b07_parent_command_with_a_step_timeout(env):
     return env.error(lambda: graph.invoke({"items": []}))
 
 
-def case_b03_error_of_the_saver(env):
-    class Broken(Exception):
-        pass
+class ThirdParty(BaseCheckpointSaver):
+    """A saver as somebody else would write it, on top of another; can be broken."""
 
+    def __init__(self, inner, broken=None):
+        super().__init__()
+        self.inner = inner
+        self.broken = broken
+
+    def get_tuple(self, config):
+        return self.inner.get_tuple(config)
+
+    def list(self, config, *, filter=None, before=None, limit=None):
+        return self.inner.list(config, filter=filter, before=before, limit=limit)
+
+    def put(self, config, checkpoint, metadata, new_versions):
+        if self.broken == "put":
+            raise AppError(507)
+        return self.inner.put(config, checkpoint, metadata, new_versions)
+
+    def put_writes(self, config, writes, task_id, task_path=""):
+        if self.broken == "put_writes":
+            raise AppError(508)
+        self.inner.put_writes(config, writes, task_id, task_path)
+
+    def delete_thread(self, thread_id):
+        self.inner.delete_thread(thread_id)
+
+
+def case_b03_error_of_the_saver(env):
     found = []
     for durability in ("sync", "async", "exit"):
-        saver = env.saver(durability)
+        saver = ThirdParty(InMemorySaver(), broken="put")
         graph = chain(saver, ("a", add("a")), ("b", add("b")))
-
-        def put(*args, **kwargs):
-            raise Broken("no disk")
-
-        saver.put = put
-        try:
-            graph.invoke({"items": []}, CONFIG, durability=durability)
-            found.append("nothing")
-        except Broken:
-            found.append("Broken")
+        found.append(
+            env.error(lambda g=graph, d=durability: g.invoke({"items": []}, CONFIG, durability=d))
+        )
     return found
+
+
+def case_b03_error_of_the_saver_in_put_writes(env):
+    graph = parallel(ThirdParty(InMemorySaver(), broken="put_writes"), a=add("a"), b=add("b"))
+    return env.error(lambda: graph.invoke({"items": []}, CONFIG, durability="sync"))
+
+
+def case_saver_of_a_third_party(env):
+    def ask(state):
+        return {"items": [interrupt("q")]}
+
+    saver = ThirdParty(InMemorySaver())
+    graph = chain(saver, ("a", add("a")), ("ask", ask), ("z", add("z")))
+    first = graph.invoke({"items": []}, CONFIG)
+    stopped = graph.get_state(CONFIG)
+    result = graph.invoke(Command(resume="A"), CONFIG)
+    old = [s for s in graph.get_state_history(CONFIG) if s.next == ("z",)][0]
+    graph.update_state(old.config, {"items": ["F"]})
+    return first, stopped, result, graph.invoke(None, CONFIG), brief(graph)
 
 
 def case_error_inside_a_subgraph(env):
@@ -676,8 +715,10 @@ def case_retry_policy_defaults(env):
     )
 
 
-def case_names_of_errors(env):
-    return [
-        [c.__name__ for c in error.__mro__]
-        for error in (EmptyInputError, GraphRecursionError, InvalidUpdateError, NodeCancelledError)
-    ]
+def case_families_of_errors(env):
+    errors = (EmptyInputError, GraphRecursionError, InvalidUpdateError, NodeCancelledError)
+    return (
+        [issubclass(e, Exception) for e in errors],
+        issubclass(GraphRecursionError, RecursionError),
+        issubclass(NodeCancelledError, asyncio.CancelledError),
+    )
