@@ -35,6 +35,9 @@ class Session(Protocol):
 
     thread_id: str
     ns: str
+    parked: bool
+    """Set by the driver while its run stands still because the consumer of its stream holds it; a
+    later run of the same process may then take the thread over."""
 
     def load(self, checkpoint_id: str | None = None) -> Plan[Snapshot | None]:
         """Read a checkpoint (None: the head). Returns None where there is none."""

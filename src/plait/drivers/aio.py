@@ -1,0 +1,411 @@
+"""The driver with asyncio: runs a loop in the caller's asyncio task, nodes inline or as tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from contextvars import Context, copy_context
+from typing import Any
+
+from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter
+from plait.drivers.calls import ThreadCall, result_of
+from plait.drivers.pool import STALL_SECONDS, workers
+from plait.engine.commands import (
+    Cancel,
+    Claim,
+    Command,
+    Commit,
+    Emit,
+    Load,
+    Release,
+    Resolve,
+    Run,
+    SaveWrites,
+    Sleep,
+    Start,
+    Wait,
+)
+from plait.engine.events import TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.loop import Loop
+from plait.engine.plan import NodePlan, Writes
+from plait.engine.spec import Outcome
+from plait.engine.tasks import Task
+from plait.errors import NodeCancelledError
+from plait.scope import Scope, current_scope
+
+QUEUE_LIMIT = 64
+"""Plans that may wait to be written with `durability="async"`."""
+
+
+class InContext:
+    """Awaits a coroutine inside a context of its own, without an asyncio task of its own."""
+
+    __slots__ = ("_context", "_coroutine")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], context: Context) -> None:
+        self._coroutine = coroutine
+        self._context = context
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        run, send, throw = self._context.run, self._coroutine.send, self._coroutine.throw
+        advance: Callable[[Any], Any] = send
+        value: Any = None
+        while True:
+            try:
+                waits_for = run(advance, value)
+            except StopIteration as end:
+                return end.value
+            try:
+                value = yield waits_for
+                advance = send
+            except BaseException as error:
+                value, advance = error, throw
+
+
+class AioCall(asyncio.Future[Any]):
+    """A `@task` call made in an event loop: await it."""
+
+    def settle(self, task: Task) -> None:
+        """The call has its outcome (in the loop's thread)."""
+        if self.done():
+            return
+        try:
+            self.set_result(result_of(task))
+        except StopIteration as error:
+            self.set_exception(RuntimeError(f"The task raised {error!r}."))
+        except BaseException as error:
+            self.set_exception(error)
+
+
+class AioDriver:
+    """Runs one loop to its end in the calling asyncio task.
+
+    Args:
+        loop: what to run.
+        make_scope: makes the scope that a task's code sees.
+        storage: the run's session, or None without a saver.
+    """
+
+    def __init__(self, loop: Loop, make_scope: ScopeFactory, storage: Storage | None) -> None:
+        self.loop = loop
+        self.storage = storage
+        self.outcome: Outcome | None = None
+        self.aio = asyncio.get_running_loop()
+        self._make_scope = make_scope
+        self._events: list[Any] = []
+        self._wake: asyncio.Future[None] | None = None
+        self._handles: dict[Task, asyncio.Task[None]] = {}
+        self._queued: dict[Task, int] = {}
+        self._cancelled: set[Task] = set()
+        self._timers: set[asyncio.TimerHandle] = set()
+        self._threads = 0
+        self._parts: list[Part] = []
+        self._inline = False
+        self._feeder: asyncio.Task[None] | None = None
+        self._generator = loop.run()
+        self._behind: asyncio.Queue[Any] | None = None
+        self._writer: asyncio.Task[None] | None = None
+        self._write_error: BaseException | None = None
+        self._handlers: dict[type[Command], Callable[[Any], Any]] = {
+            Start: self._start,
+            Emit: self._emit,
+            Sleep: self._sleep,
+            Cancel: self._cancel,
+            Resolve: self._resolve,
+        }
+        self._awaited: dict[type[Command], Callable[[Any], Awaitable[Any]]] = {
+            Run: self._run,
+            Wait: self._wait,
+            Load: self._store,
+            Claim: self._store,
+            SaveWrites: self._store,
+            Commit: self._store,
+            Release: self._store,
+        }
+
+    # --- driving ---------------------------------------------------------------------------------
+
+    async def finish(self) -> Outcome:
+        """Run to the end without anybody listening."""
+        async for _ in self.parts():
+            pass
+        assert self.outcome is not None
+        return self.outcome
+
+    async def parts(self) -> AsyncGenerator[Part, None]:
+        """Run to the end, yielding the parts of the stream as they come."""
+        send, throw = self._generator.send, self._generator.throw
+        advance: Callable[[Any], Command] = send
+        answer: Any = None
+        try:
+            while True:
+                try:
+                    command = advance(answer)
+                except StopIteration as end:
+                    self.outcome = end.value
+                    break
+                try:
+                    answer = await self._do(command)
+                    advance = send
+                except BaseException as error:
+                    advance, answer = throw, error
+                if self._parts:
+                    parts, self._parts = self._parts, []
+                    for part in parts:
+                        self._park(True)
+                        yield part
+                        self._park(False)
+            for part in self._parts:
+                yield part
+        except GeneratorExit:
+            await self._unwind(Closed())
+            raise
+        finally:
+            await self._close()
+
+    def _park(self, parked: bool) -> None:
+        if self.storage is not None:
+            self.storage.session.parked = parked
+
+    async def _do(self, command: Command) -> Any:
+        handler = self._handlers.get(type(command))
+        if handler is not None:
+            return handler(command)
+        return await self._awaited[type(command)](command)
+
+    async def _unwind(self, error: BaseException) -> None:
+        """Let the loop stop what runs and give the thread back."""
+        try:
+            await self._advance(self._generator.throw(error), until=None)
+        except (StopIteration, Closed):
+            pass
+
+    async def _advance(self, command: Command, until: type[Command] | None) -> None:
+        """Do commands until one of type `until` comes (None: until the loop ends)."""
+        while type(command) is not until:
+            try:
+                answer = await self._do(command)
+            except BaseException as error:
+                command = self._throw(error)
+            else:
+                command = self._send(answer)
+
+    def _send(self, answer: Any) -> Command:
+        # StopIteration cannot leave a coroutine; the loop's end is told otherwise.
+        try:
+            return self._generator.send(answer)
+        except StopIteration as end:
+            raise Closed(end.value) from None
+
+    def _throw(self, error: BaseException) -> Command:
+        try:
+            return self._generator.throw(error)
+        except StopIteration as end:
+            raise Closed(end.value) from None
+
+    async def _close(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        if self._writer is not None and self._behind is not None:
+            await self._behind.join()
+            self._writer.cancel()
+
+    # --- commands --------------------------------------------------------------------------------
+
+    async def _run(self, command: Run) -> list[Any]:
+        task = command.task
+        context = copy_context()
+        self._inline = True
+        try:
+            writes = await InContext(self._enter(task, self._make_scope(task)), context)
+        except Exception as error:
+            event: Any = TaskFailed(task, task.attempt, error)
+        except asyncio.CancelledError as error:
+            if _being_cancelled():
+                raise
+            event = TaskFailed(task, task.attempt, _self_cancelled(task, error))
+        else:
+            event = TaskFinished(task, task.attempt, writes)
+        finally:
+            self._inline = False
+        if self._feeder is not None:
+            await self._feeder
+            self._feeder = None
+        return [event]
+
+    async def _enter(self, task: Task, scope: Scope) -> Writes:
+        current_scope.set(scope)
+        assert task.node.acall is not None
+        return await task.node.acall(task, scope)
+
+    def _start(self, command: Start) -> None:
+        in_threads: list[Any] = []
+        for task in command.tasks:
+            self._queued[task] = task.attempt
+            context = copy_context()
+            if task.node.acall is None:
+                in_threads.append((self._work, (task, task.attempt, context)))
+            else:
+                self._handles[task] = self.aio.create_task(
+                    self._run_beside(task, task.attempt), context=context
+                )
+        if in_threads:
+            self._threads += len(in_threads)
+            workers().submit(in_threads)
+            self.aio.call_later(STALL_SECONDS, self._watch_pool)
+
+    async def _run_beside(self, task: Task, attempt: int) -> None:
+        """Run a task's code in the asyncio task made for it."""
+        self._queued.pop(task, None)
+        try:
+            writes = await self._enter(task, self._make_scope(task))
+        except asyncio.CancelledError as error:
+            stopped = task in self._cancelled
+            event: Any = TaskFailed(
+                task, attempt, error if stopped else _self_cancelled(task, error)
+            )
+        except BaseException as error:
+            event = TaskFailed(task, attempt, error)
+        else:
+            event = TaskFinished(task, attempt, writes)
+        self._handles.pop(task, None)
+        self._post(event)
+
+    def _work(self, task: Task, attempt: int, context: Context) -> None:
+        """Run a sync task in a worker thread, unless it was cancelled before it began."""
+        if self._queued.pop(task, None) is None:
+            return
+        try:
+            event: Any = TaskFinished(
+                task, attempt, context.run(enter, task, self._make_scope(task))
+            )
+        except BaseException as error:
+            event = TaskFailed(task, attempt, error)
+        self._threads -= 1
+        self.aio.call_soon_threadsafe(self._post, event)
+
+    def _watch_pool(self) -> None:
+        """Ask for more worker threads while sync tasks of this run wait for one."""
+        if self._threads > 0 and workers().backlog:
+            workers().nudge()
+            self.aio.call_later(STALL_SECONDS, self._watch_pool)
+
+    async def _wait(self, command: Wait) -> list[Any]:
+        """Suspend until something happens; then take all that has happened."""
+        while not self._events:
+            self._wake = self.aio.create_future()
+            try:
+                await self._wake
+            finally:
+                self._wake = None
+        events, self._events = self._events, []
+        return events
+
+    def _post(self, event: Any) -> None:
+        self._events.append(event)
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    def _emit(self, command: Emit) -> None:
+        self._parts.extend(command.parts)
+
+    def _sleep(self, command: Sleep) -> None:
+        def fire() -> None:
+            self._timers.discard(handle)
+            self._post(TimerFired(command.task))
+
+        handle = self.aio.call_later(command.delay, fire)
+        self._timers.add(handle)
+
+    def _cancel(self, command: Cancel) -> list[Task]:
+        never_began: list[Task] = []
+        for task in command.tasks:
+            self._cancelled.add(task)
+            handle = self._handles.get(task)
+            if self._queued.pop(task, None) is not None:
+                never_began.append(task)
+            if handle is not None:
+                handle.cancel()
+        return never_began
+
+    def _resolve(self, command: Resolve) -> None:
+        command.call.settle(command.task)
+
+    async def _store(self, command: Command) -> Any:
+        storage = self.storage
+        if storage is None:
+            return None
+        plan = storage.plan(command)
+        if storage.may_lag(command):
+            await self._write_behind(plan)
+            return None
+        if self._behind is not None:
+            await self._behind.join()
+            self._raise_write_error()
+        return await storage.saver.arun(plan)
+
+    async def _write_behind(self, plan: Any) -> None:
+        if self._behind is None:
+            self._behind = asyncio.Queue(QUEUE_LIMIT)
+            self._writer = self.aio.create_task(self._write(self._behind))
+        self._raise_write_error()
+        await self._behind.put(plan)
+
+    async def _write(self, behind: asyncio.Queue[Any]) -> None:
+        """Execute plans in order; after an error nothing more is written."""
+        assert self.storage is not None
+        failed = False
+        while True:
+            plan = await behind.get()
+            try:
+                if not failed:
+                    await self.storage.saver.arun(plan)
+            except BaseException as error:
+                failed, self._write_error = True, error
+            finally:
+                behind.task_done()
+
+    def _raise_write_error(self) -> None:
+        if self._write_error is not None:
+            error, self._write_error = self._write_error, None
+            raise error
+
+    # --- from inside tasks -----------------------------------------------------------------------
+
+    def deliver(self, event: Any) -> None:
+        """An event from inside a running task (any thread)."""
+        if asyncio._get_running_loop() is not self.aio:  # pyright: ignore[reportPrivateUsage]
+            self.aio.call_soon_threadsafe(self._post, event)
+            return
+        self._post(event)
+        if self._inline and self._feeder is None:
+            self._feeder = self.aio.create_task(self._feed())
+
+    async def _feed(self) -> None:
+        """Hand events to the loop while an inline task runs."""
+        while self._events:
+            events, self._events = self._events, []
+            await self._advance(self._send(events), until=Wait)
+        self._feeder = None
+
+    def call(self, parent: Task, node: NodePlan, given: Any) -> Any:
+        """Start a `@task` called by `parent`; returns its handle at once."""
+        in_loop = asyncio._get_running_loop() is self.aio  # pyright: ignore[reportPrivateUsage]
+        handle: Any = AioCall(loop=self.aio) if in_loop else ThreadCall(None)
+        self.deliver(TaskCalled(parent, node, given, handle))
+        return handle
+
+
+def _being_cancelled() -> bool:
+    """Whether somebody asked the current asyncio task to stop."""
+    current = asyncio.current_task()
+    return current is not None and current.cancelling() > 0
+
+
+def _self_cancelled(task: Task, error: BaseException) -> NodeCancelledError:
+    raised = NodeCancelledError(task.name)
+    raised.__cause__ = error
+    return raised
+
+
+__all__ = ["AioCall", "AioDriver", "InContext"]

@@ -1,0 +1,79 @@
+"""What all drivers share: the storage side of a run, and how a task's code is entered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+from plait.checkpoint.base.port import Plan, Session
+from plait.engine.commands import Claim, Command, Commit, Load, Release, SaveWrites
+from plait.engine.plan import Writes
+from plait.engine.tasks import Task
+from plait.scope import Scope, current_scope
+
+Part: TypeAlias = tuple[tuple[str, ...], str, Any]
+"""(namespace, mode, payload) of one streamed part."""
+ScopeFactory: TypeAlias = Callable[[Task], Scope]
+
+
+class PlanRunner(Protocol):
+    """A saver, as drivers see it: it executes plans of a session."""
+
+    def run(self, plan: Plan[Any]) -> Any: ...
+
+    async def arun(self, plan: Plan[Any]) -> Any: ...
+
+
+class Storage:
+    """One run's session, and the plans its storage commands stand for."""
+
+    __slots__ = ("durability", "saver", "session")
+
+    def __init__(self, saver: PlanRunner, session: Session, durability: str) -> None:
+        self.saver = saver
+        self.session = session
+        self.durability = durability
+
+    def plan(self, command: Command) -> Plan[Any]:
+        """The plan of a storage command. What it stores is encoded here and now."""
+        session = self.session
+        if isinstance(command, Commit):
+            return session.commit(
+                command.checkpoint, command.writes, claim=command.claim, release=command.release
+            )
+        if isinstance(command, SaveWrites):
+            return session.save_writes(command.writes, claim=command.claim, release=command.release)
+        if isinstance(command, Load):
+            return session.load(command.checkpoint_id)
+        if isinstance(command, Claim):
+            return session.claim()
+        assert isinstance(command, Release)
+        return session.release()
+
+    def may_lag(self, command: Command) -> bool:
+        """Whether the run goes on while this is written (`durability="async"`).
+
+        A claim never lags: nobody may work on a thread that is not his.
+        """
+        if self.durability != "async" or not isinstance(command, (Commit, SaveWrites)):
+            return False
+        return not command.claim
+
+
+def enter(task: Task, scope: Scope) -> Writes:
+    """Run a task's code; call it inside the task's own context."""
+    current_scope.set(scope)
+    call = task.node.call
+    if call is None:
+        raise TypeError(
+            f'No synchronous function provided to "{task.name}": it is async only. Give the node '
+            "a sync function too, or run the graph with the async API (ainvoke, astream)."
+        )
+    return call(task, scope)
+
+
+class Closed(Exception):
+    """The consumer of a stream went away; the loop ends as when it is cancelled."""
+
+
+__all__ = ["Closed", "Part", "PlanRunner", "ScopeFactory", "Storage", "enter"]

@@ -1,0 +1,51 @@
+"""The system's clock, ids and chance."""
+
+from __future__ import annotations
+
+import time
+from os import urandom
+from random import random
+from threading import Lock
+
+from plait.ids import new_id
+
+
+class SystemEnv:
+    """The real world. Checkpoint ids are UUIDs of version 7 (RFC 9562) that sort by creation,
+    strictly within this process and by the millisecond between processes."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._lock = Lock()
+        self._node = urandom(5).hex()
+
+    def checkpoint_id(self) -> str:
+        # 48 bits of milliseconds, 12 + 14 bits of the time below, the rest tells processes apart.
+        ns = time.time_ns()
+        with self._lock:
+            if ns <= self._last:
+                ns = self._last + 1
+            self._last = ns
+        ms, below = divmod(ns, 1_000_000)
+        fine = (below << 26) // 1_000_000
+        return (
+            f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7{fine >> 14:03x}-"
+            f"{0x8000 | (fine & 0x3FFF):04x}-{(below & 0xFF):02x}{self._node}"
+        )
+
+    def new_id(self) -> str:
+        return new_id()
+
+    def timestamp(self) -> str:
+        seconds, ns = divmod(time.time_ns(), 1_000_000_000)
+        base = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+        return f"{base}.{ns // 1000:06d}+00:00"
+
+    def now(self) -> float:
+        return time.time()
+
+    def jitter(self) -> float:
+        return random()
+
+
+SYSTEM = SystemEnv()

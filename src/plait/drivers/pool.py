@@ -1,0 +1,92 @@
+"""plait's own worker threads: cheap to feed, grown on demand, shared by all runs of a process.
+
+A job costs a `SimpleQueue` put and get (about a microsecond). Threads are added when jobs wait
+and none was taken for a moment, doubling up to `MAX_THREADS`, so that a thousand trivial tasks
+share two threads while two hundred slow ones get one each within milliseconds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Any, TypeAlias
+
+MAX_THREADS = 1024
+"""More sync tasks than this at once share threads; see also `max_concurrency`."""
+IDLE_SECONDS = 20.0
+"""A thread without work ends after this long."""
+STALL_SECONDS = 0.002
+"""How long a waiting run looks away before it asks for more threads."""
+
+Job: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
+
+
+class WorkerPool:
+    """Daemon threads that take jobs from one queue."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[Job] = SimpleQueue()
+        self._lock = Lock()
+        self._threads = 0
+        self._taken = 0
+        self._taken_before = -1
+
+    def submit(self, jobs: Iterable[Job]) -> None:
+        """Queue jobs. A job must not raise."""
+        for job in jobs:
+            self._jobs.put(job)
+        if self._threads < 2:
+            self._grow(2 - self._threads)
+
+    @property
+    def backlog(self) -> bool:
+        """Whether jobs wait for a thread."""
+        return not self._jobs.empty()
+
+    def nudge(self) -> None:
+        """A run has waited a moment: add threads if jobs wait and none was taken meanwhile."""
+        if self._taken == self._taken_before:
+            waiting = self._jobs.qsize()
+            self._grow(min(waiting, max(4, self._threads)))
+        self._taken_before = self._taken
+
+    def _grow(self, count: int) -> None:
+        with self._lock:
+            count = min(count, MAX_THREADS - self._threads)
+            self._threads += max(count, 0)
+        for _ in range(count):
+            Thread(target=self._work, name="plait-worker", daemon=True).start()
+
+    def _work(self) -> None:
+        get = self._jobs.get
+        while True:
+            try:
+                function, args = get(timeout=IDLE_SECONDS)
+            except Empty:
+                with self._lock:
+                    if self._jobs.empty():
+                        self._threads -= 1
+                        return
+                continue
+            self._taken += 1
+            function(*args)
+            del function, args  # a waiting thread must not keep the last job's objects alive
+
+
+_pool = WorkerPool()
+
+
+def workers() -> WorkerPool:
+    """The process's pool."""
+    return _pool
+
+
+def _after_fork() -> None:
+    # Threads do not survive a fork; a child starts with a pool of its own.
+    global _pool
+    _pool = WorkerPool()
+
+
+os.register_at_fork(after_in_child=_after_fork)
