@@ -1,6 +1,7 @@
 """Every channel through its plain class API: what an update gives, keeps, refuses and forgets."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from operator import add, or_
 
 from langgraph.channels import (
@@ -105,9 +106,10 @@ def case_topic_accumulates(env):
 def case_topic_checkpoint_round_trip(env):
     channel = Topic(int, accumulate=True)
     channel.update([1, [2, 3]])
-    again = Topic(int, accumulate=True).from_checkpoint(channel.checkpoint())
+    # A copy, as a saver makes one: what the original shares with its checkpoint is its affair.
+    again = Topic(int, accumulate=True).from_checkpoint(deepcopy(channel.checkpoint()))
     again.update([4])
-    return [channel.checkpoint(), channel.get(), again.get()]
+    return [channel.get(), again.get()]
 
 
 def case_topic_types(env):
@@ -213,7 +215,7 @@ def case_barrier_unknown_name(env):
 def case_barrier_checkpoint(env):
     channel = NamedBarrierValue(str, {"a", "b"})
     channel.update(["a"])
-    again = NamedBarrierValue(str, {"a", "b"}).from_checkpoint(channel.checkpoint())
+    again = NamedBarrierValue(str, {"a", "b"}).from_checkpoint(deepcopy(channel.checkpoint()))
     again.update(["b"])
     return [channel.is_available(), again.is_available()]
 
