@@ -1,0 +1,76 @@
+"""Who listens to a run: handlers, and the managers that tell them what happens.
+
+Names load on first use, so that code which only asks `has_listeners` pays for nothing else.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from plait.callbacks.context import has_listeners, var_child_runnable_config
+
+if TYPE_CHECKING:
+    from plait.callbacks.base import BaseCallbackManager, Callbacks
+    from plait.callbacks.custom import adispatch_custom_event, dispatch_custom_event
+    from plait.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
+    from plait.callbacks.manager import (
+        AsyncCallbackManager,
+        AsyncCallbackManagerForChainRun,
+        AsyncCallbackManagerForLLMRun,
+        AsyncCallbackManagerForRetrieverRun,
+        AsyncCallbackManagerForToolRun,
+        CallbackManager,
+        CallbackManagerForChainRun,
+        CallbackManagerForLLMRun,
+        CallbackManagerForRetrieverRun,
+        CallbackManagerForToolRun,
+    )
+
+_HOMES = {
+    "AsyncCallbackHandler": "handlers",
+    "AsyncCallbackManager": "manager",
+    "AsyncCallbackManagerForChainRun": "manager",
+    "AsyncCallbackManagerForLLMRun": "manager",
+    "AsyncCallbackManagerForRetrieverRun": "manager",
+    "AsyncCallbackManagerForToolRun": "manager",
+    "BaseCallbackHandler": "handlers",
+    "BaseCallbackManager": "base",
+    "CallbackManager": "manager",
+    "CallbackManagerForChainRun": "manager",
+    "CallbackManagerForLLMRun": "manager",
+    "CallbackManagerForRetrieverRun": "manager",
+    "CallbackManagerForToolRun": "manager",
+    "Callbacks": "base",
+    "adispatch_custom_event": "custom",
+    "dispatch_custom_event": "custom",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+__all__ = [
+    "AsyncCallbackHandler",
+    "AsyncCallbackManager",
+    "AsyncCallbackManagerForChainRun",
+    "AsyncCallbackManagerForLLMRun",
+    "AsyncCallbackManagerForRetrieverRun",
+    "AsyncCallbackManagerForToolRun",
+    "BaseCallbackHandler",
+    "BaseCallbackManager",
+    "CallbackManager",
+    "CallbackManagerForChainRun",
+    "CallbackManagerForLLMRun",
+    "CallbackManagerForRetrieverRun",
+    "CallbackManagerForToolRun",
+    "Callbacks",
+    "adispatch_custom_event",
+    "dispatch_custom_event",
+    "has_listeners",
+    "var_child_runnable_config",
+]

@@ -1,0 +1,86 @@
+"""Keyword construction from annotated fields, for classes that users derive from.
+
+    class MyModel(BaseChatModel):
+        model: str
+        temperature: float = 0.0
+
+    MyModel(model="x")
+
+The annotations are names only: values are taken as given. Defaults made with pydantic's `Field`
+and `PrivateAttr` are understood (default, default_factory, alias) without importing pydantic.
+"""
+
+from copy import copy
+from inspect import get_annotations
+from typing import Any, cast
+
+from plait.errors import nearest
+
+_NOTHING: Any = object()
+
+
+class AnnotatedFields:
+    """Takes its annotated fields as keyword arguments.
+
+    Raises:
+        TypeError: A field without a default is missing, or a name is not a field.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        for name, default in fields_of(type(self)).items():
+            alias = getattr(default, "alias", None)
+            if alias is not None and alias in values:
+                value = values.pop(alias)
+            elif name in values and not name.startswith("_"):
+                value = values.pop(name)
+            else:
+                value = _default(default)
+                if value is _NOTHING and name.startswith("_"):
+                    continue
+                if value is _NOTHING:
+                    raise TypeError(
+                        f"{type(self).__name__} needs a value for {alias or name!r}: pass "
+                        f"{alias or name}=... or give the field a default in the class."
+                    )
+            setattr(self, name, value)
+        if values:
+            name = next(iter(values))
+            known = [field for field in fields_of(type(self)) if not field.startswith("_")]
+            raise TypeError(f"{type(self).__name__} has no field {name!r}. {nearest(name, known)}")
+
+    def __repr__(self) -> str:
+        shown = (
+            f"{name}={getattr(self, name)!r}"
+            for name, default in fields_of(type(self)).items()
+            if not name.startswith("_") and getattr(self, name, None) != default
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def fields_of(kind: type) -> dict[str, Any]:
+    """The annotated fields of a class and its bases, with their defaults.
+
+    Class variables and what a subclass defines as a method or property are no fields.
+    """
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        for name, annotation in get_annotations(base).items():
+            if "ClassVar" not in str(annotation) and not name.startswith("__"):
+                found[name] = _NOTHING
+        found.update({name: value for name, value in vars(base).items() if name in found})
+    return {name: default for name, default in found.items() if not _is_code(default)}
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, property) or hasattr(value, "__get__")
+
+
+def _default(default: Any) -> Any:
+    """A default for one instance: made anew where instances could share it."""
+    if hasattr(default, "get_default"):  # pydantic's Field and PrivateAttr
+        required = getattr(default, "is_required", None)
+        if required is not None and required():
+            return _NOTHING
+        factory = default.default_factory
+        return factory() if factory is not None else copy(default.default)
+    return copy(cast("Any", default)) if isinstance(default, (list, dict, set)) else default

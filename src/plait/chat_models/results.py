@@ -1,0 +1,143 @@
+"""What a model gives back: generations (an answer), chunks of them, and results that hold them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self, cast
+
+from plait.messages import message_chunk_to_message
+
+
+class _Plain:
+    """Compares and prints by its slots."""
+
+    __slots__ = ()
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, slot) for slot in self._shown())
+
+    def _shown(self) -> tuple[str, ...]:
+        return tuple(slot for kind in reversed(type(self).__mro__) for slot in _slots(kind))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._values() == cast("_Plain", other)._values()
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        shown = (f"{slot}={getattr(self, slot)!r}" for slot in self._shown())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    return cast("tuple[str, ...]", vars(kind).get("__slots__", ()))
+
+
+class Generation(_Plain):
+    """A text that a model gave, and what the provider said about it."""
+
+    __slots__ = ("generation_info", "text")
+
+    def __init__(self, text: str, generation_info: Mapping[str, Any] | None = None) -> None:
+        self.text = text
+        self.generation_info = None if generation_info is None else dict(generation_info)
+
+
+class ChatGeneration(Generation):
+    """A message that a chat model gave; `text` is the text of its content.
+
+    >>> from plait.messages import AIMessage
+    >>> ChatGeneration(message=AIMessage("hi")).text
+    'hi'
+    """
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: Any, generation_info: Mapping[str, Any] | None = None) -> None:
+        super().__init__(text_of(message.content), generation_info)
+        self.message = message
+
+
+class ChatGenerationChunk(ChatGeneration):
+    """A piece of a streamed message. Pieces add up."""
+
+    __slots__ = ()
+
+    def __add__(self, other: "ChatGenerationChunk | Sequence[ChatGenerationChunk]") -> Self:
+        others = [other] if isinstance(other, ChatGenerationChunk) else other
+        if not isinstance(others, (list, tuple)):
+            return NotImplemented
+        message, info = self.message, dict(self.generation_info or {})
+        for chunk in others:
+            message = message + chunk.message
+            for key, value in (chunk.generation_info or {}).items():
+                both_text = isinstance(value, str) and isinstance(info.get(key), str)
+                info[key] = info[key] + value if both_text else value
+        return type(self)(message=message, generation_info=info or None)
+
+
+class ChatResult(_Plain):
+    """What `_generate` returns: the candidates for an answer, and what the provider said of all."""
+
+    __slots__ = ("generations", "llm_output")
+
+    def __init__(
+        self,
+        generations: Sequence[ChatGeneration],
+        llm_output: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.generations = list(generations)
+        self.llm_output = None if llm_output is None else dict(llm_output)
+
+
+class LLMResult(_Plain):
+    """What handlers are given: the candidates of each prompt."""
+
+    __slots__ = ("generations", "llm_output", "run")
+
+    def __init__(
+        self,
+        generations: Sequence[Sequence[Generation]],
+        llm_output: Mapping[str, Any] | None = None,
+        run: list[Any] | None = None,
+    ) -> None:
+        self.generations = [list(candidates) for candidates in generations]
+        self.llm_output = None if llm_output is None else dict(llm_output)
+        self.run = run
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content; other blocks than text leave none.
+
+    >>> text_of(["a", {"type": "text", "text": "b"}, {"type": "image", "url": "x"}])
+    'ab'
+    """
+    if isinstance(content, str):
+        return content
+    parts: list[str] = []
+    for block in cast("Iterable[Any]", content):
+        if isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, dict):
+            fields = cast("dict[str, Any]", block)
+            if fields.get("type") == "text":
+                parts.append(fields.get("text", ""))
+    return "".join(parts)
+
+
+def add_up(chunks: Sequence[ChatGenerationChunk]) -> ChatGenerationChunk:
+    """The sum of the chunks of one stream.
+
+    Raises:
+        ValueError: There are none.
+    """
+    if not chunks:
+        raise ValueError("No generation chunks were returned")
+    return chunks[0] + chunks[1:] if len(chunks) > 1 else chunks[0]
+
+
+def result_of_stream(chunks: Sequence[ChatGenerationChunk]) -> ChatResult:
+    """The result that the chunks of one stream add up to, with a whole message in it."""
+    total = add_up(chunks)
+    message = message_chunk_to_message(total.message)
+    return ChatResult([ChatGeneration(message, total.generation_info)])
