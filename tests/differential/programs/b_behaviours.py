@@ -13,6 +13,8 @@ from langgraph.types import Command, Overwrite, RetryPolicy, Send, TimeoutPolicy
 from pydantic import BaseModel
 
 CONFIG = {"configurable": {"thread_id": "1"}}
+# In its default (async) mode the peer writes the state of a join while the next step changes it.
+SYNC = {"durability": "sync"}
 FAST = {"initial_interval": 0.001, "backoff_factor": 1.0, "jitter": False}
 
 
@@ -220,7 +222,7 @@ def case_b10_waiting_edge_fires_once(env):
     builder.add_edge(START, "b")
     builder.add_edge(["a3", "b"], "z")
     graph = builder.compile(checkpointer=env.saver())
-    result = graph.invoke({"items": []}, CONFIG)
+    result = graph.invoke({"items": []}, CONFIG, **SYNC)
     return result, [(s.metadata["step"], s.next) for s in graph.get_state_history(CONFIG)]
 
 
@@ -248,7 +250,9 @@ def case_b10_waiting_edge_across_an_interrupt(env):
     builder.add_edge(START, "b")
     builder.add_edge(["a", "ask"], "z")
     graph = builder.compile(checkpointer=env.saver())
-    return graph.invoke({"items": []}, CONFIG), graph.invoke(Command(resume="A"), CONFIG)
+    return graph.invoke({"items": []}, CONFIG, **SYNC), graph.invoke(
+        Command(resume="A"), CONFIG, **SYNC
+    )
 
 
 def case_b10_deferred_node(env):
@@ -261,7 +265,7 @@ def case_b10_deferred_node(env):
     builder.add_edge("a3", "z")
     builder.add_edge("b", "z")
     graph = builder.compile(checkpointer=env.saver())
-    result = graph.invoke({"items": []}, CONFIG)
+    result = graph.invoke({"items": []}, CONFIG, **SYNC)
     return result, [(s.metadata["step"], s.next) for s in graph.get_state_history(CONFIG)]
 
 
@@ -275,15 +279,54 @@ def case_b10_deferred_node_across_an_interrupt(env):
     builder.add_edge("a", "z")
     builder.add_edge("ask", "z")
     graph = builder.compile(checkpointer=env.saver())
-    first = graph.invoke({"items": []}, CONFIG)
-    return first, graph.get_state(CONFIG).next, graph.invoke(Command(resume="A"), CONFIG)
+    first = graph.invoke({"items": []}, CONFIG, **SYNC)
+    return first, graph.get_state(CONFIG).next, graph.invoke(Command(resume="A"), CONFIG, **SYNC)
+
+
+async def case_b01_goto_async(env):
+    async def route(state):
+        return Command(goto=[Send("w", {"x": 1}), "z"], update={"items": ["route"]})
+
+    async def work(state):
+        return [Command(update={"items": [state["x"]]}), {"items": ["w"]}]
+
+    builder = StateGraph(State)
+    builder.add_node("route", route)
+    builder.add_node("w", work)
+    builder.add_node("z", add("z"))
+    builder.add_edge(START, "route")
+    graph = builder.compile()
+    parts = [p async for p in graph.astream({"items": []}, stream_mode="values")]
+    return parts, await graph.ainvoke({"items": []})
+
+
+async def case_b10_joins_async(env):
+    async def quick(state):
+        return {"items": ["quick"]}
+
+    builder = StateGraph(State)
+    builder.add_node("quick", quick)
+    builder.add_sequence([("a", add("a")), ("b", add("b"))])
+    builder.add_node("join", add("join"))
+    builder.add_node("late", add("late"), defer=True)
+    builder.add_edge(START, "quick")
+    builder.add_edge(START, "a")
+    builder.add_edge(["quick", "b"], "join")
+    builder.add_edge("quick", "late")
+    async with env.asaver() as saver:
+        graph = builder.compile(checkpointer=saver)
+        result = await graph.ainvoke({"items": []}, CONFIG, **SYNC)
+        history = [s async for s in graph.aget_state_history(CONFIG)]
+        return result, [(s.metadata["step"], s.next) for s in history]
 
 
 # --- streaming -----------------------------------------------------------------------------
 
 
 def case_b14_messages_of_a_subgraph_once(env):
-    inner = chain(None, ("say", lambda s: {"messages": [AIMessage("hi", id="m1")]}), schema=MessagesState)
+    inner = chain(
+        None, ("say", lambda s: {"messages": [AIMessage("hi", id="m1")]}), schema=MessagesState
+    )
     outer = StateGraph(MessagesState)
     outer.add_node("sub", inner)
     outer.add_edge(START, "sub")
@@ -358,13 +401,30 @@ def case_b25_replay_of_a_subgraph_checkpoint(env):
     graph = outer.compile(checkpointer=env.saver())
     graph.invoke({"items": []}, CONFIG)
     child = graph.get_state(CONFIG, subgraphs=True).tasks[0].state
-    history = list(graph.get_state_history(child.config))
+    place = {k: child.config["configurable"][k] for k in ("thread_id", "checkpoint_ns")}
+    history = list(graph.get_state_history({"configurable": place}))
     return (
         child.values,
         child.next,
         [(s.metadata["step"], s.next, s.values) for s in history],
         graph.invoke(Command(resume="A"), CONFIG),
     )
+
+
+def case_b28_replay_of_the_parent_and_memory_of_the_subgraph(env):
+    graph = caller(env.saver(), counting(True))
+    turns = [graph.invoke({"items": []}, CONFIG, durability="sync")["x"] for _ in range(3)]
+    first_call = [s for s in graph.get_state_history(CONFIG) if s.next == ("call",)][-1]
+    replayed = graph.invoke(None, first_call.config, durability="sync")["x"]
+    return turns, replayed, graph.invoke({"items": []}, CONFIG)["x"]
+
+
+def case_b28_new_input_at_an_old_checkpoint_of_the_parent(env):
+    graph = caller(env.saver(), counting(True))
+    turns = [graph.invoke({"items": []}, CONFIG, durability="sync")["x"] for _ in range(3)]
+    first_end = [s for s in graph.get_state_history(CONFIG) if not s.next][-1]
+    forked = graph.invoke({"items": []}, first_end.config, durability="sync")["x"]
+    return turns, forked, graph.invoke({"items": []}, CONFIG)["x"]
 
 
 def case_subgraph_update_while_asked(env):
@@ -378,7 +438,7 @@ def case_subgraph_update_while_asked(env):
     graph.invoke({"items": []}, CONFIG)
     child = graph.get_state(CONFIG, subgraphs=True).tasks[0].state
     graph.update_state(child.config, {"items": ["inside"]})
-    return graph.invoke(None, CONFIG)["items"], graph.invoke(Command(resume="A"), CONFIG)
+    return graph.invoke(None, CONFIG), graph.invoke(Command(resume="A"), CONFIG)
 
 
 # --- retries and timeouts -----------------------------------------------------------------------

@@ -261,5 +261,5 @@ def case_replay_stops_at_the_breakpoint_again(env):
     graph = line(env.saver(), interrupt_before=["b"])
     graph.invoke({"items": []}, CONFIG)
     graph.invoke(None, CONFIG)
-    old = [s for s in graph.get_state_history(CONFIG) if s.next == ("a",)][0]
+    old = next(s for s in graph.get_state_history(CONFIG) if s.next == ("a",))
     return graph.invoke(None, old.config), graph.get_state(CONFIG).next, graph.invoke(None, CONFIG)

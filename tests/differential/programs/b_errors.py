@@ -4,6 +4,7 @@ import asyncio
 import operator
 import threading
 import time
+from itertools import pairwise
 from typing import Annotated, TypedDict
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -19,6 +20,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy, Send, interrupt
 
 CONFIG = {"configurable": {"thread_id": "1"}}
+# In its default (async) mode the peer writes the state of a join while the next step changes it.
+SYNC = {"durability": "sync"}
 FAST = {"initial_interval": 0.001, "backoff_factor": 1.0, "jitter": False}
 
 
@@ -70,7 +73,7 @@ def chain(saver, *nodes, **node_options):
     builder = StateGraph(State)
     for name, node in nodes:
         builder.add_node(name, node, **node_options)
-    for (before, _), (after, _) in zip(nodes, nodes[1:]):
+    for (before, _), (after, _) in pairwise(nodes):
         builder.add_edge(before, after)
     builder.add_edge(START, nodes[0][0])
     return builder.compile(checkpointer=saver)
@@ -194,35 +197,37 @@ def case_error_in_a_reducer(env):
 def case_run_goes_on_after_the_cause_is_gone(env):
     fixed = threading.Event()
     graph, calls = half_failing(env.saver(), fixed)
-    error = env.error(lambda: graph.invoke({"items": []}, CONFIG))
+    error = env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))
     stopped = graph.get_state(CONFIG)
     fixed.set()
-    return error, stopped, graph.invoke(None, CONFIG), sorted(calls), brief(graph)
+    return error, stopped, graph.invoke(None, CONFIG, **SYNC), sorted(calls), brief(graph)
 
 
 def case_kept_writes_are_streamed_as_cached(env):
     fixed = threading.Event()
     graph, calls = half_failing(env.saver(), fixed)
-    env.error(lambda: graph.invoke({"items": []}, CONFIG))
+    env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))
     fixed.set()
-    return list(graph.stream(None, CONFIG, stream_mode=["updates", "values"])), sorted(calls)
+    return list(graph.stream(None, CONFIG, **SYNC, stream_mode=["updates", "values"])), sorted(
+        calls
+    )
 
 
 def case_new_input_after_an_error(env):
     fixed = threading.Event()
     graph, calls = half_failing(env.saver(), fixed)
-    env.error(lambda: graph.invoke({"items": ["1"]}, CONFIG))
+    env.error(lambda: graph.invoke({"items": ["1"]}, CONFIG, **SYNC))
     fixed.set()
-    return graph.invoke({"items": ["2"]}, CONFIG), sorted(calls), brief(graph)
+    return graph.invoke({"items": ["2"]}, CONFIG, **SYNC), sorted(calls), brief(graph)
 
 
 def case_update_after_an_error(env):
     fixed = threading.Event()
     graph, calls = half_failing(env.saver(), fixed)
-    env.error(lambda: graph.invoke({"items": []}, CONFIG))
+    env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))
     fixed.set()
     graph.update_state(CONFIG, {"items": ["U"]})
-    return graph.get_state(CONFIG), graph.invoke(None, CONFIG), sorted(calls)
+    return graph.get_state(CONFIG), graph.invoke(None, CONFIG, **SYNC), sorted(calls)
 
 
 async def case_kept_writes_async(env):
@@ -342,7 +347,7 @@ def case_question_beside_an_error(env):
         raise AppError(1)
 
     graph = parallel(env.saver(), ask=ask, bad=bad)
-    error = env.error(lambda: graph.invoke({"items": []}, CONFIG))
+    error = env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))
     snapshot = graph.get_state(CONFIG)
     return error, snapshot.next, [(t.name, t.error, t.interrupts) for t in snapshot.tasks]
 
@@ -404,7 +409,7 @@ def case_stream_up_to_the_recursion_limit(env):
 
 def case_invalid_update_of_two_nodes(env):
     graph = parallel(env.saver(), a=lambda s: {"x": 1}, b=lambda s: {"x": 2})
-    error = env.error(lambda: graph.invoke({"items": []}, CONFIG))
+    error = env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))
     return error, brief(graph)
 
 
@@ -487,7 +492,7 @@ def case_saver_of_a_third_party(env):
     first = graph.invoke({"items": []}, CONFIG)
     stopped = graph.get_state(CONFIG)
     result = graph.invoke(Command(resume="A"), CONFIG)
-    old = [s for s in graph.get_state_history(CONFIG) if s.next == ("z",)][0]
+    old = next(s for s in graph.get_state_history(CONFIG) if s.next == ("z",))
     graph.update_state(old.config, {"items": ["F"]})
     return first, stopped, result, graph.invoke(None, CONFIG), brief(graph)
 
@@ -531,9 +536,9 @@ def case_fan_out_with_one_failure(env):
     builder.add_node("w", work)
     builder.add_conditional_edges(START, lambda s: [Send("w", {"x": i}) for i in range(4)], ["w"])
     graph = builder.compile(checkpointer=env.saver())
-    error = env.error(lambda: graph.invoke({"items": []}, CONFIG))
+    error = env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))
     snapshot = graph.get_state(CONFIG)
-    return error, snapshot, graph.invoke(None, CONFIG), sorted(calls)
+    return error, snapshot, graph.invoke(None, CONFIG, **SYNC), sorted(calls)
 
 
 # --- retries ---------------------------------------------------------------------------------

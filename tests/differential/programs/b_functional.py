@@ -401,9 +401,7 @@ def case_parallel_questions_of_tasks(env):
     result = None
     while interrupts := flow.get_state(CONFIG).interrupts:
         rounds += 1
-        result = flow.invoke(
-            Command(resume={i.id: i.value.upper() for i in interrupts}), CONFIG
-        )
+        result = flow.invoke(Command(resume={i.id: i.value.upper() for i in interrupts}), CONFIG)
     return result, rounds <= 2
 
 

@@ -1,4 +1,4 @@
-"""interrupt(): questions inside nodes and helpers, in sequence, in parallel, in fan-outs, and answers."""
+"""interrupt(): questions in nodes and helpers, in sequence, parallel and fan-outs; answers."""
 
 import operator
 from typing import Annotated, TypedDict
@@ -258,8 +258,9 @@ def case_id_is_stable_until_answered(env):
     graph = chain(env.saver(), ("ask", asks("ask", "q1", "q2")))
     first = graph.invoke({"items": []}, CONFIG)["__interrupt__"][0].id
     again = graph.invoke(None, CONFIG)["__interrupt__"][0].id
+    snapshot = graph.get_state(CONFIG).interrupts[0].id
     second = graph.invoke(Command(resume="A"), CONFIG)["__interrupt__"][0].id
-    return first == again == graph.get_state(CONFIG).interrupts[0].id, first == again, first
+    return first == again, again == snapshot, first == second
 
 
 def case_none_asks_again(env):
@@ -529,7 +530,7 @@ def case_b19_replay_from_before_asks_again(env):
     graph.invoke({"items": []}, CONFIG)
     graph.invoke(Command(resume="A"), CONFIG)
     graph.invoke(Command(resume="B"), CONFIG)
-    before = [s for s in graph.get_state_history(CONFIG) if s.next == ("a",)][0]
+    before = next(s for s in graph.get_state_history(CONFIG) if s.next == ("a",))
     again = graph.invoke(None, before.config)
     return (
         again,
@@ -543,7 +544,7 @@ def case_replay_of_the_asking_checkpoint(env):
     graph = chain(env.saver(), ("a", add("a")), ("ask", asks("ask", "q")), ("z", add("z")))
     graph.invoke({"items": []}, CONFIG)
     graph.invoke(Command(resume="A"), CONFIG)
-    asking = [s for s in graph.get_state_history(CONFIG) if s.next == ("ask",)][0]
+    asking = next(s for s in graph.get_state_history(CONFIG) if s.next == ("ask",))
     again = graph.invoke(None, asking.config)
     return again, graph.invoke(Command(resume="B"), CONFIG)
 
@@ -552,7 +553,7 @@ def case_fork_of_the_asking_checkpoint_gets_another_answer(env):
     graph = chain(env.saver(), ("a", add("a")), ("ask", asks("ask", "q")), ("z", add("z")))
     graph.invoke({"items": []}, CONFIG)
     graph.invoke(Command(resume="A"), CONFIG)
-    asking = [s for s in graph.get_state_history(CONFIG) if s.next == ("ask",)][0]
+    asking = next(s for s in graph.get_state_history(CONFIG) if s.next == ("ask",))
     fork = graph.update_state(asking.config, {"items": ["F"]})
     return graph.invoke(None, fork), graph.invoke(Command(resume="B"), CONFIG)
 

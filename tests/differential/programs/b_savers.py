@@ -39,7 +39,9 @@ def graph_of(saver, *nodes, schema=State, **options):
 
 def port_config(thread="1", ns="", checkpoint_id=None):
     found = {"thread_id": thread, "checkpoint_ns": ns}
-    return {"configurable": {**found, **({"checkpoint_id": checkpoint_id} if checkpoint_id else {})}}
+    return {
+        "configurable": {**found, **({"checkpoint_id": checkpoint_id} if checkpoint_id else {})}
+    }
 
 
 def numbered(number):
@@ -50,7 +52,7 @@ def checkpoint(number, **values):
     found = empty_checkpoint()
     found["id"] = numbered(number)
     found["channel_values"] = values
-    found["channel_versions"] = {name: f"{number:032}.5" for name in values}
+    found["channel_versions"] = dict.fromkeys(values, f"{number:032}.5")
     return found
 
 
@@ -265,7 +267,11 @@ def case_tuples_of_a_run(env):
             {k: v for k, v in t.checkpoint["channel_values"].items() if k in ("items", "x")},
             t.metadata,
             t.parent_config,
-            [(channel, value) for _, channel, value in t.pending_writes if channel in ("items", "x")],
+            [
+                (channel, value)
+                for _, channel, value in t.pending_writes
+                if channel in ("items", "x")
+            ],
         )
         for t in saver.list(CONFIG)
     ]
@@ -434,7 +440,10 @@ def case_older_checkpoints_do_not_see_appends(env):
 
     graph = graph_of(env.saver(), ("one", node), ("two", node), ("three", node), schema=Loose)
     graph.invoke({"items": []}, CONFIG, **SYNC)
-    return [(s.metadata["step"], s.values, [t.result for t in s.tasks]) for s in graph.get_state_history(CONFIG)]
+    return [
+        (s.metadata["step"], s.values, [t.result for t in s.tasks])
+        for s in graph.get_state_history(CONFIG)
+    ]
 
 
 def case_snapshot_may_be_mutated(env):
@@ -521,12 +530,16 @@ def case_dataclass_mutated_in_place(env):
 
 def case_long_conversation_reloaded(env):
     def reply(state):
-        return {"messages": [AIMessage(f"re {len(state['messages'])}", id=f"a{len(state['messages'])}")]}
+        return {
+            "messages": [AIMessage(f"re {len(state['messages'])}", id=f"a{len(state['messages'])}")]
+        }
 
     def make(saver):
         return graph_of(saver, ("reply", reply), schema=MessagesState)
 
     for turn in range(8):
-        make(env.saver()).invoke({"messages": [HumanMessage(f"{turn}", id=f"h{turn}")]}, CONFIG, **SYNC)
+        make(env.saver()).invoke(
+            {"messages": [HumanMessage(f"{turn}", id=f"h{turn}")]}, CONFIG, **SYNC
+        )
     history = list(make(env.saver()).get_state_history(CONFIG))
     return [[m.content for m in s.values.get("messages", [])] for s in history]

@@ -7,6 +7,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command, Send, StateUpdate, interrupt
 
 CONFIG = {"configurable": {"thread_id": "1"}}
+# In its default (async) mode the peer writes the state of a join while the next step changes it.
+SYNC = {"durability": "sync"}
 
 
 class State(TypedDict, total=False):
@@ -49,7 +51,7 @@ def router(saver):
 
 def at(graph, *following, config=CONFIG):
     """The newest checkpoint whose `next` is this."""
-    return [s for s in graph.get_state_history(config) if s.next == following][0]
+    return next(s for s in graph.get_state_history(config) if s.next == following)
 
 
 def brief(graph, config=CONFIG):
@@ -117,7 +119,7 @@ def case_parents_chain(env):
 
 def case_tasks_of_parallel_nodes(env):
     graph = diamond(env.saver())
-    graph.invoke({"items": []}, CONFIG)
+    graph.invoke({"items": []}, CONFIG, **SYNC)
     return list(graph.get_state_history(CONFIG))
 
 
@@ -157,7 +159,9 @@ def case_history_filter(env):
         {},
         None,
     ]
-    return [[s.metadata["step"] for s in graph.get_state_history(CONFIG, filter=f)] for f in filters]
+    return [
+        [s.metadata["step"] for s in graph.get_state_history(CONFIG, filter=f)] for f in filters
+    ]
 
 
 def case_history_before(env):
@@ -357,12 +361,12 @@ def case_update_a_join(env):
     half = graph.get_state(CONFIG)
     graph.update_state(CONFIG, {"items": ["b by hand"]}, as_node="b")
     whole = graph.get_state(CONFIG)
-    return first, half.next, whole.next, graph.invoke(None, CONFIG)
+    return first, half.next, whole.next, graph.invoke(None, CONFIG, **SYNC)
 
 
 def case_update_ambiguous(env):
     graph = diamond(env.saver(), interrupt_before=["z"])
-    graph.invoke({"items": []}, CONFIG)
+    graph.invoke({"items": []}, CONFIG, **SYNC)
     error = env.error(lambda: graph.update_state(CONFIG, {"items": ["u"]}))
     return error, updated(graph, {"items": ["u"]}, "a")
 
@@ -455,7 +459,7 @@ def case_b09_bulk_update_of_parallel_nodes(env):
             [StateUpdate({"items": ["A"]}, "a"), StateUpdate({"items": ["B"]}, "b")],
         ],
     )
-    return graph.get_state(CONFIG).next, graph.invoke(None, CONFIG), brief(graph)
+    return graph.get_state(CONFIG).next, graph.invoke(None, CONFIG, **SYNC), brief(graph)
 
 
 def case_bulk_update_of_nothing(env):
@@ -499,7 +503,7 @@ async def case_b22_replay_async(env):
     async with env.asaver() as saver:
         graph = line(saver)
         await graph.ainvoke({"items": []}, CONFIG)
-        old = [s async for s in graph.aget_state_history(CONFIG) if s.next == ("b",)][0]
+        old = [s async for s in graph.aget_state_history(CONFIG) if s.next == ("b",)].pop(0)
         result = await graph.ainvoke(None, old.config)
         history = [s async for s in graph.aget_state_history(CONFIG)]
         return result, [(s.metadata, s.config, s.parent_config) for s in history]
@@ -561,11 +565,16 @@ def case_b24_fork_drops_pending_writes(env):
     builder.add_edge(START, "c")
     builder.add_edge(["ask", "c"], "z")
     graph = builder.compile(checkpointer=env.saver())
-    graph.invoke({"items": []}, CONFIG)
+    graph.invoke({"items": []}, CONFIG, **SYNC)
     pending = graph.get_state(CONFIG)
     graph.update_state(CONFIG, {"items": ["U"]}, as_node=START)
     forked = graph.get_state(CONFIG)
-    return pending.values, forked, graph.invoke(None, CONFIG), graph.invoke(Command(resume="R"), CONFIG)
+    return (
+        pending.values,
+        forked,
+        graph.invoke(None, CONFIG, **SYNC),
+        graph.invoke(Command(resume="R"), CONFIG, **SYNC),
+    )
 
 
 def case_time_travel_across_turns(env):

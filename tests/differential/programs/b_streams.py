@@ -390,9 +390,10 @@ def case_subgraphs(env):
     found = {}
     for mode in ("values", "updates", "tasks", ["values", "updates"]):
         graph = sub_graph(None)
-        found[str(mode)] = list(
-            graph.stream({"items": ["i"]}, stream_mode=mode, subgraphs=True)
-        ), list(graph.stream({"items": ["i"]}, stream_mode=mode))
+        found[str(mode)] = (
+            list(graph.stream({"items": ["i"]}, stream_mode=mode, subgraphs=True)),
+            list(graph.stream({"items": ["i"]}, stream_mode=mode)),
+        )
     return found
 
 
