@@ -137,9 +137,9 @@ class Codec:
             if inner is None:
                 inner = self._packer(depth + 1) if depth < MAX_DEPTH else _refuse
             try:
-                encode = encoders.get(type(value))
+                encode = encoders.get(type(value))  # pyright: ignore[reportUnknownArgumentType]
                 if encode is None:
-                    encode = self._resolve(type(value))
+                    encode = self._resolve(cast("type[Any]", type(value)))
                 return encode(value, inner)
             except Exception:
                 raise
@@ -206,7 +206,7 @@ class Codec:
             flat.append(self._plain(item, (path, f"[{key!r:.80}]"), depth + 1))
         return Ext(MAP, _packb(flat, None, _OPTIONS))
 
-    def _resolve(self, cls: type) -> Encoder:
+    def _resolve(self, cls: type[Any]) -> Encoder:
         """Find and keep the encoder of a type that was not met before."""
         entry = self.registry.by_type(cls)
         if entry is not None:

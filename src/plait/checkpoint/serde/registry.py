@@ -105,7 +105,11 @@ class Registry:
             TypeError: The class keeps its state where plait cannot see it; give both functions.
         """
         if cls is None:
-            return lambda late: self.register(late, name=name, encode=encode, decode=decode)
+
+            def decorate(late: Any) -> Any:
+                return self.register(late, name=name, encode=encode, decode=decode)
+
+            return decorate
         if not isinstance(cls, type):
             raise TypeError(f"register() takes a class, not {cls!r}.")
         if (encode is None) != (decode is None):
@@ -126,7 +130,10 @@ class Registry:
         """
         for cls in named_types(tp, names or {}):
             if self.by_type(cls) is None:
-                self.register(cls)
+                try:
+                    self.register(cls)
+                except TypeError:  # its state cannot be seen: refused by name at the first write
+                    continue
 
     def by_type(self, cls: type) -> Entry | None:
         """The entry of a class, or None if it may not be stored.

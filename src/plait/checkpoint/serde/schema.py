@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import is_dataclass
 from enum import Enum
 from inspect import isabstract
 from types import FunctionType, ModuleType
@@ -14,11 +13,11 @@ from typing import Any, ForwardRef, TypeVar, cast, get_args, get_origin, get_typ
 from plait.checkpoint.serde.own import own_name
 from plait.checkpoint.serde.shapes import is_model
 
-_PLAIN = frozenset(
-    ["abc", "annotated_types", "builtins", "collections", "dataclasses", "datetime", "decimal"]
-    + ["enum", "fractions", "ipaddress", "numbers", "pathlib", "pydantic", "re", "typing"]
-    + ["typing_extensions", "types", "uuid", "zoneinfo"]
-)
+_PLAIN = {
+    *("abc", "annotated_types", "builtins", "collections", "dataclasses", "datetime", "decimal"),
+    *("enum", "fractions", "ipaddress", "numbers", "pathlib", "pydantic", "re", "typing"),
+    *("typing_extensions", "types", "uuid", "zoneinfo"),
+}
 """Modules whose classes are known to the codec, or are too general to follow their subclasses."""
 
 
@@ -45,7 +44,7 @@ def named_types(tp: Any, names: Mapping[str, Any]) -> Iterator[type]:
             continue
         seen.add(id(item))
         kept.append(item)
-        if isinstance(item, type) and _is_storable(item):
+        if isinstance(item, type) and _is_storable(cast("type[Any]", item)):
             yield item
         queue.extend(_parts(item, scope))
 
@@ -64,14 +63,16 @@ def _parts(item: Any, scope: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[s
     elif isinstance(item, FunctionType):
         yield from _hints(item, scope)
     elif isinstance(item, type):
-        yield from _class_parts(item, scope)
+        yield from _class_parts(cast("type[Any]", item), scope)
     else:  # NewType, and type aliases made by `type X = ...`
         for attribute in ("__supertype__", "__value__"):
             if hasattr(item, attribute):
                 yield getattr(item, attribute), scope
 
 
-def _class_parts(cls: type, scope: Mapping[str, Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+def _class_parts(
+    cls: type[Any], scope: Mapping[str, Any]
+) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     if cls.__module__.partition(".")[0] in _PLAIN:
         return
     generic = cast(Any, cls).__dict__.get("__pydantic_generic_metadata__")
@@ -82,13 +83,14 @@ def _class_parts(cls: type, scope: Mapping[str, Any]) -> Iterator[tuple[Any, Map
     yield from _hints(cls, scope)
     for base in getattr(cls, "__orig_bases__", ()):
         yield base, scope
-    yield from ((subclass, scope) for subclass in type.__subclasses__(cls))
+    yield from ((subclass, scope) for subclass in cast("list[Any]", type.__subclasses__(cls)))
 
 
 def _hints(owner: Any, scope: Mapping[str, Any]) -> Iterable[tuple[Any, Mapping[str, Any]]]:
     """The annotations of a class or function; those that resolve, if not all do."""
-    if is_model_like(owner):
-        return [(f.annotation, scope) for f in owner.__pydantic_fields__.values()]
+    declared: Any = getattr(owner, "__pydantic_fields__", None)
+    if declared is not None and hasattr(owner, "__pydantic_generic_metadata__"):
+        return [(field.annotation, scope) for field in declared.values()]
     try:
         return [(hint, scope) for hint in get_type_hints(owner, None, dict(scope), True).values()]
     except Exception:  # any code may stand in an annotation
@@ -96,11 +98,6 @@ def _hints(owner: Any, scope: Mapping[str, Any]) -> Iterable[tuple[Any, Mapping[
         inner = {**(vars(module) if isinstance(module, ModuleType) else {}), **scope}
         raw = cast("dict[str, Any]", getattr(owner, "__annotations__", {}))
         return [(hint, inner) for hint in raw.values()]
-
-
-def is_model_like(owner: Any) -> bool:
-    """Whether an object is a pydantic model class."""
-    return isinstance(owner, type) and is_model(owner)
 
 
 def _resolve(reference: str | ForwardRef, scope: Mapping[str, Any]) -> Any:
@@ -113,16 +110,16 @@ def _resolve(reference: str | ForwardRef, scope: Mapping[str, Any]) -> Any:
         return None
 
 
-def _is_storable(cls: type) -> bool:
+def _is_storable(cls: type[Any]) -> bool:
     module = cls.__module__
     if module.partition(".")[0] in _PLAIN or module.startswith("langchain_core.messages"):
         return False
     if isabstract(cls) or own_name(cls):
         return False
     return (
-        issubclass(cls, Enum)
-        or is_dataclass(cls)
-        or is_model(cls)
+        issubclass(cls, Enum | BaseException)
+        or hasattr(cls, "__dataclass_fields__")
         or hasattr(cls, "__plait_state__")
-        or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
+        or hasattr(cls, "_fields")
+        or is_model(cls)
     )

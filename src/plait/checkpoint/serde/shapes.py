@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields
 from enum import Enum, Flag
 from functools import cached_property
 from typing import Any, TypeAlias, cast
@@ -18,31 +18,33 @@ Shape: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the class was made by a class statement
 _setattr = object.__setattr__
-_NEW: dict[type, Callable[[type, Any], Any]] = {
-    str: str.__new__,
-    int: int.__new__,
-    float: float.__new__,
-    bytes: bytes.__new__,
-    tuple: tuple.__new__,
-    frozenset: frozenset.__new__,
+# Classes built on these are stored as the base's own value and their attributes. The base's own
+# methods read it, since a subclass may have overridden iteration and the like.
+_CONTENT: dict[Any, Callable[[Any], Any]] = {
+    str: str.__str__,
+    int: int.__pos__,
+    float: float.__pos__,
+    bytes: lambda v: bytes.__getnewargs__(v)[0],
+    tuple: lambda v: list(tuple[Any].__iter__(v)),
+    frozenset: lambda v: list(frozenset[Any].__iter__(v)),
+    list: lambda v: list(list[Any].__iter__(v)),
+    set: lambda v: list(set[Any].__iter__(v)),
+    dict: lambda v: dict(dict[Any, Any].items(v)),
 }
-_FILL: dict[type, Callable[[Any, Any], Any]] = {
-    list: list[Any].extend,
-    dict: dict[Any, Any].update,
-    set: set[Any].update,
-}
+_FILLED: dict[Any, str] = {list: "extend", dict: "update", set: "update"}
+"""Bases that are made empty, and their own method that fills them."""
 _FACTORIES = (list, dict, set, tuple, frozenset, str, int, float, bool)
 """Default factories that may run when a stored object lacks a field: they are no user code."""
 
 
-def shape_of(cls: type) -> Shape:
+def shape_of(cls: type[Any]) -> Shape:
     """The (encode, decode) pair of a class.
 
     Raises:
         TypeError: The class keeps state where plait cannot see it.
     """
     if hasattr(cls, "__plait_state__"):
-        return cast(Any, cls).__plait_state__, cast(Any, cls).__plait_restore__
+        return cls.__plait_state__, cls.__plait_restore__
     if issubclass(cls, Enum):
         return _enum(cls)
     if is_model(cls):
@@ -54,7 +56,7 @@ def shape_of(cls: type) -> Shape:
         return _named_tuple(cls)
     if issubclass(base, BaseException):
         return _exception(cls)
-    if base in _NEW or base in _FILL:
+    if base in _CONTENT:
         return _subclass(cls, base)
     raise TypeError(
         f"{cls.__module__}.{cls.__qualname__} is built on {base.__name__}, whose state plait "
@@ -62,18 +64,18 @@ def shape_of(cls: type) -> Shape:
     )
 
 
-def is_model(cls: type) -> bool:
+def is_model(cls: type[Any]) -> bool:
     """Whether a class is a pydantic model (without importing pydantic)."""
     pydantic = sys.modules.get("pydantic.main")
     return pydantic is not None and issubclass(cls, pydantic.BaseModel)
 
 
-def _builtin_base(cls: type) -> type:
+def _builtin_base(cls: type[Any]) -> type[Any]:
     """The nearest ancestor written in C: where the object's memory layout comes from."""
     return next(base for base in cls.__mro__ if not base.__flags__ & _HEAP_TYPE)
 
 
-def _enum(cls: type[Enum]) -> Shape:
+def _enum(cls: type[Any]) -> Shape:
     def decode(state: Any) -> Any:
         if issubclass(cls, Flag) and isinstance(state, int):
             return cls(state)  # a combination of flags is no member, the class makes it
@@ -88,24 +90,25 @@ def _enum(cls: type[Enum]) -> Shape:
     return encode, decode
 
 
-def _named_tuple(cls: type) -> Shape:
-    names: tuple[str, ...] = cast(Any, cls)._fields
-    defaults: dict[str, Any] = cast(Any, cls)._field_defaults
+def _named_tuple(cls: type[Any]) -> Shape:
+    names: tuple[str, ...] = cls._fields
+    new: Any = tuple.__new__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    defaults: dict[str, Any] = cls._field_defaults
 
     def decode(state: list[Any]) -> Any:
         missing = [defaults[name] for name in names[len(state) :]]
-        return tuple.__new__(cast(Any, cls), (state + missing)[: len(names)])
+        return new(cls, (state + missing)[: len(names)])
 
     return list, decode
 
 
-def _exception(cls: type) -> Shape:
+def _exception(cls: type[Any]) -> Shape:
     def encode(error: BaseException) -> Any:
         return [list(error.args), error.__dict__]
 
     def decode(state: Any) -> Any:
         args, attributes = state
-        error = cast(Any, cls).__new__(cls, *args)
+        error: Any = cls.__new__(cls, *args)
         error.args = tuple(args)
         error.__dict__.update(attributes)
         return error
@@ -113,25 +116,22 @@ def _exception(cls: type) -> Shape:
     return encode, decode
 
 
-def _subclass(cls: type, base: type) -> Shape:
+def _subclass(cls: type[Any], base: Any) -> Shape:
     """A class built on str, int, list, dict, ...: its value, and its attributes."""
     read, write = _reader(cls), _writer(cls)
+    content, fill = _CONTENT[base], _FILLED.get(base)
+    new: Any = base.__new__
 
     def encode(value: Any) -> Any:
-        # The base's own protocol: a subclass may have overridden iteration.
-        if base is dict:
-            return [dict(dict[Any, Any].items(value)), read(value)]
-        if base in _FILL or base in (tuple, frozenset):
-            return [list(base.__iter__(value)), read(value)]
-        return [_NEW[base](base, value), read(value)]
+        return [content(value), read(value)]
 
     def decode(state: Any) -> Any:
-        content, attributes = state
-        if base in _FILL:
-            value = cast(Any, base).__new__(cls)
-            _FILL[base](value, content)
+        kept, attributes = state
+        if fill is None:
+            value = new(cls, kept)
         else:
-            value = _NEW[base](cls, content)
+            value = new(cls)
+            getattr(base, fill)(value, kept)
         write(value, attributes)
         return value
 
@@ -141,9 +141,9 @@ def _subclass(cls: type, base: type) -> Shape:
 # --- Classes that keep their state in attributes -------------------------------------------------
 
 
-def _attributes(cls: type) -> Shape:
+def _attributes(cls: type[Any]) -> Shape:
     read, write, new = _reader(cls), _writer(cls), object.__new__
-    defaults = _defaults(fields(cls)) if is_dataclass(cls) else {}
+    defaults = _defaults(fields(cls)) if hasattr(cls, "__dataclass_fields__") else {}
 
     def decode(state: dict[str, Any]) -> Any:
         value = new(cls)
@@ -216,9 +216,9 @@ def _defaults(declared: Iterable[Any]) -> dict[str, Callable[[], Any]]:
     return found
 
 
-def _model(cls: type) -> Shape:
+def _model(cls: type[Any]) -> Shape:
     """A pydantic model: its fields, which of them were set, extras and private attributes."""
-    known: dict[str, Any] = cast(Any, cls).__pydantic_fields__
+    known: dict[str, Any] = cls.__pydantic_fields__
 
     def encode(model: Any) -> Any:
         attributes = model.__dict__
@@ -240,7 +240,7 @@ def _model(cls: type) -> Shape:
         _setattr(model, "__dict__", attributes)
         _setattr(model, "__pydantic_fields_set__", set(was_set))
         _setattr(model, "__pydantic_extra__", extra)
-        if private is None and cast(Any, cls).__private_attributes__:
+        if private is None and cls.__private_attributes__:
             private = {}
         _setattr(model, "__pydantic_private__", private)
         return model

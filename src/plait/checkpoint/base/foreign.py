@@ -1,0 +1,403 @@
+"""Runs on savers that only have LangGraph's port (`put`, `put_writes`, `get_tuple`, `list`).
+
+A `ForeignSession` speaks the native port of `port.py` over them. The promise is weaker, and a
+`WeakDurabilityWarning` says so once for each saver:
+
+- No fence: two runs on one thread are not noticed, a stale owner's writes are not refused.
+- No transaction: the writes of a step are stored before its checkpoint, so that a crash between
+  the two runs no task again, but a reader may see the one without the other.
+- Every checkpoint keeps whole values; what that costs is the saver's affair.
+
+What is stored does not depend on the saver's serializer: values made of None, bool, int, float,
+text, bytes, lists and dicts are handed over as they are; any other value, and every pending write,
+is handed over as bytes of plait's codec, in a dict marked by `MARK`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+from weakref import WeakSet
+
+from plait.checkpoint.base.model import LATEST_VERSION, WRITES_IDX_MAP
+from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
+from plait.checkpoint.serde import Codec
+from plait.constants import FRONTIER
+from plait.errors import ConfigError, WeakDurabilityWarning
+
+MARK = "__plait__"
+"""The key of a dict that holds plait's bytes of a value."""
+PAGE = 50
+"""How many checkpoints one plan of `history` reads."""
+
+_warned: WeakSet[Any] = WeakSet()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request of a plan: call this method of the saver (or its async twin)."""
+
+    method: str
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def run_call(saver: Any, request: Call) -> Any:
+    """Do a request with the saver's sync methods. `list` is read to its end.
+
+    Raises:
+        ConfigError: The saver is async only.
+    """
+    try:
+        answer = getattr(saver, request.method)(*request.args, **request.kwargs)
+        return list(answer) if request.method == "list" else answer
+    except NotImplementedError as error:
+        raise ConfigError(
+            f"{type(saver).__name__} cannot be used by a sync run: it has no {request.method}(). "
+            "Use ainvoke/astream, or another saver."
+        ) from error
+
+
+async def arun_call(saver: Any, request: Call) -> Any:
+    """Do a request with the saver's async methods, or in a thread if it only has sync ones."""
+    twin = getattr(saver, f"a{request.method}", None)
+    if twin is not None:
+        try:
+            if request.method == "list":
+                return [found async for found in twin(*request.args, **request.kwargs)]
+            return await twin(*request.args, **request.kwargs)
+        except NotImplementedError:
+            pass
+    return await asyncio.to_thread(run_call, saver, request)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What this session knows of one stored checkpoint, to build the next one on."""
+
+    values: dict[str, Any]
+    """Channel values as they were handed to the saver."""
+    versions: dict[str, Any]
+    tasks: dict[str, _TaskLog] = field(default_factory=dict[str, "_TaskLog"])
+
+
+@dataclass(slots=True)
+class _TaskLog:
+    """The writes of one task as they lie in the saver: batches, numbered, never changed."""
+
+    batches: int = 0
+    plain: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
+    """All writes to ordinary channels, as handed over: savers know a write by its position."""
+
+
+class ForeignSession:
+    """One run's use of one lane of a foreign saver (see `port.Session`).
+
+    Args:
+        saver: Any object with LangGraph's saver methods.
+        thread_id: The thread.
+        ns: The namespace.
+        config: The run's config; its other `configurable` keys reach the saver.
+        codec: Encodes values that the saver may not know.
+    """
+
+    def __init__(
+        self,
+        saver: Any,
+        thread_id: str,
+        ns: str = "",
+        config: Mapping[str, Any] | None = None,
+        codec: Codec | None = None,
+    ) -> None:
+        self.saver = saver
+        self.thread_id = thread_id
+        self.ns = ns
+        self.config = dict(config or {})
+        self.codec = codec or Codec()
+        self._known: dict[str, _Known] = {}
+        _warn(saver)
+
+    def load(self, checkpoint_id: str | None = None) -> Plan[Snapshot | None]:
+        """Read a checkpoint (None: the newest). Returns None where there is none."""
+        found = yield Call("get_tuple", (self._at(checkpoint_id),))
+        return None if found is None else self._snapshot(found)
+
+    def claim(self) -> Plan[None]:
+        """Nothing to take: a foreign saver has no fence."""
+        yield from ()
+
+    def release(self) -> Plan[None]:
+        """Nothing to give back."""
+        yield from ()
+
+    def commit(
+        self,
+        checkpoint: NewCheckpoint,
+        writes: Sequence[TaskWrites] = (),
+        *,
+        claim: bool = False,
+        release: bool = False,
+    ) -> Plan[None]:
+        """Store task writes, then the checkpoint."""
+        encoded = [self._encode_writes(task) for task in writes]
+        changed = {name: self._hand_over(value) for name, value in checkpoint.changed.items()}
+        changed[FRONTIER] = self._hand_over(dict(checkpoint.frontier))
+        return self._commit(checkpoint, encoded, changed)
+
+    def save_writes(
+        self, writes: Sequence[TaskWrites], *, claim: bool = False, release: bool = False
+    ) -> Plan[None]:
+        """Store the writes of finished tasks."""
+        return self._put_writes([self._encode_writes(task) for task in writes])
+
+    def history(
+        self,
+        *,
+        before: str | None = None,
+        limit: int | None = None,
+        filter: Mapping[str, Any] | None = None,
+    ) -> Generator[Plan[list[Snapshot]], None, None]:
+        """Newest first, page by page."""
+        wanted = dict(filter) if filter else None
+        page = _Page(before)
+        while not page.last and (limit is None or limit > 0):
+            size = PAGE if limit is None else min(PAGE, limit)
+            yield self._read_page(page, size, wanted)
+            limit = None if limit is None else limit - size
+
+    def nested(self, ns: str) -> ForeignSession:
+        """The lane of another namespace of this thread."""
+        return ForeignSession(self.saver, self.thread_id, ns, self.config, self.codec)
+
+    # --- Reading ---------------------------------------------------------------------------------
+
+    def _at(self, checkpoint_id: str | None) -> dict[str, Any]:
+        """The config that names a checkpoint of this lane (None: the newest, or no parent)."""
+        given = cast("Mapping[str, Any]", self.config.get("configurable", {}))
+        kept = {k: v for k, v in given.items() if not k.startswith("__")}
+        for key in ("checkpoint_id", "thread_ts", "checkpoint_map"):
+            kept.pop(key, None)
+        kept |= {"thread_id": self.thread_id, "checkpoint_ns": self.ns}
+        if checkpoint_id is not None:
+            kept["checkpoint_id"] = checkpoint_id
+        return {**self.config, "configurable": kept}
+
+    def _read_page(
+        self, page: _Page, size: int, filter: dict[str, Any] | None
+    ) -> Plan[list[Snapshot]]:
+        before = None if page.before is None else self._at(page.before)
+        found = yield Call(
+            "list", (self._at(None),), {"filter": filter, "before": before, "limit": size}
+        )
+        snapshots = [self._snapshot(one) for one in found]
+        page.last = len(snapshots) < size
+        page.before = snapshots[-1].id if snapshots else page.before
+        return snapshots
+
+    def _snapshot(self, found: Any) -> Snapshot:
+        """A stored checkpoint as the native port shows it; remembers what to build on."""
+        checkpoint = found.checkpoint
+        handed = dict(checkpoint["channel_values"])
+        versions = dict(checkpoint["channel_versions"])
+        stored: list[tuple[str, str, Any]] = list(found.pending_writes or ())
+        known = self._known.setdefault(checkpoint["id"], _Known(handed, versions))
+        known.values, known.versions, known.tasks = handed, versions, _logs(stored)
+        values = {name: self._take_back(value) for name, value in handed.items()}
+        parent = cast("Mapping[str, Any]", found.parent_config or {}).get("configurable", {})
+        return Snapshot(
+            id=checkpoint["id"],
+            parent_id=parent.get("checkpoint_id"),
+            ts=checkpoint["ts"],
+            metadata=dict(found.metadata),
+            frontier=values.pop(FRONTIER, {}),
+            values=values,
+            writes=self._effective(stored),
+        )
+
+    def _effective(self, stored: Iterable[tuple[str, str, Any]]) -> list[tuple[str, str, Any]]:
+        """What the batches of each task come to, in the order of task path and position."""
+        batches: dict[tuple[str, str, int], dict[int, tuple[str, Any]]] = {}
+        merges: dict[tuple[str, str, int], bool] = {}
+        for task_id, channel, value in stored:
+            if not _is_marked(value):  # written by another program: taken as it is
+                key, at, merge = ("", task_id, 0), len(batches.get(("", task_id, 0), ())), False
+            else:
+                key, at, merge = (
+                    (value["path"], task_id, value["batch"]),
+                    value["at"],
+                    value["merge"],
+                )
+                value = self.codec.loads(value[MARK])
+            batches.setdefault(key, {})[at] = (channel, value)
+            merges[key] = merge
+        tasks: dict[str, list[tuple[str, Any]]] = {}
+        order: dict[str, str] = {}
+        for key in sorted(batches, key=lambda k: (k[1], k[2])):
+            path, task_id, _ = key
+            new = [write for _, write in sorted(batches[key].items(), key=lambda item: item[0])]
+            named = {channel for channel, _ in new}
+            old = tasks.get(task_id, []) if merges[key] else []
+            tasks[task_id] = [write for write in old if write[0] not in named] + new
+            order[task_id] = path
+        return [
+            (task_id, channel, value)
+            for task_id in sorted(tasks, key=lambda task_id: (order[task_id], task_id))
+            for channel, value in tasks[task_id]
+        ]
+
+    def _take_back(self, handed: Any) -> Any:
+        """The value behind what was handed to the saver; never the saver's own object."""
+        if _is_marked(handed):
+            return self.codec.loads(handed[MARK])
+        return _copy(handed)
+
+    # --- Writing ---------------------------------------------------------------------------------
+
+    def _hand_over(self, value: Any) -> Any:
+        if _is_plain(value):
+            return _copy(value)
+        return {MARK: self.codec.dumps(value)}
+
+    def _encode_writes(self, task: TaskWrites) -> _Batch:
+        raw = [(channel, self.codec.dumps(value)) for channel, value in task.writes]
+        return _Batch(task.checkpoint_id, task.task_id, task.path, task.merge, raw)
+
+    def _remembered(self, checkpoint_id: str) -> Plan[_Known]:
+        """What is known of a checkpoint, read from the saver if this session never saw it."""
+        if checkpoint_id not in self._known:
+            found = yield Call("get_tuple", (self._at(checkpoint_id),))
+            if found is None:
+                self._known[checkpoint_id] = _Known({}, {})
+            else:
+                self._snapshot(found)
+        return self._known[checkpoint_id]
+
+    def _put_writes(self, batches: Sequence[_Batch]) -> Plan[None]:
+        for batch in batches:
+            known = yield from self._remembered(batch.checkpoint_id)
+            log = known.tasks.setdefault(batch.task_id, _TaskLog())
+            reserved: list[tuple[str, Any]] = []
+            more = False
+            for at, (channel, raw) in enumerate(batch.raw):
+                marked = {
+                    MARK: raw,
+                    "at": at,
+                    "batch": log.batches,
+                    "merge": batch.merge,
+                    "path": batch.path,
+                }
+                if channel in WRITES_IDX_MAP:
+                    reserved.append((channel, marked))
+                else:
+                    log.plain.append((channel, marked))
+                    more = True
+            log.batches += 1
+            where = self._at(batch.checkpoint_id)
+            if more:  # all of them: a saver keeps what it has and adds the positions that are new
+                yield Call("put_writes", (where, list(log.plain), batch.task_id, batch.path))
+            if reserved:
+                yield Call("put_writes", (where, reserved, batch.task_id, batch.path))
+
+    def _commit(
+        self, checkpoint: NewCheckpoint, batches: Sequence[_Batch], changed: dict[str, Any]
+    ) -> Plan[None]:
+        yield from self._put_writes(batches)
+        parent = _Known({}, {})
+        if checkpoint.parent_id is not None:
+            parent = yield from self._remembered(checkpoint.parent_id)
+        values = {k: v for k, v in parent.values.items() if k not in checkpoint.removed} | changed
+        newest = max(parent.versions.values(), default=None)
+        version = self.saver.get_next_version(newest, None)
+        new_versions = dict.fromkeys([*changed, *checkpoint.removed], version)
+        versions = parent.versions | new_versions
+        stored = {
+            "v": LATEST_VERSION,
+            "id": checkpoint.id,
+            "ts": checkpoint.ts,
+            "channel_values": dict(values),
+            "channel_versions": dict(versions),
+            "versions_seen": {},
+            "pending_sends": [],
+            "updated_channels": sorted(new_versions),
+        }
+        where = self._at(checkpoint.parent_id)
+        yield Call("put", (where, stored, dict(checkpoint.metadata), new_versions))
+        self._known = {checkpoint.id: _Known(values, versions)}
+
+
+@dataclass(slots=True)
+class _Page:
+    """Where a walk through the history stands."""
+
+    before: str | None
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """The writes of one task, encoded."""
+
+    checkpoint_id: str
+    task_id: str
+    path: str
+    merge: bool
+    raw: list[tuple[str, bytes]]
+
+
+def _logs(stored: Iterable[tuple[str, str, Any]]) -> dict[str, _TaskLog]:
+    """What lies in the saver for each task."""
+    logs: dict[str, _TaskLog] = {}
+    for task_id, channel, value in stored:
+        log = logs.setdefault(task_id, _TaskLog())
+        if _is_marked(value):
+            log.batches = max(log.batches, value["batch"] + 1)
+        if channel not in WRITES_IDX_MAP:
+            log.plain.append((channel, value))
+    return logs
+
+
+def _is_marked(value: Any) -> bool:
+    return type(value) is dict and MARK in value
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether every serializer keeps a value as it is: JSON's types and bytes."""
+    cls = cast("type[Any]", type(value))
+    if cls in (bool, float, bytes, type(None)):
+        return True
+    if cls is int:
+        return -(1 << 63) <= value < 1 << 63
+    if cls is str:
+        return value.isascii() or not any("\ud800" <= c <= "\udfff" for c in value)
+    if cls is list:
+        return all(map(_is_plain, value))
+    if cls is dict:
+        return MARK not in value and all(
+            type(k) is str and _is_plain(k) and _is_plain(v) for k, v in value.items()
+        )
+    return False
+
+
+def _copy(value: Any) -> Any:
+    """A copy of a plain value, so that neither the saver nor the program sees the other's."""
+    if type(value) is list:
+        return [_copy(item) for item in cast("list[Any]", value)]
+    if type(value) is dict:
+        return {k: _copy(v) for k, v in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def _warn(saver: Any) -> None:
+    """Warn once for each saver that its promises are weaker."""
+    if saver in _warned:
+        return
+    _warned.add(saver)
+    warnings.warn(
+        f"{type(saver).__name__} has no fence and no transaction: a second run on the same thread "
+        "is not noticed, and a stale owner's writes are not refused. plait's own savers have both.",
+        WeakDurabilityWarning,
+        stacklevel=3,
+    )
