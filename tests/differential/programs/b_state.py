@@ -503,7 +503,7 @@ async def case_b22_replay_async(env):
     async with env.asaver() as saver:
         graph = line(saver)
         await graph.ainvoke({"items": []}, CONFIG)
-        old = [s async for s in graph.aget_state_history(CONFIG) if s.next == ("b",)].pop(0)
+        old = [s async for s in graph.aget_state_history(CONFIG) if s.next == ("b",)].pop()
         result = await graph.ainvoke(None, old.config)
         history = [s async for s in graph.aget_state_history(CONFIG)]
         return result, [(s.metadata, s.config, s.parent_config) for s in history]
