@@ -6,11 +6,11 @@ users are encoded by the codec and sit inside the frame as bytes, so a frame is 
 | kind | payload |
 |---|---|
 | CHECKPOINT | [anchor, depth, changed names, removed names, full map or nil, body]; body is [ts, metadata, frontier] by the codec |
-| WRITES | [[channel, form, data], ...]; form INLINE: codec bytes; form REF: [channel, version, start, count], a piece of a value record; count -1 is the single item, -2 the whole value |
+| WRITES | [[channel, form, data], ...]; form INLINE: codec bytes; form REF: [channel, version, start, count], a piece of the items that a value's record holds; count -1 is the single item, -2 the whole value |
 | WHOLE | the value, by the codec |
 | LIST_PATCH | [base, anchor, depth, length, [[start, deleted, inserted], ...], items]; starts count in the base, items is one codec list of all inserted |
 | DICT_PATCH | [base, anchor, depth, length, body]; body is [keys deleted, dict of keys set] by the codec |
-| MANIFEST | [length, [[version, start, count], ...]]: a list made of pieces of the items that WHOLE and LIST_PATCH records hold |
+| MANIFEST | [length, [[version, start, count], ...], items]: a list made of pieces of the items that records of the channel hold, this one too |
 """  # noqa: E501
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ class Manifest(NamedTuple):
 
     length: int
     runs: list[tuple[bytes, int, int]]
+    items: bytes
 
 
 class Ref(NamedTuple):
@@ -162,8 +163,8 @@ def read_dict_patch(payload: bytes) -> DictPatch:
 
 def read_manifest(payload: bytes) -> Manifest:
     """Open a MANIFEST payload. Raises CorruptCheckpointError."""
-    length, runs = _frame(payload, "list", (int, list))
-    return Manifest(length, _rows(runs, "list", bytes, int, int))
+    length, runs, items = _frame(payload, "list", (int, list, bytes))
+    return Manifest(length, _rows(runs, "list", bytes, int, int), items)
 
 
 def read_writes(payload: bytes) -> list[tuple[str, bytes | Ref]]:

@@ -13,6 +13,7 @@ from typing import Any
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.reading import read_items, read_values
 from plait.checkpoint.log.records import (
     CHECKPOINT,
     ENTIRE,
@@ -37,7 +38,8 @@ from plait.checkpoint.log.requests import (
     Transact,
     WriteRow,
 )
-from plait.checkpoint.log.versions import Encoded, Version, encode_version, read_values
+from plait.checkpoint.log.versions import Encoded, Version
+from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, place, seal, unseal
 from plait.errors import CorruptCheckpointError
 
@@ -117,7 +119,9 @@ class LogSession:
             return None
         frame = self._open_checkpoint(rows[0])
         point = yield from self._resolve(rows[0], frame)
-        values, versions = yield from read_values(self._open_value, row.lane, point.map, self.codec)
+        values, versions = yield from read_values(
+            self._open_value, row.lane, point.map, self.codec, track=True
+        )
         self._at, self._versions = point, versions
         return (yield from self._snapshot(rows[0], frame, values))
 
@@ -179,10 +183,9 @@ class LogSession:
 
     def _deref(self, ref: Any) -> Plan[Any]:
         assert self._lane is not None
-        values, _ = yield from read_values(
-            self._open_value, self._lane, {ref.channel: ref.version}, self.codec
+        value = yield from read_items(
+            self._open_value, self._lane, ref.channel, ref.version, self.codec
         )
-        value = values[ref.channel]
         if ref.count == ENTIRE:
             return value
         if type(value) is not list:
@@ -400,8 +403,10 @@ class LogSession:
             parts: list[tuple[str, bytes | Ref]] = []
             for channel, value in task.writes:
                 each = encoded.get(channel)
-                ref = each.find(value, channel, key) if each is not None else None
-                parts.append((channel, ref if ref is not None else codec.dumps(value)))
+                if each is None:
+                    parts.append((channel, codec.dumps(value)))
+                else:
+                    parts.append((channel, each.find(value, channel, codec)))
             if task.merge:
                 merges.append((task, parts))
             else:
@@ -491,7 +496,9 @@ class LogSession:
         if wanted and not _fits(self.codec.loads(frame.body), wanted):
             return None
         point = yield from self._resolve(row, frame)
-        values, _ = yield from read_values(self._open_value, self._lane, point.map, self.codec)
+        values, _ = yield from read_values(
+            self._open_value, self._lane, point.map, self.codec, track=False
+        )
         return (yield from self._snapshot(row, frame, values))
 
 

@@ -1,62 +1,126 @@
-"""Versions of a channel: how one is written as a difference, and how it is read back."""
+"""What a session remembers of each channel's last version, and what a new one stores.
+
+The old side of a difference is an own shallow copy with a stamp per item, never the object that a
+node holds: nodes mutate theirs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
-from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.records import ENTIRE, WHOLE, Ref, damaged
-from plait.checkpoint.log.requests import ReadValues
+from plait.checkpoint.log.records import DICT_PATCH, ENTIRE, SINGLE, WHOLE, Ref
+from plait.checkpoint.log.stamps import Stamp
 from plait.checkpoint.serde import Codec
 
-Open: TypeAlias = Callable[[str, bytes, bytes | None], tuple[int, bytes]]
+Run = tuple[bytes, int, int]
+"""(version, start, count): a piece of the items that one record holds."""
+
+ROW = 64
+"""About what a row costs beside its data."""
+SMALL = 96
+"""Values up to this size are not worth a reference or a difference."""
 
 
 class Version:
-    """What a session remembers of a channel's last version."""
+    """What a session remembers of a channel's last version: here, only which it is."""
 
-    __slots__ = ("id",)
+    __slots__ = ("anchor", "depth", "id")
 
-    def __init__(self, id: bytes) -> None:
+    def __init__(self, id: bytes, anchor: bytes, depth: int) -> None:
         self.id = id
+        self.anchor = anchor
+        """The version that a reader starts from: the last whole value or manifest."""
+        self.depth = depth
+        """How many patches away the anchor is."""
+
+
+class ListVersion(Version):
+    """The last version of a list."""
+
+    __slots__ = ("items", "runs", "size", "stamps", "written")
+
+    def __init__(
+        self, id: bytes, anchor: bytes, depth: int, items: list[Any], stamps: list[Stamp],
+        runs: list[Run], size: int, written: int,
+    ) -> None:  # fmt: skip
+        super().__init__(id, anchor, depth)
+        self.items = items
+        self.stamps = stamps
+        self.runs = runs
+        """Where the items are stored, in order."""
+        self.size = size
+        """About how many bytes the items take."""
+        self.written = written
+        """Bytes of items written since the list was last whole, with that."""
+
+
+class DictVersion(Version):
+    """The last version of a dict."""
+
+    __slots__ = ("data", "size", "stamps", "written")
+
+    def __init__(
+        self, id: bytes, anchor: bytes, depth: int, data: dict[Any, Any], stamps: dict[Any, Stamp],
+        size: int, written: int,
+    ) -> None:  # fmt: skip
+        super().__init__(id, anchor, depth)
+        self.data = data
+        self.stamps = stamps
+        self.size = size
+        self.written = written
 
 
 class Encoded:
     """A version ready to be stored."""
 
-    __slots__ = ("kind", "payload", "value", "version")
+    __slots__ = ("body", "fresh", "kind", "payload", "value", "version")
 
-    def __init__(self, kind: int, payload: bytes, value: Any, version: Version) -> None:
+    def __init__(
+        self, kind: int, payload: bytes, version: Version, value: Any, fresh: list[Any] | None,
+        body: bytes,
+    ) -> None:  # fmt: skip
         self.kind = kind
         self.payload = payload
-        self.value = value
         self.version = version
+        self.value = value
+        self.fresh = fresh
+        """The items that this record holds, for a list."""
+        self.body = body
+        """Their encoding."""
 
-    def find(self, value: Any, channel: str, key: bytes) -> Ref | None:
-        """Where this version holds what a task wrote, if it does."""
-        return Ref(channel, key, 0, ENTIRE) if value is self.value else None
+    def find(self, value: Any, channel: str, codec: Codec) -> bytes | Ref:
+        """What to store of a task's write: where this version holds the same, or its bytes."""
+        if len(self.body) <= SMALL or self.kind == DICT_PATCH:
+            return codec.dumps(value)
+        if self.kind == WHOLE and value is self.value:
+            return Ref(channel, self.version.id, 0, ENTIRE)
+        fresh = self.fresh
+        if fresh:
+            spot = _spot(fresh, value)
+            if spot is not None:
+                return Ref(channel, self.version.id, *spot)
+        data = codec.dumps(value)
+        if data == self.body:
+            if fresh is not None:
+                return Ref(channel, self.version.id, 0, len(fresh))
+            return Ref(channel, self.version.id, 0, ENTIRE)
+        if fresh and len(fresh) == 1 and b"\x91" + data == self.body:  # a list of that one item
+            return Ref(channel, self.version.id, 0, SINGLE)
+        return data
 
 
-def encode_version(codec: Codec, old: Version | None, value: Any, key: bytes) -> Encoded | None:
-    """Encode a value against the version before it. None: nothing changed."""
-    return Encoded(WHOLE, codec.dumps(value), value, Version(key))
-
-
-def read_values(
-    open: Open, lane: int, wanted: Mapping[str, bytes], codec: Codec
-) -> Plan[tuple[dict[str, Any], dict[str, Version]]]:
-    """Read versions of channels: their values, and what a session remembers of them."""
-    values: dict[str, Any] = {}
-    versions: dict[str, Version] = {}
-    if not wanted:
-        return values, versions
-    keys = list(wanted.items())
-    records: list[bytes | None] = yield ReadValues(lane, keys)
-    for (channel, key), record in zip(keys, records, strict=True):
-        kind, payload = open(channel, key, record)
-        if kind != WHOLE:
-            raise damaged("value")
-        values[channel] = codec.loads(payload)
-        versions[channel] = Version(key)
-    return values, versions
+def _spot(fresh: list[Any], value: Any) -> tuple[int, int] | None:
+    """Where `value`, an item or a list of items, lies among the fresh items, by identity."""
+    many = type(value) is list
+    if many and not value:
+        return None
+    first = value[0] if many else value
+    for i, item in enumerate(fresh):
+        if item is first:
+            if not many:
+                return i, SINGLE
+            piece = fresh[i : i + len(value)]
+            if len(piece) == len(value) and all(a is b for a, b in zip(piece, value, strict=True)):
+                return i, len(value)
+            return None
+    return None

@@ -1,0 +1,94 @@
+"""How a list is written as a difference against its last version.
+
+A list is rewritten whole where that is about as small as the patch, where its pieces are so small
+that their rows weigh more than they hold, and where the records behind it hold four times what is
+left of it. Where patches pile up without such waste, a manifest of the live pieces cuts the chain,
+so that a read touches a bounded number of rows. Each rewrite is paid for by the bytes written
+since the last one, so that totals stay linear.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plait.checkpoint.log.records import LIST_PATCH, MANIFEST, WHOLE, pack_frame
+from plait.checkpoint.log.splices import Splice, splices
+from plait.checkpoint.log.stamps import Stamp, stamps_of
+from plait.checkpoint.log.versions import ROW, SMALL, Encoded, ListVersion, Run
+from plait.checkpoint.serde import Codec
+
+_PATCHES = 16
+
+
+def whole_list(codec: Codec, value: list[Any], stamps: list[Stamp], key: bytes) -> Encoded:
+    """A list written without looking back."""
+    body = codec.dumps(value)
+    items = value.copy()
+    runs = [(key, 0, len(items))] if items else []
+    version = ListVersion(key, key, 0, items, stamps, runs, len(body), len(body))
+    return Encoded(WHOLE, body, version, value, items, body)
+
+
+def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> Encoded | None:
+    """A list written against its last version; None where nothing changed."""
+    stamps = stamps_of(value, set(map(type, value)), codec)
+    changes = splices(old.items, old.stamps, value, stamps, codec)
+    if not changes:
+        old.items, old.stamps = value.copy(), stamps  # the same content, perhaps in new objects
+        return None
+    fresh: list[Any] = []
+    for each in changes:
+        fresh += value[each.first : each.last]
+    if len(fresh) == len(value):
+        return whole_list(codec, value, stamps, key)
+    body = codec.dumps(fresh)
+    size = len(body) + old.size * (len(value) - len(fresh)) // len(old.items)
+    runs = _next_runs(old.runs, len(old.items), changes, key)
+    if size <= len(body) + SMALL or len(runs) * ROW > size or size * 4 < old.written:
+        return whole_list(codec, value, stamps, key)
+    depth, written = old.depth + 1, old.written + len(body)
+    if depth > 2 * len(runs) + _PATCHES:
+        version = ListVersion(key, key, 0, value.copy(), stamps, runs, size, written)
+        payload = pack_frame((len(value), runs, body))
+        return Encoded(MANIFEST, payload, version, value, fresh, body)
+    version = ListVersion(key, old.anchor, depth, value.copy(), stamps, runs, size, written)
+    rows = [(each.start, each.deleted, each.last - each.first) for each in changes]
+    payload = pack_frame((old.id, old.anchor, depth, len(value), rows, body))
+    return Encoded(LIST_PATCH, payload, version, value, fresh, body)
+
+
+def _next_runs(runs: list[Run], length: int, changes: list[Splice], key: bytes) -> list[Run]:
+    """Where the items are stored after the changes: pieces of the old runs and of version `key`."""
+    if len(changes) == 1 and changes[0].start == length:
+        runs.append((key, 0, changes[0].last - changes[0].first))
+        return runs
+    return splice_runs(runs, [(c.start, c.deleted, c.last - c.first) for c in changes], key)
+
+
+def splice_runs(runs: list[Run], rows: list[tuple[int, int, int]], key: bytes) -> list[Run]:
+    """Apply splices (start, deleted, inserted) to runs; what is inserted comes from `key`."""
+    out: list[Run] = []
+    rest = iter(runs)
+    left: Run | None = None  # what is left of the run that was begun
+    position = taken = 0
+
+    def advance(until: int, keep: bool) -> None:
+        nonlocal left, position
+        while position < until:
+            version, start, count = left if left is not None else next(rest)
+            step = min(count, until - position)
+            if keep:
+                out.append((version, start, step))
+            left = (version, start + step, count - step) if step < count else None
+            position += step
+
+    for start, deleted, inserted in rows:
+        advance(start, True)
+        advance(start + deleted, False)
+        if inserted:
+            out.append((key, taken, inserted))
+            taken += inserted
+    if left is not None:
+        out.append(left)
+    out.extend(rest)
+    return out

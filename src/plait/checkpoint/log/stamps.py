@@ -1,0 +1,61 @@
+"""How a change of a mutable value is noticed: a stamp per item.
+
+Same object and same stamp: unchanged. An immutable needs no stamp (None). plait's messages make
+their own cheaply (`__plait_stamp__`). Every other item's stamp is a hash of its content, taken in
+C by `marshal` where that knows the types, else of its encoding. Stamps live and die in this
+process; they are never stored.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Hashable, Iterable
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from plait.checkpoint.serde import Codec
+
+Stamp: TypeAlias = Hashable
+
+COMPARABLE = frozenset((str, int, bool, bytes, type(None)))
+"""Immutables of which equal ones are the same (unlike 0.0 and -0.0, or times in two zones)."""
+IMMUTABLE = COMPARABLE | {float, complex, date, datetime, time, timedelta, Decimal, UUID}
+
+
+def content(item: Any, codec: Codec) -> Stamp:
+    """A token of what an item holds, equal for another object that holds the same."""
+    kind = type(item)
+    if kind in COMPARABLE:
+        return (kind, item)
+    try:
+        return hash(marshal.dumps(item, 0))  # version 0: equal data gives equal bytes
+    except ValueError:
+        return blake2b(codec.dumps(item), digest_size=16).digest()
+
+
+def _no_stamp(_: Any) -> None:
+    return None
+
+
+def _stamper(kind: type, codec: Codec) -> Callable[[Any], Stamp]:
+    if kind in IMMUTABLE:
+        return _no_stamp
+    own = getattr(kind, "__plait_stamp__", None)
+    if own is not None:
+        return own
+    return lambda item: content(item, codec)
+
+
+def stamps_of(items: Iterable[Any], kinds: set[type], codec: Codec) -> list[Stamp]:
+    """The stamps of items, of which `kinds` are the types.
+
+    >>> stamps_of([1, "a"], {int, str}, Codec())
+    [None, None]
+    """
+    if len(kinds) == 1:
+        return list(map(_stamper(next(iter(kinds)), codec), items))
+    stampers = {kind: _stamper(kind, codec) for kind in kinds}
+    return [stampers[type(item)](item) for item in items]
