@@ -100,8 +100,8 @@ class RunError(Exception):
     """The call is wrong; the caller can mend it."""
 
 
-class ConfigError(RunError, ValueError):
-    """The config lacks something that the call needs, such as a thread id."""
+class ConfigError(RunError, ValueError, RuntimeError):
+    """The config lacks what the call needs (a thread id), or there is no running graph here."""
 
 
 class EmptyInputError(RunError):

@@ -21,6 +21,10 @@ class Scope(Protocol):
         """The task's RunnableConfig (made when first asked for)."""
         ...
 
+    def runtime(self) -> Any:
+        """The task's Runtime (made when first asked for)."""
+        ...
+
     def write_custom(self, chunk: Any) -> None:
         """Send a chunk to the `custom` stream."""
         ...

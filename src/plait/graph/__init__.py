@@ -1,0 +1,1 @@
+"""Authoring: graphs and the reducers of their state."""

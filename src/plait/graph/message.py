@@ -1,0 +1,189 @@
+"""`add_messages`: how a list of messages takes new ones. Also `MessagesState`.
+
+The reducer never changes the list it is given. It assigns ids to message objects that have none, as
+the peer does, so that a node's own object and the stored one go by one id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, overload
+
+from plait.ids import new_id
+from plait.messages import AnyMessage, BaseMessage
+from plait.messages.base import give_id, id_epoch
+from plait.messages.convert import convert_to_messages, message_chunk_to_message
+from plait.messages.foreign import is_chunk
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict
+
+    class MessagesState(TypedDict):
+        """A state with one key, `messages`, reduced by `add_messages`."""
+
+        messages: Annotated[list[AnyMessage], add_messages]
+
+
+REMOVE_ALL_MESSAGES = "__remove_all__"
+"""The id of the `RemoveMessage` that deletes every message before it."""
+
+Format = Literal["langchain-openai"] | None
+
+
+@overload
+def add_messages(left: Any, right: Any, *, format: Format = None) -> list[Any]: ...
+@overload
+def add_messages(*, format: Format = None) -> Callable[[Any, Any], list[Any]]: ...
+def add_messages(left: Any = None, right: Any = None, *, format: Format = None) -> Any:
+    """The messages of `left`, with those of `right` appended, or put where their id already stands.
+
+    Args:
+        left: The messages so far: a list (or a single one) of messages, dicts, pairs, strings.
+        right: New messages, likewise. A `RemoveMessage` deletes the message of its id; one with the
+            id `REMOVE_ALL_MESSAGES` deletes everything before it, also in `right`.
+        format: "langchain-openai" gives contents in OpenAI's form.
+    Returns:
+        A new list; without `left` and `right`, a reducer with this `format`.
+    Raises:
+        ValueError: an unknown id is to be deleted, only one side is given, or `format` is unknown.
+        MessageCoercionError: something is no message.
+
+    >>> from plait.messages import AIMessage, HumanMessage
+    >>> messages = add_messages([HumanMessage("hi", id="1")], AIMessage("hello", id="2"))
+    >>> [m.text for m in add_messages(messages, [HumanMessage("hey", id="1"), RemoveMessage("2")])]
+    ['hey']
+    """
+    if left is None and right is None:
+        return partial(add_messages, format=format)
+    if left is None or right is None:
+        missing = "left" if left is None else "right"
+        raise ValueError(
+            f"Must specify non-null arguments for both 'left' and 'right', but {missing!r} is None."
+        )
+    if format not in (None, "langchain-openai"):
+        raise ValueError(f"Unrecognized {format=}. Expected one of 'langchain-openai', None.")
+    merged = merge(left, right)
+    return in_openai_form(merged) if format else merged
+
+
+def new_messages(given: Any) -> list[Any]:
+    """What was given as messages: coerced, chunks made whole, ids assigned."""
+    if not isinstance(given, list):
+        given = [given]
+    messages: list[Any] = []
+    for message in convert_to_messages(cast("list[Any]", given)):
+        whole = message_chunk_to_message(message) if is_chunk(message) else message
+        if whole.id is None:
+            give_id(whole, new_id())
+        messages.append(whole)
+    return messages
+
+
+class Index:
+    """Where each id stands in one list of messages: the newest result of a chain of appends.
+
+    Reading 3,000 ids costs more than all else that an append does, so the index of a result is
+    kept and grows with the next append. It is believed only while the list holds what it held (a
+    comparison by identity, in C) and no message anywhere got another id meanwhile.
+    """
+
+    __slots__ = ("epoch", "foreign", "messages", "places", "result")
+
+    def __init__(self, messages: list[Any]) -> None:
+        self.messages = messages
+        self.places = {m.id: n for n, m in enumerate(messages)}
+        self.foreign = not all(isinstance(m, BaseMessage) for m in messages)
+        self.epoch = id_epoch()
+        self.result = messages
+
+    def fits(self, left: list[Any]) -> bool:
+        """Whether the index still tells where the ids of `left` stand."""
+        return self.epoch == id_epoch() and self.messages == left
+
+    def append(self, message: Any) -> None:
+        """Notes one more message at the end."""
+        self.foreign = self.foreign or not isinstance(message, BaseMessage)
+        self.places[message.id] = len(self.messages)
+        self.messages.append(message)
+
+    def replace(self, place: int, message: Any) -> None:
+        """Notes another message of the same id."""
+        self.foreign = self.foreign or not isinstance(message, BaseMessage)
+        self.messages[place] = message
+
+
+RECENT_LIMIT = 8
+RECENT: dict[int, Index] = {}
+"""The indexes of the last few results, by the identity of the result (which each keeps alive)."""
+
+
+def index_of(left: Any) -> Index:
+    """The index of the left side, taken over from the append that made it, or built anew."""
+    if type(left) is list:
+        kept = RECENT.pop(id(cast("list[Any]", left)), None)
+        if kept is not None and kept.fits(left):
+            return kept
+    return Index(new_messages(left))
+
+
+def keep(index: Index, result: list[Any]) -> None:
+    """Keeps the index of a result, if plait sees every change of an id in it."""
+    if not index.foreign:
+        index.result = result
+        while len(RECENT) >= RECENT_LIMIT:
+            RECENT.pop(next(iter(RECENT)), None)
+        RECENT[id(result)] = index
+
+
+def merge(left: Any, right: Any) -> list[Any]:
+    """A new list: the messages of `left` with those of `right` merged into it."""
+    new = new_messages(right)
+    for n in range(len(new) - 1, -1, -1):
+        if new[n].id == REMOVE_ALL_MESSAGES and is_removal(new[n]):
+            return new[n + 1 :]
+    index = index_of(left)
+    removed: set[str] = set()
+    for message in new:
+        place = index.places.get(message.id)
+        if is_removal(message):
+            if place is None:
+                raise ValueError(
+                    f"Attempting to delete a message with an ID that doesn't exist ('{message.id}')"
+                )
+            removed.add(message.id)
+        elif place is None:
+            index.append(message)
+        else:
+            removed.discard(message.id)
+            index.replace(place, message)
+    if removed:
+        return [m for m in index.messages if m.id not in removed]
+    result = index.messages.copy()
+    keep(index, result)
+    return result
+
+
+def is_removal(message: Any) -> bool:
+    """Whether a message asks for a deletion."""
+    return message.type == "remove"
+
+
+def in_openai_form(messages: list[Any]) -> list[Any]:
+    """Messages whose contents are in OpenAI's form."""
+    from plait.messages.openai import convert_to_openai_messages
+
+    return convert_to_messages(convert_to_openai_messages(messages))
+
+
+def __getattr__(name: str) -> Any:
+    # MessagesState stands on typing_extensions, which is slow to import: made when asked for.
+    if name != "MessagesState":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from typing_extensions import TypedDict
+
+    made: Any = TypedDict("MessagesState", {"messages": Annotated[list[AnyMessage], add_messages]})
+    made.__module__ = __name__
+    made.__doc__ = "A state with one key, `messages`, reduced by `add_messages`."
+    globals()[name] = made
+    return made

@@ -1,0 +1,486 @@
+"""`BaseMessage`: what every message is and does, made in a few hundred nanoseconds.
+
+An instance has four slots: `content`, `id`, a dict of the rarely set fields (see `fields.py`) and a
+revision that every assignment bumps. `__init__` fills the slots behind `__setattr__`, so that
+construction does not count as a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from copy import deepcopy
+from inspect import get_annotations
+from typing import Any, ClassVar, Self, cast, get_origin
+
+from plait.messages.errors import InvalidMessageError
+from plait.messages.fields import (
+    CONTENT_JSON,
+    DICT_JSON,
+    OPTIONAL_STR_JSON,
+    Field,
+    check_content,
+    check_dict,
+    check_id,
+    check_optional_str,
+)
+from plait.messages.merge import Content, merge_content, merge_dicts
+from plait.messages.model import ModelMethods
+from plait.messages.stamp import IMMUTABLE, digest
+
+
+class TextAccessor(str):
+    """The text of a message; calling it gives the text too (the older `message.text()`)."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        return str(self)
+
+
+def check_fixed(where: str, value: Any) -> Any:
+    """A `type` may be given, but only the one that the class has."""
+    return value
+
+
+class BaseMessage(ModelMethods):
+    """A message of a conversation.
+
+    Args:
+        content: Text, or a list of text and content blocks.
+        content_blocks: Typed content blocks; they become the content.
+        id: An identifier; the reducer `add_messages` gives one to a message that has none.
+        **kwargs: The other fields (`name`, `additional_kwargs`, ...); unknown names are kept as
+            extra attributes.
+
+    Raises:
+        InvalidMessageError: a field is missing or has a value that it cannot take.
+
+    >>> message = BaseMessage("hi", type="note")
+    >>> message.content, message.type
+    ('hi', 'note')
+    """
+
+    __slots__ = ("__plait_rare__", "__plait_revision__", "content", "id")
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    content: Content
+    id: str | None
+    type: str
+    model_fields: ClassVar[dict[str, Field]] = {
+        "content": Field("content", required=True, check=check_content, json=CONTENT_JSON),
+        "additional_kwargs": Field(
+            "additional_kwargs", factory=dict, check=check_dict, json=DICT_JSON
+        ),
+        "response_metadata": Field(
+            "response_metadata", factory=dict, check=check_dict, json=DICT_JSON
+        ),
+        "type": Field("type", required=True, check=check_fixed, json={"type": "string"}),
+        "name": Field("name", check=check_optional_str, json=OPTIONAL_STR_JSON),
+        "id": Field("id", check=check_id, json=OPTIONAL_STR_JSON),
+    }
+    __plait_required__: ClassVar[tuple[str, ...]] = ("type",)
+
+    additional_kwargs: dict[str, Any]
+    response_metadata: dict[str, Any]
+    name: str | None
+
+    def __init__(
+        self,
+        content: Content | None = None,
+        content_blocks: list[Any] | None = None,
+        *,
+        id: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if content_blocks is not None:
+            content = content_blocks
+            kwargs = self.__plait_from_blocks__(content_blocks, kwargs)
+        if content.__class__ is not str:
+            check = self.model_fields["content"].check
+            content = check and check(f"{type(self).__name__}.content", content)
+        if id is not None and id.__class__ is not str:
+            id = check_id(f"{type(self).__name__}.id", id)
+        put_content(self, content)
+        put_id(self, id)
+        put_rare(self, None)
+        put_revision(self, 0)
+        if kwargs or self.__plait_required__:
+            fill(self, kwargs)
+            self.__plait_filled__(kwargs)
+
+    @classmethod
+    def __plait_from_blocks__(cls, blocks: list[Any], given: dict[str, Any]) -> dict[str, Any]:
+        """What a constructor was given, with the fields that content blocks imply."""
+        return given
+
+    def __plait_filled__(self, given: dict[str, Any]) -> None:
+        """Called when a constructor was given more than content and id; fills what follows."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__plait_declared__" not in cls.__dict__:
+            declare(cls)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for names that no slot, field or method has.
+        if name[:2] != "__":
+            extra = self.model_extra
+            if name in extra:
+                return extra[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.model_fields or name[0] == "_" or hasattr(type(self), name):
+            object.__setattr__(self, name, value)
+        else:
+            put_extra(self, {**self.model_extra, name: value})
+        if name == "id":
+            id_changes[0] += 1
+        put_revision(self, self.__plait_revision__ + 1)
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        put_revision(self, self.__plait_revision__ + 1)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        same: Any = other
+        if self.id != same.id or self.content != same.content:
+            return False
+        mine, others = self.__plait_rare__, same.__plait_rare__
+        return mine is others or mine == others or said(self) == said(same)
+
+    def __plait_stamp__(self) -> Hashable:
+        """A token that changes whenever this message is changed, in place or by assignment."""
+        rare = self.__plait_rare__
+        content = self.content
+        if rare is None:
+            if content.__class__ is str:
+                return self.__plait_revision__
+            return (self.__plait_revision__, digest(content))
+        nested = (
+            [
+                (name, value)
+                for name, value in rare.items()
+                if value.__class__ not in IMMUTABLE and not (value == [] or value == {})
+            ]
+            if rare
+            else []
+        )
+        if content.__class__ is not str:
+            nested.append(("content", content))
+        if not nested:
+            return self.__plait_revision__
+        return (self.__plait_revision__, digest(nested))
+
+    def __plait_state__(self) -> dict[str, Any]:
+        """What storage keeps: the fields that differ from their defaults."""
+        state: dict[str, Any] = {"content": self.content}
+        if self.id is not None:
+            state["id"] = self.id
+        state.update(said(self))
+        return state
+
+    @classmethod
+    def __plait_restore__(cls, state: dict[str, Any]) -> Self:
+        """The message of a state, made without validation; unknown keys are ignored."""
+        made = cls.__new__(cls)
+        put_content(made, state.get("content", ""))
+        put_id(made, state.get("id"))
+        fields = cls.model_fields
+        rare = {
+            k: v
+            for k, v in state.items()
+            if (k in fields or k == "model_extra") and k not in ("content", "id")
+        }
+        put_rare(made, rare or None)
+        put_revision(made, 0)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore, (type(self), self.__plait_state__())
+
+    def __copy__(self) -> Self:
+        made = type(self).__plait_restore__(self.__plait_state__())
+        extra = said(self).get("model_extra")
+        if extra:
+            put_extra(made, dict(extra))
+        made_dict: dict[str, Any] | None = getattr(self, "__dict__", None)
+        if made_dict:
+            made.__dict__.update(made_dict)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        made = self.__copy__()
+        memo[id(self)] = made
+        put_content(made, deepcopy(self.content, memo))
+        put_rare(made, deepcopy(made.__plait_rare__, memo))
+        if hasattr(made, "__dict__"):
+            made.__dict__.update(deepcopy(made.__dict__, memo))
+        return made
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(shown(self))})"
+
+    def __str__(self) -> str:
+        return " ".join(shown(self))
+
+    @property
+    def text(self) -> TextAccessor:
+        """The text of the content: the str itself, or its text blocks joined.
+
+        >>> BaseMessage(["a", {"type": "text", "text": "b"}], type="note").text
+        'ab'
+        """
+        content = self.content
+        if content.__class__ is str:
+            return TextAccessor(content)
+        parts = [
+            block if isinstance(block, str) else block.get("text", "")
+            for block in content
+            if isinstance(block, str) or block.get("type") == "text"
+        ]
+        return TextAccessor("".join(parts))
+
+    @property
+    def content_blocks(self) -> list[Any]:
+        """The content as typed blocks of one standard form, whatever provider it came from."""
+        from plait.messages.blocks import message_blocks  # loads the block vocabulary on demand
+
+        return message_blocks(self)
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """A readable form with a title line; `html` makes the title bold on a terminal."""
+        from plait.messages.pretty import title_line
+
+        title = title_line(f"{self.type.title()} Message", bold=html)
+        if self.name is not None:
+            title += f"\nName: {self.name}"
+        return f"{title}\n\n{self.content}"
+
+    def pretty_print(self) -> None:
+        """Prints `pretty_repr`."""
+        print(self.pretty_repr())
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """True: `to_json` gives what LangChain's `load` reads."""
+        return True
+
+    @classmethod
+    def get_lc_namespace(cls) -> list[str]:
+        """The namespace under which LangChain knows messages."""
+        return ["langchain", "schema", "messages"]
+
+    @classmethod
+    def lc_id(cls) -> list[str]:
+        """The name under which LangChain knows this class."""
+        return [*cls.get_lc_namespace(), cls.__name__]
+
+    @property
+    def lc_secrets(self) -> dict[str, str]:
+        """Messages hold no secrets."""
+        return {}
+
+    @property
+    def lc_attributes(self) -> dict[str, Any]:
+        """Fields that `to_json` gives even when they are empty."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """The constructor form that LangChain's `load` reads."""
+        kwargs = {
+            name: value
+            for name in self.model_fields
+            if (value := getattr(self, name)) or name == "content"
+        }
+        kwargs |= self.lc_attributes
+        return {"lc": 1, "type": "constructor", "id": self.lc_id(), "kwargs": kwargs}
+
+
+put_content: Callable[[Any, Any], None] = BaseMessage.__dict__["content"].__set__
+put_id: Callable[[Any, Any], None] = BaseMessage.__dict__["id"].__set__
+put_rare: Callable[[Any, Any], None] = BaseMessage.__dict__["__plait_rare__"].__set__
+put_revision: Callable[[Any, Any], None] = BaseMessage.__dict__["__plait_revision__"].__set__
+
+for shared in ("additional_kwargs", "response_metadata", "name"):
+    setattr(BaseMessage, shared, BaseMessage.model_fields[shared])
+
+
+# How often a message got another id by assignment; what is indexed by id then looks again.
+id_changes = [0]
+
+
+def id_epoch() -> int:
+    """A number that changes whenever any message gets another id by assignment."""
+    return id_changes[0]
+
+
+def give_id(message: Any, new: str) -> None:
+    """Gives an id to a message that has none (and so stands in no index)."""
+    if isinstance(message, BaseMessage):
+        put_id(message, new)
+        put_revision(message, message.__plait_revision__ + 1)
+    else:
+        message.id = new
+
+
+def restore(cls: type[BaseMessage], state: dict[str, Any]) -> BaseMessage:
+    """Rebuilds a copied or unpickled message."""
+    return cls.__plait_restore__(state)
+
+
+def fill(message: BaseMessage, values: dict[str, Any]) -> None:
+    """Checks and sets what a constructor was given beside content and id."""
+    cls = type(message)
+    rare: dict[str, Any] = {}
+    for name, value in values.items():
+        field = cls.model_fields.get(name)
+        if field is None:
+            rare.setdefault("model_extra", {})[name] = value
+        elif name == "type" and not field.required:
+            if value != cls.type:
+                where = f"{cls.__name__}.type"
+                raise InvalidMessageError(f"{where} is {cls.type!r}, so it cannot be {value!r}.")
+        else:
+            check = field.check
+            rare[name] = value if check is None else check(f"{cls.__name__}.{name}", value)
+    for name in cls.__plait_required__:
+        if name not in rare:
+            raise InvalidMessageError(
+                f"{cls.__name__}.{name} is missing. Give it: {cls.__name__}(..., {name}=...)."
+            )
+    put_rare(message, rare or None)
+
+
+def put_extra(message: BaseMessage, extra: dict[str, Any]) -> None:
+    """Replaces what is kept beside the declared fields."""
+    put_rare(message, {**(message.__plait_rare__ or {}), "model_extra": extra})
+
+
+def said(message: BaseMessage) -> dict[str, Any]:
+    """The rare fields of a message that differ from their defaults."""
+    rare = message.__plait_rare__
+    if not rare:
+        return {}
+    fields = message.model_fields
+    return {
+        name: value
+        for name, value in rare.items()
+        if (value if name == "model_extra" else not fields[name].is_default(value))
+    }
+
+
+def shown(message: BaseMessage) -> list[str]:
+    """The `name=value` parts of a repr: no field at its plain default, containers always."""
+    parts: list[str] = []
+    for name, field in message.model_fields.items():
+        value = getattr(message, name, None)
+        container = field.default_factory is not None
+        if field.shown and (field.required or container or not field.is_default(value)):
+            parts.append(f"{name}={value!r}")
+    parts.extend(f"{name}={value!r}" for name, value in message.model_extra.items())
+    return parts
+
+
+def declare(cls: type[BaseMessage]) -> None:
+    """Turns the annotated names of a subclass into fields of its messages."""
+    fields = dict(cls.model_fields)
+    fixed_type = cls.__dict__.get("type")
+    if isinstance(fixed_type, str):
+        fields["type"] = Field("type", default=fixed_type, json={"const": fixed_type})
+    for name, annotation in get_annotations(cls).items():
+        if name == "type" or name[0] == "_" or is_class_variable(annotation):
+            continue
+        given = cls.__dict__.get(name)
+        if isinstance(given, Field):
+            fields[name] = given
+        elif name in ("content", "id"):
+            raise TypeError(
+                f"{cls.__name__}.{name}: messages keep {name!r} in a slot, so a subclass cannot "
+                "declare it again. Override __init__ to give it another default."
+            )
+        elif name not in BaseMessage.__annotations__ or name in cls.__dict__:
+            fields[name] = user_field(cls, name, annotation)
+        if name in fields:
+            setattr(cls, name, fields[name])
+    cls.model_fields = fields
+    cls.__plait_required__ = tuple(n for n, f in fields.items() if f.required and n != "content")
+
+
+def is_class_variable(annotation: Any) -> bool:
+    """Whether an annotation says ClassVar, as text or as an object."""
+    if isinstance(annotation, str):
+        return annotation.startswith(("ClassVar", "typing.ClassVar"))
+    return annotation is ClassVar or get_origin(annotation) is ClassVar
+
+
+def user_field(cls: type[BaseMessage], name: str, annotation: Any) -> Field:
+    """The field of an annotated name in a user's subclass; pydantic checks its values."""
+
+    def check(where: str, value: Any) -> Any:
+        from plait.messages.schema import validate_annotated
+
+        return validate_annotated(cls, name, where, value)
+
+    missing = object()
+    given = cls.__dict__.get(name, missing)
+    get_default = getattr(given, "get_default", None)
+    if callable(get_default):  # pydantic's Field(...)
+        described = cast("Any", given)
+        if described.is_required():
+            return Field(name, required=True, check=check, annotation=annotation)
+        if described.default_factory is not None:
+            factory = described.default_factory
+            return Field(name, factory=factory, check=check, annotation=annotation)
+        given = get_default()
+    if given is missing:
+        return Field(name, required=True, check=check, annotation=annotation)
+    if isinstance(given, (list, dict, set)):
+        sample = cast("Any", given)
+        return Field(name, factory=lambda: deepcopy(sample), check=check, annotation=annotation)
+    return Field(name, default=given, check=check, annotation=annotation)
+
+
+class BaseMessageChunk(BaseMessage):
+    """A piece of a streamed message; `+` merges pieces."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Self:
+        """This chunk and another chunk (or a list of them) as one."""
+        others = cast("list[Any]", other) if isinstance(other, list) else [other]
+        if not all(isinstance(o, BaseMessageChunk) for o in others):
+            raise TypeError(
+                f'unsupported operand type(s) for +: "{type(self).__name__}" and '
+                f'"{type(other).__name__}". Only chunks can be added to a chunk.'
+            )
+        return self.__plait_merge__(others)
+
+    def __plait_merge__(self, others: list[Any]) -> Self:
+        """The sum of this chunk and others."""
+        cls = type(self)
+        made = cls.__new__(cls)
+        put_content(made, merge_content(self.content, *[o.content for o in others]))
+        put_id(made, self.id)
+        put_revision(made, 0)
+        rare: dict[str, Any] = {name: getattr(self, name) for name in cls.__plait_required__}
+        pieces = [self, *others]
+        for piece in pieces:
+            kept = piece.__plait_rare__
+            if kept:
+                for name in ("additional_kwargs", "response_metadata"):
+                    value = kept.get(name)
+                    if value:
+                        rare[name] = (
+                            merge_dicts(rare[name], value) if name in rare else value.copy()
+                        )
+        put_rare(made, rare)
+        self.__plait_combine__(made, rare, pieces)
+        if not rare:
+            put_rare(made, None)
+        return made
+
+    def __plait_combine__(self, made: Any, rare: dict[str, Any], pieces: list[Any]) -> None:
+        """Merges the fields of a subclass into `rare`, the fields of the sum `made`."""

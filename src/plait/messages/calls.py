@@ -1,0 +1,150 @@
+"""Tool calls as plain dicts: their constructors, checks, and readers of what models send.
+
+The typed dicts that describe them are in `content.py`; they are needed for annotations only.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from plait.messages.errors import InvalidMessageError
+from plait.messages.fields import check_dict, check_optional_str, check_str, reject
+from plait.messages.partial_json import parse_partial_json
+
+if TYPE_CHECKING:
+    from plait.messages.content import InvalidToolCall, ToolCall, ToolCallChunk
+
+CALL_KEYS = frozenset(("name", "args", "id", "type"))
+
+
+def tool_call(*, name: str, args: dict[str, Any], id: str | None) -> ToolCall:
+    """A request of a model to call a tool.
+
+    >>> tool_call(name="add", args={"a": 1}, id="1")
+    {'name': 'add', 'args': {'a': 1}, 'id': '1', 'type': 'tool_call'}
+    """
+    return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+def tool_call_chunk(
+    *,
+    name: str | None = None,
+    args: str | None = None,
+    id: str | None = None,
+    index: int | None = None,
+) -> ToolCallChunk:
+    """A piece of a streamed tool call; `args` is JSON that may be cut off."""
+    return {"name": name, "args": args, "id": id, "index": index, "type": "tool_call_chunk"}
+
+
+def invalid_tool_call(
+    *,
+    name: str | None = None,
+    args: str | None = None,
+    id: str | None = None,
+    error: str | None = None,
+) -> InvalidToolCall:
+    """A tool call whose arguments could not be read."""
+    return {"name": name, "args": args, "id": id, "error": error, "type": "invalid_tool_call"}
+
+
+def check_list(where: str, value: Any) -> list[Any]:
+    """A list (or tuple), copied."""
+    if not isinstance(value, (list, tuple)):
+        raise reject(where, "a list", value)
+    return list(cast("list[Any]", value))
+
+
+def check_tool_calls(where: str, value: Any) -> list[ToolCall]:
+    """A list of tool calls, each with name, args and id."""
+    checked: list[ToolCall] = []
+    for n, given in enumerate(check_list(where, value)):
+        at = f"{where}[{n}]"
+        call = check_dict(at, given)
+        missing = [k for k in ("name", "args", "id") if k not in call]
+        unknown = sorted(call.keys() - CALL_KEYS)
+        if missing or unknown:
+            raise InvalidMessageError(
+                f"{at}: a tool call has the keys name, args and id (None if unknown); "
+                f"missing: {missing}, unknown: {unknown}."
+            )
+        name, args = check_str(f"{at}.name", call["name"]), check_dict(f"{at}.args", call["args"])
+        checked.append(
+            tool_call(name=name, args=args, id=check_optional_str(f"{at}.id", call["id"]))
+        )
+    return checked
+
+
+def check_invalid_tool_calls(where: str, value: Any) -> list[InvalidToolCall]:
+    """A list of invalid tool calls; missing keys become None."""
+    checked: list[InvalidToolCall] = []
+    for n, given in enumerate(check_list(where, value)):
+        call = check_dict(f"{where}[{n}]", given)
+        rest = {k: v for k, v in call.items() if k in ("index", "extras")}
+        base: Any = {
+            "type": "invalid_tool_call",
+            "id": call.get("id"),
+            "name": call.get("name"),
+            "args": call.get("args"),
+            "error": call.get("error"),
+        }
+        checked.append({**base, **rest})
+    return checked
+
+
+def check_tool_call_chunks(where: str, value: Any) -> list[ToolCallChunk]:
+    """A list of tool call chunks; missing keys become None."""
+    checked: list[ToolCallChunk] = []
+    for n, given in enumerate(check_list(where, value)):
+        chunk = check_dict(f"{where}[{n}]", given)
+        checked.append(
+            tool_call_chunk(
+                name=check_optional_str(f"{where}[{n}].name", chunk.get("name")),
+                args=check_optional_str(f"{where}[{n}].args", chunk.get("args")),
+                id=check_optional_str(f"{where}[{n}].id", chunk.get("id")),
+                index=chunk.get("index"),
+            )
+        )
+    return checked
+
+
+def read_openai_calls(raw: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """The tool calls of an OpenAI response (`function.arguments` is JSON text)."""
+    calls: list[ToolCall] = []
+    invalid: list[InvalidToolCall] = []
+    for given in cast("list[Any]", raw) if isinstance(raw, list) else []:
+        function = (
+            cast("dict[str, Any]", given).get("function") if isinstance(given, dict) else None
+        )
+        if not isinstance(function, dict):
+            continue
+        described = cast("dict[str, Any]", function)
+        name, text, call_id = described.get("name"), described.get("arguments"), given.get("id")
+        try:
+            args = json.loads(text or "")
+        except (json.JSONDecodeError, TypeError):
+            invalid.append(invalid_tool_call(name=name, args=text, id=call_id))
+            continue
+        calls.append(tool_call(name=name or "", args=args or {}, id=call_id))
+    return calls, invalid
+
+
+def read_chunks(
+    chunks: list[ToolCallChunk],
+) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """The tool calls that chunks amount to so far; what is no JSON object is invalid."""
+    calls: list[ToolCall] = []
+    invalid: list[InvalidToolCall] = []
+    for chunk in chunks:
+        text = chunk["args"]
+        try:
+            args = parse_partial_json(text) if text else {}
+        except json.JSONDecodeError:
+            args = None
+        if isinstance(args, dict):
+            parsed = cast("dict[str, Any]", args)
+            calls.append(tool_call(name=chunk["name"] or "", args=parsed, id=chunk["id"]))
+        else:
+            invalid.append(invalid_tool_call(name=chunk["name"], args=text, id=chunk["id"]))
+    return calls, invalid

@@ -1,0 +1,77 @@
+"""Messages of langchain_core at the boundary: recognised without importing their package.
+
+They are kept as they are. Only where plait must change or merge one is it rebuilt as plait's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from typing import Any, cast
+
+from plait.messages.base import BaseMessage, BaseMessageChunk
+
+# The kind of a message by the name of its nearest built-in class, plait's or foreign.
+KINDS = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "function",
+    "ChatMessage": "chat",
+    "RemoveMessage": "remove",
+}
+
+
+@lru_cache(maxsize=1024)
+def is_foreign_class(cls: type[Any]) -> bool:
+    """Whether a class is one of langchain_core's messages (which is then loaded, so: for good)."""
+    module = sys.modules.get("langchain_core.messages.base")
+    return module is not None and issubclass(cls, module.BaseMessage)
+
+
+@lru_cache(maxsize=1024)
+def is_chunk_class(cls: type[Any]) -> bool:
+    """Whether a class is one of the chunks of messages, plait's or langchain_core's."""
+    if issubclass(cls, BaseMessage):
+        return issubclass(cls, BaseMessageChunk)
+    return is_foreign_class(cls) and any(c.__name__ == "BaseMessageChunk" for c in cls.__mro__)
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether a value is a message of langchain_core (False while that is not loaded)."""
+    return is_foreign_class(type(value))
+
+
+def is_message(value: Any) -> bool:
+    """Whether a value is a message, plait's own or langchain_core's."""
+    return isinstance(value, BaseMessage) or is_foreign_class(type(value))
+
+
+def is_chunk(value: Any) -> bool:
+    """Whether a value is a chunk of a message, plait's own or langchain_core's."""
+    return is_chunk_class(type(value))
+
+
+def base_names(value: Any) -> list[str]:
+    """The class names that a message goes by, nearest first."""
+    return [c.__name__ for c in type(value).__mro__]
+
+
+def kind_of(message: Any) -> str | None:
+    """ "human", "ai", "system", "tool", "function", "chat" or "remove"; None for a bare message."""
+    for cls in type(message).__mro__:
+        kind = KINDS.get(cls.__name__)
+        if kind is not None:
+            return kind
+    return None
+
+
+def is_type(message: Any, types: Any) -> bool:
+    """Whether a message is of one of the types, each the name of a `type` or a message class."""
+    wanted = cast("list[Any]", types) if isinstance(types, (list, tuple, set)) else [types]
+    names = base_names(message)
+    return any(
+        message.type == t if isinstance(t, str) else isinstance(message, t) or t.__name__ in names
+        for t in wanted
+    )

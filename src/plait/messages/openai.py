@@ -1,0 +1,304 @@
+"""Messages in the form that OpenAI's chat API takes."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any, Literal, cast
+
+from plait.messages.blocks import is_data_content_block
+from plait.messages.convert import convert_to_messages
+from plait.messages.foreign import is_message, kind_of
+from plait.messages.tokens import role_of
+from plait.messages.tool import ToolMessage
+
+Block = dict[str, Any]
+
+
+def convert_to_openai_messages(
+    messages: Any,
+    *,
+    text_format: Literal["string", "block"] = "string",
+    include_id: bool = False,
+    pass_through_unknown_blocks: bool = True,
+) -> Any:
+    """OpenAI message dicts for messages whose content is in OpenAI's, Anthropic's or other forms.
+
+    Args:
+        messages: One message-like value, or a sequence of them.
+        text_format: "string" joins content that is only text; "block" makes every text a block.
+        include_id: Whether the dicts carry the messages' ids.
+        pass_through_unknown_blocks: Keep unknown blocks; else they raise.
+    Returns:
+        A dict for one message, a list of dicts for several.
+    Raises:
+        ValueError: a block cannot be converted, or `text_format` is unknown.
+
+    >>> convert_to_openai_messages("hi")
+    {'role': 'user', 'content': 'hi'}
+    """
+    if text_format not in ("string", "block"):
+        raise ValueError(f"Unrecognized {text_format=}, expected one of 'string' or 'block'.")
+    single = isinstance(messages, (str, Mapping)) or is_message(messages)
+    converted: list[Block] = []
+    for n, message in enumerate(convert_to_messages(messages)):
+        reader = BlockReader(n, text_format == "block", pass_through_unknown_blocks)
+        converted += reader.message(message, include_id)
+    return converted[0] if single else converted
+
+
+class BlockReader:
+    """Converts one message: its blocks become content, tool calls, or messages of their own."""
+
+    def __init__(self, position: int, as_blocks: bool, pass_unknown: bool) -> None:
+        self.position = position
+        self.as_blocks = as_blocks
+        self.pass_unknown = pass_unknown
+        self.content: list[Block] = []
+        self.calls: list[Block] = []
+        self.results: list[Any] = []
+
+    def message(self, message: Any, include_id: bool) -> list[Block]:
+        """The dict of the message, and those of the tool results inside it."""
+        head: Block = {"role": role_of(message)}
+        kind = kind_of(message)
+        if message.name:
+            head["name"] = message.name
+        if kind == "ai" and message.tool_calls:
+            self.calls = [openai_call(c["id"], c["name"], c["args"]) for c in message.tool_calls]
+        if kind == "ai" and "refusal" in message.additional_kwargs:
+            head["refusal"] = message.additional_kwargs["refusal"]
+        if kind == "tool":
+            head["tool_call_id"] = message.tool_call_id
+        if include_id and message.id:
+            head["id"] = message.id
+        content = self.convert(message.content)
+        if self.calls:
+            head["tool_calls"] = self.calls
+        own = [] if self.results and not content else [{**head, "content": content}]
+        nested = [
+            BlockReader(self.position, self.as_blocks, self.pass_unknown) for _ in self.results
+        ]
+        return own + [
+            d for r, m in zip(nested, self.results, strict=True) for d in r.message(m, False)
+        ]
+
+    def convert(self, content: Any) -> Any:
+        """The content in OpenAI's form."""
+        if isinstance(content, str):
+            text: list[Block] = [{"type": "text", "text": content}] if content else []
+            return text if self.as_blocks else content
+        for n, block in enumerate(content):
+            self.block(n, {"type": "text", "text": block} if isinstance(block, str) else block)
+        if self.as_blocks or any(b["type"] != "text" for b in self.content):
+            return self.content
+        return "\n".join(b["text"] for b in self.content)
+
+    def block(self, n: int, block: Block) -> None:
+        """Reads one block."""
+        kind = block.get("type")
+        if kind is None:
+            kind = next((k for k in UNTYPED if k in block), None)
+        if kind is None or (kind == "json" and "json" not in block):
+            self.unknown(n, block)
+        elif kind == "text":
+            if "text" not in block:
+                raise self.error(n, block, "has 'type': 'text' but does not have a 'text' key")
+            self.content.append({"type": "text", "text": block["text"]})
+        elif kind == "image_url":
+            self.need(n, block, "image_url")
+            self.content.append({"type": "image_url", "image_url": block["image_url"]})
+        elif kind == "input_audio":
+            self.need(n, block, "input_audio")
+            self.content.append({"type": "input_audio", "input_audio": block["input_audio"]})
+        elif kind == "file" and "file" in block:
+            self.content.append({"type": "file", "file": block["file"]})
+        elif kind in ("image", "audio", "file", "video") and is_data_content_block(block):
+            self.content.append(convert_to_openai_data_block(block))
+        elif kind in ("image", "media"):
+            self.content.append(self.image(n, block, kind))
+        elif kind in READERS:
+            READERS[kind](self, n, block)
+        else:
+            self.unknown(n, block)
+
+    def image(self, n: int, block: Block, kind: str) -> Block:
+        """An image in Anthropic's, Bedrock's or VertexAI's form."""
+        if kind == "media":
+            self.need(n, block, "mime_type", "data")
+            if not str(block["mime_type"]).startswith("image"):
+                raise ValueError(
+                    "OpenAI messages can only support text and image data. Received content block "
+                    f"with media of type: {block['mime_type']}"
+                )
+            return image_url(block["mime_type"], block["data"])
+        if isinstance(block.get("source"), dict):
+            source = cast("Block", block["source"])
+            missing = [k for k in ("media_type", "type", "data") if k not in source]
+            if missing:
+                raise self.error(
+                    n,
+                    block,
+                    f"has 'type': 'image' but 'source' is missing expected key(s) {missing}",
+                )
+            return image_url(source["media_type"], source["data"])
+        if isinstance(block.get("image"), dict):
+            image = cast("Block", block["image"])
+            return image_url(f"image/{image['format']}", image["source"]["bytes"])
+        raise self.error(
+            n, block, "has 'type': 'image' but does not have a 'source' or 'image' key"
+        )
+
+    def tool_use(self, n: int, block: Block) -> None:
+        """Anthropic's tool call; left out when the message's own calls have it."""
+        self.need(n, block, "id", "name", "input")
+        self.add_call(block["id"], block["name"], block["input"])
+
+    def function_call(self, n: int, block: Block) -> None:
+        """A call in the form of OpenAI's responses API; the block stays, too."""
+        self.need(n, block, "call_id", "name", "arguments")
+        self.add_call(block["call_id"], block["name"], block["arguments"])
+        self.content.append(block)
+
+    def add_call(self, call_id: Any, name: str, args: Any) -> None:
+        """Adds a tool call that is not there yet."""
+        if not any(c["id"] == call_id for c in self.calls):
+            self.calls.append(openai_call(call_id, name, args))
+
+    def tool_result(self, n: int, block: Block) -> None:
+        """Anthropic's tool result: a message of its own."""
+        self.need(n, block, "tool_use_id", "content")
+        status = "error" if block.get("is_error") else "success"
+        self.results.append(
+            ToolMessage(block["content"], tool_call_id=block["tool_use_id"], status=status)
+        )
+
+    def json(self, n: int, block: Block) -> None:
+        """Bedrock's JSON, as text."""
+        self.need(n, block, "json")
+        self.content.append({"type": "text", "text": json.dumps(block["json"])})
+
+    def guard(self, n: int, block: Block) -> None:
+        """Bedrock's guarded text, as text."""
+        guarded = block.get("guard_content") or block.get("guardContent") or {}
+        text = guarded.get("text")
+        text = cast("Block", text).get("text") if isinstance(text, dict) else text
+        self.content.append({"type": "text", "text": text})
+
+    def unknown(self, n: int, block: Block) -> None:
+        """Keeps an unknown block, or raises."""
+        if not self.pass_unknown or "type" not in block:
+            problem = "does not match OpenAI, Anthropic, Bedrock Converse, or VertexAI format"
+            raise self.error(n, block, problem)
+        self.content.append(block)
+
+    def need(self, n: int, block: Block, *keys: str) -> None:
+        """Raises if a key is missing."""
+        missing = [k for k in keys if k not in block]
+        if missing:
+            raise self.error(
+                n, block, f"has 'type': {block.get('type')!r} but does not have key(s) {missing}"
+            )
+
+    def error(self, n: int, block: Block, problem: str) -> ValueError:
+        """The error for a block that cannot be converted."""
+        at = f"messages[{self.position}].content[{n}]"
+        return ValueError(
+            f"Unrecognized content block at {at} {problem}. Full content block:\n\n{block}"
+        )
+
+
+UNTYPED = ("text", "image", "json", "guardContent")
+READERS = {
+    "tool_use": BlockReader.tool_use,
+    "function_call": BlockReader.function_call,
+    "tool_result": BlockReader.tool_result,
+    "json": BlockReader.json,
+    "guard_content": BlockReader.guard,
+    "guardContent": BlockReader.guard,
+}
+
+
+def openai_call(call_id: Any, name: str, args: Any) -> Block:
+    """A tool call in OpenAI's form."""
+    text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+    return {"type": "function", "id": call_id, "function": {"name": name, "arguments": text}}
+
+
+def image_url(mime_type: str, data: Any) -> Block:
+    """An image block with its data inside."""
+    text = b64encode(data).decode() if isinstance(data, bytes) else data
+    return {"type": "image_url", "image_url": {"url": f"data:{mime_type};base64,{text}"}}
+
+
+def convert_to_openai_image_block(block: Block) -> Block:
+    """A standard image block in the form of OpenAI's chat API.
+
+    Raises:
+        ValueError: the image is neither a url nor data with a MIME type.
+    """
+    if "url" in block:
+        return {"type": "image_url", "image_url": {"url": block["url"]}}
+    data = block.get("base64", block.get("data"))
+    if data is None:
+        raise ValueError("Unsupported source type. Only 'url' and 'base64' are supported.")
+    if "mime_type" not in block:
+        raise ValueError("mime_type key is required for base64 data.")
+    return image_url(block["mime_type"], data)
+
+
+def convert_to_openai_data_block(
+    block: Block, api: Literal["chat/completions", "responses"] = "chat/completions"
+) -> Block:
+    """A standard data block in the form of one of OpenAI's APIs.
+
+    Raises:
+        ValueError: OpenAI cannot take such a block, or a key is missing.
+    """
+    match block.get("type"):
+        case "image":
+            made = convert_to_openai_image_block(block)
+            if api == "responses":
+                return {"type": "input_image", "image_url": made["image_url"]["url"]}
+            return made
+        case "file":
+            return file_block(block, api)
+        case "audio":
+            data = block.get("base64", block.get("data"))
+            if data is None or "mime_type" not in block:
+                raise ValueError("Keys base64 and mime_type are required for audio blocks.")
+            audio = {"data": data, "format": block["mime_type"].split("/")[-1]}
+            return {"type": "input_audio", "input_audio": audio}
+        case kind:
+            raise ValueError(f"Block of type {kind} is not supported.")
+
+
+def file_block(block: Block, api: str) -> Block:
+    """A file for OpenAI: data with a name, an uploaded file's id, or (responses only) a url."""
+    data = block.get("base64", block.get("data"))
+    old_id = block.get("id") if block.get("source_type") == "id" else None
+    file_id = block.get("file_id") or old_id
+    if data is not None:
+        if "mime_type" not in block:
+            raise ValueError("mime_type key is required for base64 data.")
+        nested: Block = block.get("extras") or block.get("metadata") or {}
+        name = block.get("filename") or nested.get("filename") or nested.get("name")
+        if not name:
+            warnings.warn(
+                "OpenAI may require a filename for file uploads. Put one into the block: "
+                "{'type': 'file', ..., 'filename': 'my-file.pdf'}. Using 'LC_AUTOGENERATED'.",
+                stacklevel=3,
+            )
+            name = "LC_AUTOGENERATED"
+        made: Block = {"file_data": f"data:{block['mime_type']};base64,{data}", "filename": name}
+    elif file_id:
+        made = {"file_id": file_id}
+    elif "url" in block:
+        if api == "chat/completions":
+            raise ValueError("OpenAI Chat Completions does not support file URLs.")
+        made = {"file_url": block["url"]}
+    else:
+        raise ValueError("Keys base64, url, or file_id required for file blocks.")
+    return {"type": "input_file", **made} if api == "responses" else {"type": "file", "file": made}

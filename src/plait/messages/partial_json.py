@@ -1,0 +1,64 @@
+"""Reads JSON that was cut off in the middle, as a model streams it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+CLOSERS = {"{": "}", "[": "]"}
+
+
+def parse_partial_json(text: str) -> Any:
+    """The value of `text`, with whatever is open at its end closed.
+
+    What cannot be completed (half a key, half a literal) is dropped from the end.
+
+    Args:
+        text: JSON, complete or cut off.
+    Returns:
+        The value; None when a bracket closes what was never opened.
+    Raises:
+        json.JSONDecodeError: nothing at its beginning is JSON.
+
+    >>> parse_partial_json('{"city": "Par')
+    {'city': 'Par'}
+    >>> parse_partial_json('{"a": 1, "b')
+    {'a': 1}
+    """
+    try:
+        return json.loads(text, strict=False)
+    except json.JSONDecodeError as error:
+        original = error
+    tail = open_ends(text)
+    if tail is None:
+        return None
+    body, closing = tail
+    while body:
+        try:
+            return json.loads(body + closing, strict=False)
+        except json.JSONDecodeError:
+            body = body[:-1]
+    raise original
+
+
+def open_ends(text: str) -> tuple[str, str] | None:
+    """The text with its last string closed, and the brackets that would close the rest."""
+    stack: list[str] = []
+    in_string = escaped = False
+    for char in text:
+        if in_string:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                in_string = False
+        elif char == '"':
+            in_string = True
+        elif char in CLOSERS:
+            stack.append(CLOSERS[char])
+        elif char in "}]" and (not stack or stack.pop() != char):
+            return None
+    if in_string:
+        text = (text[:-1] if escaped else text) + '"'
+    return text, "".join(reversed(stack))

@@ -1,0 +1,145 @@
+"""Which messages to keep: filtering them, and merging runs of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from plait.messages.base import BaseMessage
+from plait.messages.convert import ROLES, convert_to_messages, message_chunk_to_message
+from plait.messages.errors import InvalidMessageError
+from plait.messages.foreign import is_chunk, is_foreign, is_type, kind_of
+from plait.messages.later import Later
+from plait.messages.schema import BY_TYPE, from_fields
+
+
+def filter_messages(
+    messages: Any = None,
+    *,
+    include_names: Sequence[str] | None = None,
+    exclude_names: Sequence[str] | None = None,
+    include_types: Sequence[str | type[Any]] | None = None,
+    exclude_types: Sequence[str | type[Any]] | None = None,
+    include_ids: Sequence[str] | None = None,
+    exclude_ids: Sequence[str] | None = None,
+    exclude_tool_calls: Sequence[str] | bool | None = None,
+) -> Any:
+    """Messages that meet one of the `include_*` conditions (if any) and none of the `exclude_*`.
+
+    Args:
+        messages: Message-like values; without them a callable with `.invoke` is returned.
+        exclude_tool_calls: True drops all tool calls and results; ids drop those calls and their
+            results, and a message whose calls are all dropped.
+    Returns:
+        The messages that stay. A message that loses some calls is a copy.
+
+    >>> [m.text for m in filter_messages(["a", ("ai", "b")], include_types=["ai"])]
+    ['b']
+    """
+    options = {k: v for k, v in locals().items() if k != "messages"}
+    if messages is None:
+        return Later(filter_messages, options)
+    includes = any(x for x in (include_names, include_types, include_ids))
+    kept: list[Any] = []
+    for message in convert_to_messages(messages):
+        excluded = (
+            (exclude_names and message.name in exclude_names)
+            or (exclude_types and is_type(message, exclude_types))
+            or (exclude_ids and message.id in exclude_ids)
+        )
+        stays = None if excluded else without_calls(message, exclude_tool_calls)
+        if stays is not None and (
+            not includes
+            or (include_names and message.name in include_names)
+            or (include_types and is_type(message, include_types))
+            or (include_ids and message.id in include_ids)
+        ):
+            kept.append(stays)
+    return kept
+
+
+def without_calls(message: Any, excluded: Sequence[str] | bool | None) -> Any:
+    """The message without the excluded tool calls; None if nothing of it stays."""
+    if not excluded:
+        return message
+    kind = kind_of(message)
+    if kind == "tool":
+        gone = excluded is True or message.tool_call_id in cast("Sequence[str]", excluded)
+        return None if gone else message
+    if kind != "ai" or not message.tool_calls:
+        return message
+    if excluded is True:
+        return None
+    ids = set(cast("Sequence[str]", excluded))
+    calls = [c for c in message.tool_calls if c["id"] not in ids]
+    if not calls:
+        return None
+    if len(calls) == len(message.tool_calls):
+        return message
+    update: dict[str, Any] = {"tool_calls": calls}
+    if isinstance(message.content, list):
+        update["content"] = [
+            b
+            for b in message.content
+            if not (isinstance(b, dict) and b.get("type") == "tool_use" and b.get("id") in ids)
+        ]
+    return message.model_copy(update=update)
+
+
+def merge_message_runs(messages: Any = None, *, chunk_separator: str = "\n") -> Any:
+    """Consecutive messages of one class as one; tool messages are never merged.
+
+    Args:
+        messages: Message-like values; without them a callable with `.invoke` is returned.
+        chunk_separator: What stands between two texts.
+    Returns:
+        New messages for runs; the given ones otherwise. Nothing given is changed.
+
+    >>> [m.text for m in merge_message_runs([("user", "a"), ("user", "b")], chunk_separator=" ")]
+    ['a b']
+    """
+    if messages is None:
+        return Later(merge_message_runs, {"chunk_separator": chunk_separator})
+    merged: list[Any] = []
+    for message in convert_to_messages(messages):
+        last = merged[-1] if merged else None
+        if last is None or kind_of(message) == "tool" or not same_class(last, message):
+            merged.append(message)
+        else:
+            merged[-1] = join(last, message, chunk_separator)
+    return merged
+
+
+def same_class(last: Any, message: Any) -> bool:
+    """Whether `message` continues the run of `last`."""
+    return isinstance(message, type(last)) or (
+        kind_of(last) == kind_of(message) and not is_chunk(last)
+    )
+
+
+def join(last: Any, message: Any, separator: str) -> Any:
+    """Two messages of one class as one."""
+    left, right = as_chunk(last), as_chunk(message)
+    texts = isinstance(left.content, str) and isinstance(right.content, str)
+    if texts and left.content and right.content:
+        left.content += separator
+    return message_chunk_to_message(left + right)
+
+
+def as_chunk(message: Any) -> Any:
+    """A chunk with what the message says (plait's own, also for a foreign message)."""
+    if is_foreign(message):
+        message = from_fields(BaseMessage, message.model_dump())
+    if is_chunk(message):
+        return message.model_copy()
+    kind = kind_of(message)
+    cls = BY_TYPE.get(f"{ROLES[kind].__name__}Chunk") if kind in ROLES else None
+    if kind == "chat":
+        cls = BY_TYPE["ChatMessageChunk"]
+    if cls is None:
+        raise InvalidMessageError(
+            f"Messages of class {type(message).__name__} cannot be merged. Filter them out first."
+        )
+    state = message.__plait_state__()
+    made: Any = cls.__plait_restore__(state)
+    return made.init_tool_calls() if kind == "ai" else made

@@ -1,0 +1,195 @@
+"""Keeping a conversation within a number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from inspect import Parameter, signature
+from typing import Any, Literal, cast
+
+from plait.messages.convert import convert_to_messages
+from plait.messages.foreign import is_type, kind_of
+from plait.messages.later import Later
+from plait.messages.tokens import count_tokens_approximately
+
+Counter = Callable[[list[Any]], int]
+Splitter = Callable[[str], list[str]]
+
+
+def trim_messages(
+    messages: Any = None,
+    *,
+    max_tokens: int,
+    token_counter: Any,
+    strategy: Literal["first", "last"] = "last",
+    allow_partial: bool = False,
+    end_on: Any = None,
+    start_on: Any = None,
+    include_system: bool = False,
+    text_splitter: Any = None,
+) -> Any:
+    """The first or last messages that fit into `max_tokens`.
+
+    Args:
+        messages: Message-like values; without them a callable with `.invoke` is returned.
+        max_tokens: The most that the result may count.
+        token_counter: A function of a list of messages or of one message, `len`, "approximate", or
+            a model with `get_num_tokens_from_messages`.
+        strategy: Keep the "last" or the "first" messages.
+        allow_partial: Keep part of the message that no longer fits as a whole.
+        end_on: Type (or types) of the last message; later ones are dropped.
+        start_on: Type (or types) of the first message ("last" only).
+        include_system: Always keep a system message at the beginning ("last" only).
+        text_splitter: Splits a text into parts that can be kept; the default splits lines.
+    Returns:
+        A new list of the messages that fit.
+    Raises:
+        ValueError: the arguments do not go together.
+
+    >>> [m.text for m in trim_messages(["a", "b", "c"], max_tokens=2, token_counter=len)]
+    ['b', 'c']
+    """
+    if strategy not in ("first", "last"):
+        raise ValueError(f"Unrecognized {strategy=}. Supported strategies are 'last' and 'first'.")
+    if strategy == "first" and start_on:
+        raise ValueError("start_on parameter is only valid with strategy='last'")
+    if strategy == "first" and include_system:
+        raise ValueError("include_system parameter is only valid with strategy='last'")
+    if messages is None:
+        return Later(trim_messages, {k: v for k, v in locals().items() if k != "messages"})
+    count = counter_of(token_counter)
+    split = splitter_of(text_splitter) if allow_partial else None
+    given = convert_to_messages(messages)
+    if strategy == "first":
+        return drop_after(keep_first(given, max_tokens, count, split), end_on)
+    system = given[:1] if include_system and given and kind_of(given[0]) == "system" else []
+    rest = drop_after(given[len(system) :], end_on)
+    left = max(0, max_tokens - count(system)) if system else max_tokens
+    kept = keep_last(rest, left, count, split)
+    if start_on:
+        while kept and not is_type(kept[0], start_on):
+            kept.pop(0)
+    return system + kept
+
+
+def drop_after(messages: list[Any], end_on: Any) -> list[Any]:
+    """The messages up to the last one of a type."""
+    kept = messages[:]
+    while end_on and kept and not is_type(kept[-1], end_on):
+        kept.pop()
+    return kept
+
+
+def most(n: int, fits: Callable[[int], bool]) -> int:
+    """The greatest k in 0..n that fits, if smaller ones fit too; found by halving."""
+    if fits(n):
+        return n
+    low, high = 0, n - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def keep_first(
+    messages: list[Any], tokens: int, count: Counter, split: Splitter | None
+) -> list[Any]:
+    """The first messages that fit, and part of the next if `split` is given."""
+    n = most(len(messages), lambda k: count(messages[:k]) <= tokens)
+    kept = messages[:n]
+    if split is not None and n < len(messages):
+        kept += part_of(
+            messages[n], lambda m: count([*messages[:n], m]) <= tokens, split, last=False
+        )
+    return kept
+
+
+def keep_last(
+    messages: list[Any], tokens: int, count: Counter, split: Splitter | None
+) -> list[Any]:
+    """The last messages that fit, and part of the one before if `split` is given."""
+    size = len(messages)
+    n = most(size, lambda k: count(messages[size - k :]) <= tokens)
+    kept = messages[size - n :]
+    if split is not None and n < size:
+        before = messages[size - n - 1]
+        kept = part_of(before, lambda m: count([m, *kept]) <= tokens, split, last=True) + kept
+    return kept
+
+
+def part_of(message: Any, fits: Callable[[Any], bool], split: Splitter, *, last: bool) -> list[Any]:
+    """The largest part of a message that fits: some of its blocks, else some of a text's parts."""
+
+    def end(parts: list[Any], k: int) -> list[Any]:
+        return parts[len(parts) - k :] if last else parts[:k]
+
+    def with_content(content: Any) -> Any:
+        return message.model_copy(update={"content": content})
+
+    content = message.content
+    if isinstance(content, list):
+        blocks = cast("list[Any]", content)
+        for k in range(len(blocks) - 1, 0, -1):
+            partial_message = with_content(end(blocks, k))
+            if fits(partial_message):
+                return [partial_message]
+        texts = [b if isinstance(b, str) else b.get("text", "") for b in blocks if is_text(b)]
+        content = (texts[-1] if last else texts[0]) if texts else ""
+    if not content:
+        return []
+    pieces = split(cast("str", content))
+    for k in range(len(pieces) - 1, 0, -1):
+        partial_message = with_content("".join(end(pieces, k)))
+        if fits(partial_message):
+            return [partial_message]
+    return []
+
+
+def is_text(block: Any) -> bool:
+    """Whether a block of content is text."""
+    return isinstance(block, str) or block.get("type") == "text"
+
+
+def splitter_of(given: Any) -> Splitter:
+    """The text splitter: a function, an object with `split_text`, or by lines."""
+    if given is None:
+        return lambda text: [*(line + "\n" for line in text.split("\n")[:-1]), text.split("\n")[-1]]
+    return getattr(given, "split_text", given)
+
+
+def counter_of(given: Any) -> Counter:
+    """A function that counts the tokens of a list, from what `trim_messages` accepts."""
+    if isinstance(given, str):
+        if given != "approximate":
+            raise ValueError(
+                f"Invalid token_counter shortcut '{given}'. Available shortcuts: 'approximate'."
+            )
+        return count_tokens_approximately
+    of_model = getattr(given, "get_num_tokens_from_messages", None)
+    if callable(of_model):
+        return cast("Counter", of_model)
+    if not callable(given):
+        raise ValueError(
+            "'token_counter' expected to be a model that implements "
+            f"'get_num_tokens_from_messages()' or a function. Received object of type "
+            f"{type(given)}."
+        )
+    if takes_one_message(given):
+        return partial(count_each, given)
+    return cast("Counter", given)
+
+
+def takes_one_message(function: Any) -> bool:
+    """Whether the first parameter of a counter is annotated as a single message."""
+    try:
+        parameters = list(signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return False
+    annotation = parameters[0].annotation if parameters else Parameter.empty
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return name.endswith("Message") and "[" not in name
+
+
+def count_each(count: Callable[[Any], int], messages: list[Any]) -> int:
+    """The sum of the counts of single messages."""
+    return sum(count(m) for m in messages)

@@ -1,0 +1,186 @@
+"""How a function of the user's gets its arguments: looked at once, when the graph is built.
+
+The first positional parameter takes the state, whatever it is called. Others are found by name or
+annotation: `config`, `runtime`, `writer`, `store`, `previous`. A first parameter `context` (without
+an annotation, or annotated as RunContext) takes all of state, runtime and config; with `**state`
+the state comes unpacked as well. `**kwargs` takes the extra keywords of the call.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, get_origin
+
+from plait.errors import InvalidGraphError
+from plait.scope import Scope
+from plait.types import RunContext
+
+Getter = Callable[[Scope], Any]
+
+_BY_NAME: dict[str, Getter] = {
+    "config": lambda scope: scope.config(),
+    "runtime": lambda scope: scope.runtime(),
+    "writer": lambda scope: scope.write_custom,
+    "store": lambda scope: scope.runtime().store,
+    "previous": lambda scope: scope.runtime().previous,
+}
+_BY_TYPE = {
+    "RunnableConfig": "config",
+    "Runtime": "runtime",
+    "StreamWriter": "writer",
+    "BaseStore": "store",
+}
+
+
+class Binding:
+    """A function and how to call it with (state, scope)."""
+
+    __slots__ = ("call", "function", "is_async", "is_generator", "name", "takes_state")
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.function = function
+        self.name = name
+        plain = _unwrapped(function)
+        self.is_async = inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain)
+        self.is_generator = inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain)
+        self.call, self.takes_state = _caller(function, name)
+
+
+def _unwrapped(function: Any) -> Any:
+    """The function behind partials and callable objects, to see whether it is async."""
+    while isinstance(function, partial):
+        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if not inspect.isroutine(function) and not inspect.isclass(function):
+        return getattr(type(function), "__call__", function)
+    return function
+
+
+def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    """The parameters of a callable, or None when Python does not tell (some builtins)."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _caller(function: Callable[..., Any], name: str) -> tuple[Callable[[Any, Scope], Any], bool]:
+    """A function of (state, scope) that calls `function`; whether it takes the state."""
+    found = parameters(function)
+    if found is None:
+        return (lambda state, scope: function(state)), True
+    positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    takes_rest = any(p.kind is p.VAR_POSITIONAL for p in found)
+    unpacks = next((p for p in found if p.kind is p.VAR_KEYWORD), None)
+    first = positional[0] if positional else None
+    if first is not None and _special(first) is not None and first.name in _BY_NAME:
+        first = None  # node(config), node(runtime): no state wanted
+    if first is not None and _is_context(first):
+        return _with_context(function, found[1:], unpacks, name), True
+    injected = _injected(function, [p for p in found if p is not first], name)
+    if first is None and not takes_rest:
+        return (
+            lambda state, scope: function(**{key: get(scope) for key, get in injected.items()})
+        ), False
+    if unpacks is not None:
+
+        def call_with_extras(state: Any, scope: Scope) -> Any:
+            extra = scope.extras()
+            return function(state, **{**extra, **{k: get(scope) for k, get in injected.items()}})
+
+        return call_with_extras, True
+    if not injected:
+        return (lambda state, scope: function(state)), True
+    if len(injected) == 1:
+        ((key, get),) = injected.items()
+        return (lambda state, scope: function(state, **{key: get(scope)})), True
+    return (
+        lambda state, scope: function(state, **{key: get(scope) for key, get in injected.items()})
+    ), True
+
+
+def _is_context(first: inspect.Parameter) -> bool:
+    annotation = first.annotation
+    if isinstance(annotation, str):
+        return annotation.split("[")[0].endswith("RunContext")
+    if annotation is RunContext or get_origin(annotation) is RunContext:
+        return True
+    return first.name == "context" and annotation is inspect.Parameter.empty
+
+
+def _with_context(
+    function: Callable[..., Any],
+    rest: list[inspect.Parameter],
+    unpacks: inspect.Parameter | None,
+    name: str,
+) -> Callable[[Any, Scope], Any]:
+    injected = _injected(function, rest, name)
+
+    def call(state: Any, scope: Scope) -> Any:
+        context: RunContext[Any] = RunContext(state, scope.runtime(), scope.config())
+        given = {key: get(scope) for key, get in injected.items()}
+        if unpacks is not None:
+            given = {**(state if isinstance(state, dict) else vars(state)), **given}
+        return function(context, **given)
+
+    return call
+
+
+def _special(parameter: inspect.Parameter) -> Getter | None:
+    """What fills this parameter besides the state: by annotation, else by name."""
+    annotation = parameter.annotation
+    if annotation is not inspect.Parameter.empty:
+        text = annotation if isinstance(annotation, str) else _type_name(annotation)
+        for type_name, key in _BY_TYPE.items():
+            if _names(text, type_name):
+                return _BY_NAME[key]
+        if parameter.name == "previous":
+            return _BY_NAME["previous"]
+        return _BY_NAME.get(parameter.name) if "Any" in text else None
+    return _BY_NAME.get(parameter.name)
+
+
+def _type_name(annotation: Any) -> str:
+    name = getattr(annotation, "__name__", None)
+    if name is not None and get_origin(annotation) is None:
+        return str(name)
+    origin = get_origin(annotation)
+    if origin is not None and hasattr(origin, "__name__"):
+        inner = " ".join(_type_name(arg) for arg in getattr(annotation, "__args__", ()))
+        return f"{origin.__name__}[{inner}]"
+    text = str(annotation)
+    return "StreamWriter" if "Callable[[typing.Any], None]" in text else text
+
+
+def _names(text: str, type_name: str) -> bool:
+    """Whether an annotation's text is `type_name`, qualified, generic, optional or not.
+
+    >>> _names("RunnableConfig | None", "RunnableConfig"), _names("MyRuntime", "Runtime")
+    (True, False)
+    """
+    for char in "[]|,":
+        text = text.replace(char, " ")
+    words = [word.rsplit(".", 1)[-1] for word in text.split()]
+    return bool(words) and (type_name in words[:1] or words[0] in ("Optional", "Union", "UnionType")
+                            and type_name in words)  # fmt: skip
+
+
+def _injected(
+    function: Callable[..., Any], rest: list[inspect.Parameter], name: str
+) -> dict[str, Getter]:
+    getters: dict[str, Getter] = {}
+    for parameter in rest:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        getter = _special(parameter)
+        if getter is not None and parameter.kind is not parameter.POSITIONAL_ONLY:
+            getters[parameter.name] = getter
+        elif parameter.default is parameter.empty:
+            raise InvalidGraphError(
+                f"Nothing can fill parameter {parameter.name!r} of {name!r} "
+                f"({getattr(function, '__qualname__', function)!s}). A node takes the state first "
+                f"and then any of: {', '.join(_BY_NAME)}; give others a default or bind them with "
+                "functools.partial."
+            )
+    return getters

@@ -1,0 +1,78 @@
+"""What code inside a running task sees of its run."""
+
+from __future__ import annotations
+
+import sys
+from _thread import get_ident
+from typing import TYPE_CHECKING, Any
+
+from plait.engine.events import Chunk
+from plait.engine.tasks import Task
+
+if TYPE_CHECKING:
+    from plait.pregel.run import Run
+    from plait.runtime import Runtime
+
+
+def thread_of_control() -> tuple[int, int]:
+    """Which thread and asyncio task this is: two calls that differ in it may race."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return get_ident(), 0
+    return get_ident(), id(asyncio.current_task())
+
+
+class TaskScope:
+    """One attempt of one task, as the code inside it sees it."""
+
+    __slots__ = ("_children", "_config", "_main", "_runtime", "run", "task")
+
+    def __init__(self, run: Run, task: Task) -> None:
+        self.run = run
+        self.task = task
+        self._main: tuple[int, int] | None = None
+        self._config: Any = None
+        self._runtime: Runtime[Any] | None = None
+        self._children: dict[str, int] | None = None
+        if task.questions is not None:
+            self._main = thread_of_control()
+            task.questions.restart(self._main)
+
+    def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
+        here = thread_of_control()
+        questions = self.task.asked()
+        if questions.main is None:
+            questions.main = self._main or here
+        return questions.ask(value, key, here, response_schema)
+
+    def config(self) -> Any:
+        if self._config is None:
+            self._config = self.run.task_config(self.task)
+        return self._config
+
+    def runtime(self) -> Runtime[Any]:
+        if self._runtime is None:
+            self._runtime = self.run.task_runtime(self)
+        return self._runtime
+
+    def extras(self) -> dict[str, Any]:
+        """The extra keywords of the call of the graph."""
+        return self.run.extras
+
+    def write_custom(self, chunk: Any) -> None:
+        """Send a chunk to the `custom` stream, if anybody listens to it."""
+        self.send("custom", chunk)
+
+    def send(self, mode: str, payload: Any) -> None:
+        """Send a chunk to a stream mode, if anybody listens to it."""
+        run = self.run
+        if mode in run.modes:
+            run.driver.deliver(Chunk(run.ns, mode, payload))
+
+    def child_ns(self, name: str) -> str:
+        """The namespace of a graph that this task runs: its own, numbered from the second on."""
+        if self._children is None:
+            self._children = {}
+        nth = self._children.get("", 0)
+        self._children[""] = nth + 1
+        return self.task.ns if nth == 0 else f"{self.task.ns}|{nth}"

@@ -1,0 +1,82 @@
+"""`Runtime`: what a node may want besides its state, in one typed object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from plait.errors import ConfigError
+from plait.scope import current_scope
+
+if TYPE_CHECKING:
+    from plait.types import StreamWriter
+
+ContextT = TypeVar("ContextT")
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionInfo:
+    """Which task this is."""
+
+    checkpoint_id: str
+    checkpoint_ns: str
+    task_id: str
+    """Stable over crashes and resumes: an idempotency key."""
+    thread_id: str | None = None
+    run_id: str | None = None
+    node_attempt: int = 1
+    """The number of this attempt, from 1."""
+    node_first_attempt_time: float | None = None
+    """When the first attempt began, in seconds since the epoch."""
+
+
+def _write_nowhere(chunk: Any) -> None:
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Runtime(Generic[ContextT]):
+    """Context, store and stream of a run, handed to nodes that have a `runtime` parameter.
+
+    >>> from typing import TypedDict
+    >>> from plait.graph import START, StateGraph
+    >>> class State(TypedDict):
+    ...     text: str
+    >>> class Context(TypedDict):
+    ...     name: str
+    >>> def greet(state: State, runtime: Runtime[Context]):
+    ...     return {"text": state["text"] + runtime.context["name"]}
+    >>> graph = StateGraph(State, context_schema=Context).add_node(greet).add_edge(START, "greet")
+    >>> graph.compile().invoke({"text": "Hello "}, context={"name": "Ada"})
+    {'text': 'Hello Ada'}
+    """
+
+    context: ContextT = cast(Any, None)
+    """What the caller passed as `context=`: connections, clients, who the user is."""
+    store: Any = None
+    """Long-term memory, shared by all threads."""
+    stream_writer: StreamWriter = _write_nowhere
+    """Writes to the `custom` stream."""
+    heartbeat: Callable[[], None] = lambda: None
+    previous: Any = None
+    """What the last run of an entrypoint saved on this thread."""
+    execution_info: ExecutionInfo | None = None
+
+
+def get_runtime(context_schema: type[ContextT] | None = None) -> Runtime[ContextT]:
+    """The runtime of the task that runs here.
+
+    Args:
+        context_schema: the type of the context, for type checkers only.
+
+    Raises:
+        ConfigError: called outside of a running graph.
+    """
+    scope = current_scope.get()
+    if scope is None:
+        raise ConfigError("get_runtime() was called outside of a running graph.")
+    return scope.runtime()
+
+
+__all__ = ["ExecutionInfo", "Runtime", "get_runtime"]
