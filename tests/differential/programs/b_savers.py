@@ -436,8 +436,11 @@ def case_removed_message(env):
 def case_older_checkpoints_do_not_see_appends(env):
     def node(state):
         state["items"].append("x")
-        # Not the results of tasks: even in sync mode the peer writes those while the next node appends.
+        return {"items": state["items"]}
 
+    graph = graph_of(env.saver(), ("one", node), ("two", node), ("three", node), schema=Loose)
+    graph.invoke({"items": []}, CONFIG, **SYNC)
+    # Not the results of tasks: even in sync mode the peer writes them while the next node appends.
     return [(s.metadata["step"], s.values) for s in graph.get_state_history(CONFIG)]
 
 
