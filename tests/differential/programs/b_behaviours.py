@@ -1,30 +1,22 @@
 """The numbered items of the behaviours list that the other files of part B do not cover."""
 
-import asyncio
 import operator
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.channels import UntrackedValue
-from langgraph.errors import NodeError, NodeTimeoutError
-from langgraph.func import task
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.types import Command, Overwrite, RetryPolicy, Send, TimeoutPolicy, interrupt
+from langgraph.types import Command, Overwrite, Send, interrupt
 from pydantic import BaseModel
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 # In its default (async) mode the peer writes the state of a join while the next step changes it.
 SYNC = {"durability": "sync"}
-FAST = {"initial_interval": 0.001, "backoff_factor": 1.0, "jitter": False}
 
 
 class State(TypedDict, total=False):
     items: Annotated[list, operator.add]
     x: int
-
-
-class AppError(Exception):
-    """An error of the program's own."""
 
 
 def add(value):
@@ -349,220 +341,3 @@ def case_b14_messages_returned_by_nodes(env):
     )
     parts = list(graph.stream({"messages": [HumanMessage("in", id="0")]}, stream_mode="messages"))
     return [(m.content, meta["langgraph_node"], meta["langgraph_step"]) for m, meta in parts]
-
-
-# --- time travel and subgraphs ----------------------------------------------------------------
-
-
-def counting(saver_of_inner):
-    inner = StateGraph(State)
-    inner.add_node("count", lambda s: {"items": ["c"]})
-    inner.add_edge(START, "count")
-    return inner.compile(checkpointer=saver_of_inner)
-
-
-def caller(saver, inner):
-    """A node that calls another graph with an empty list and tells how long it got."""
-    builder = StateGraph(State)
-    builder.add_node("call", lambda s: {"x": len(inner.invoke({"items": ["i"]})["items"])})
-    builder.add_edge(START, "call")
-    return builder.compile(checkpointer=saver)
-
-
-def case_b26_subgraph_memory(env):
-    found = {}
-    for inner_saver in (True, None, False):
-        graph = caller(env.saver(), counting(inner_saver))
-        config = {"configurable": {"thread_id": str(inner_saver)}}
-        found[str(inner_saver)] = [graph.invoke({"items": []}, config)["x"] for _ in range(3)]
-    return found
-
-
-def case_b27_namespaces_by_node(env):
-    inner = counting(True)
-    builder = StateGraph(State)
-    builder.add_node("one", lambda s: {"items": [len(inner.invoke({"items": []})["items"])]})
-    builder.add_node("two", lambda s: {"items": [len(inner.invoke({"items": []})["items"])]})
-    builder.add_edge(START, "one")
-    builder.add_edge("one", "two")
-    graph = builder.compile(checkpointer=env.saver())
-    return [graph.invoke({"items": []}, CONFIG)["items"] for _ in range(2)]
-
-
-def case_b25_replay_of_a_subgraph_checkpoint(env):
-    inner = StateGraph(State)
-    inner.add_sequence(
-        [("s1", add("s1")), ("ask", lambda s: {"items": [interrupt("q")]}), ("s2", add("s2"))]
-    )
-    inner.add_edge(START, "s1")
-    outer = StateGraph(State)
-    outer.add_node("sub", inner.compile())
-    outer.add_edge(START, "sub")
-    graph = outer.compile(checkpointer=env.saver())
-    graph.invoke({"items": []}, CONFIG)
-    child = graph.get_state(CONFIG, subgraphs=True).tasks[0].state
-    place = {k: child.config["configurable"][k] for k in ("thread_id", "checkpoint_ns")}
-    history = list(graph.get_state_history({"configurable": place}))
-    return (
-        child.values,
-        child.next,
-        [(s.metadata["step"], s.next, s.values) for s in history],
-        graph.invoke(Command(resume="A"), CONFIG),
-    )
-
-
-def case_b28_replay_of_the_parent_and_memory_of_the_subgraph(env):
-    graph = caller(env.saver(), counting(True))
-    turns = [graph.invoke({"items": []}, CONFIG, durability="sync")["x"] for _ in range(3)]
-    first_call = [s for s in graph.get_state_history(CONFIG) if s.next == ("call",)][-1]
-    replayed = graph.invoke(None, first_call.config, durability="sync")["x"]
-    return turns, replayed, graph.invoke({"items": []}, CONFIG)["x"]
-
-
-def case_b28_new_input_at_an_old_checkpoint_of_the_parent(env):
-    graph = caller(env.saver(), counting(True))
-    turns = [graph.invoke({"items": []}, CONFIG, durability="sync")["x"] for _ in range(3)]
-    first_end = [s for s in graph.get_state_history(CONFIG) if not s.next][-1]
-    forked = graph.invoke({"items": []}, first_end.config, durability="sync")["x"]
-    return turns, forked, graph.invoke({"items": []}, CONFIG)["x"]
-
-
-def case_subgraph_update_while_asked(env):
-    inner = StateGraph(State)
-    inner.add_sequence([("s1", add("s1")), ("ask", lambda s: {"items": [interrupt("q")]})])
-    inner.add_edge(START, "s1")
-    outer = StateGraph(State)
-    outer.add_node("sub", inner.compile())
-    outer.add_edge(START, "sub")
-    graph = outer.compile(checkpointer=env.saver())
-    graph.invoke({"items": []}, CONFIG)
-    child = graph.get_state(CONFIG, subgraphs=True).tasks[0].state
-    graph.update_state(child.config, {"items": ["inside"]})
-    return graph.invoke(None, CONFIG), graph.invoke(Command(resume="A"), CONFIG)
-
-
-# --- retries and timeouts -----------------------------------------------------------------------
-
-
-async def case_b36_timeout_of_an_async_node(env):
-    async def slow(state):
-        await asyncio.sleep(60)
-
-    builder = StateGraph(State)
-    builder.add_node("slow", slow, timeout=0.05)
-    builder.add_edge(START, "slow")
-    error = await env.aerror(builder.compile().ainvoke({"items": []}))
-    return error, issubclass(NodeTimeoutError, TimeoutError)
-
-
-def case_b36_timeout_of_a_sync_node(env):
-    def build():
-        builder = StateGraph(State)
-        builder.add_node("sync", add("a"), timeout=1)
-        builder.add_edge(START, "sync")
-        return builder.compile() and "compiled"
-
-    return env.error(build)
-
-
-def case_b36_timeout_of_a_sync_task(env):
-    def build():
-        @task(timeout=1)
-        def work():
-            return 1
-
-        return "declared"
-
-    return env.error(build)
-
-
-async def case_timeout_is_retried(env):
-    calls = []
-
-    async def slow_once(state):
-        calls.append(1)
-        if len(calls) == 1:
-            await asyncio.sleep(60)
-        return {"items": [len(calls)]}
-
-    builder = StateGraph(State)
-    builder.add_node(
-        "slow", slow_once, timeout=TimeoutPolicy(run_timeout=0.05), retry_policy=RetryPolicy(**FAST)
-    )
-    builder.add_edge(START, "slow")
-    return await builder.compile().ainvoke({"items": []})
-
-
-def handled(saver, node, handler, **options):
-    builder = StateGraph(State)
-    builder.add_node("work", node, error_handler=handler, **options)
-    builder.add_node("next", add("next"))
-    builder.add_node("other", add("other"))
-    builder.add_edge(START, "work")
-    builder.add_edge("work", "next")
-    return builder.compile(checkpointer=saver)
-
-
-def case_b38_handler_runs_after_the_retries(env):
-    calls = []
-
-    def node(state):
-        calls.append("node")
-        raise AppError("bad")
-
-    def handler(state, error: NodeError):
-        calls.append("handler")
-        return {"items": [f"{error.node}: {error.error}"]}
-
-    policy = RetryPolicy(max_attempts=3, **FAST)
-    graph = handled(env.saver(), node, handler, retry_policy=policy)
-    return graph.invoke({"items": []}, CONFIG), calls, graph.get_state(CONFIG).next
-
-
-def case_b38_handler_returns_a_command(env):
-    def node(state):
-        raise AppError("bad")
-
-    def handler(state, error: NodeError):
-        return Command(goto="other", update={"items": ["handled"]})
-
-    return handled(env.saver(), node, handler).invoke({"items": []}, CONFIG)
-
-
-def case_b38_handler_does_not_swallow_a_question(env):
-    calls = []
-
-    def node(state):
-        return {"items": [interrupt("q")]}
-
-    def handler(state, error: NodeError):
-        calls.append("handler")
-        return {}
-
-    graph = handled(env.saver(), node, handler)
-    return graph.invoke({"items": []}, CONFIG), graph.invoke(Command(resume="A"), CONFIG), calls
-
-
-def case_b38_crashed_handler_is_resumed_itself(env):
-    calls = []
-
-    def node(state):
-        calls.append("node")
-        raise AppError("bad")
-
-    def handler(state, error: NodeError):
-        calls.append("handler")
-        if calls.count("handler") == 1:
-            raise ValueError("handler crashed")
-        return {"items": ["handled"]}
-
-    graph = handled(env.saver(), node, handler)
-    error = env.error(lambda: graph.invoke({"items": []}, CONFIG))
-    return error, graph.invoke(None, CONFIG), calls
-
-
-def case_b38_handler_is_not_called_without_an_error(env):
-    def handler(state, error: NodeError):
-        return {"items": ["handler"]}
-
-    return handled(None, add("fine"), handler).invoke({"items": []})
