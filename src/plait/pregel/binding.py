@@ -162,8 +162,8 @@ def _names(text: str, type_name: str) -> bool:
     for char in "[]|,":
         text = text.replace(char, " ")
     words = [word.rsplit(".", 1)[-1] for word in text.split()]
-    return bool(words) and (type_name in words[:1] or words[0] in ("Optional", "Union", "UnionType")
-                            and type_name in words)  # fmt: skip
+    return bool(words) and (type_name in words[:1] or (words[0] in ("Optional", "Union", "UnionType")
+                            and type_name in words))  # fmt: skip
 
 
 def _injected(

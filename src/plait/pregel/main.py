@@ -1,0 +1,441 @@
+"""`Pregel`: a compiled graph, ready to be called."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, cast
+
+from plait.constants import INTERRUPT
+from plait.drivers.base import Part
+from plait.engine.plan import GraphPlan, Writes
+from plait.engine.spec import Outcome
+from plait.errors import ConfigError, GraphInterrupt, ParentCommand, nearest
+from plait.pregel.run import MODES, Options, Run
+from plait.runnables.base import Runnable
+from plait.runnables.config import merge_configs
+from plait.types import Checkpointer, Command, StateSnapshot
+
+if TYPE_CHECKING:
+    from plait.runnables.config import RunnableConfig
+
+
+class Pregel(Runnable[Any, Any]):
+    """A graph of nodes over channels, run in super-steps (Malewicz et al., *Pregel*, 2010).
+
+    Made by `StateGraph.compile()` or by hand from a plan.
+    """
+
+    def __init__(
+        self,
+        plan: GraphPlan,
+        *,
+        checkpointer: Checkpointer = None,
+        store: Any = None,
+        config: RunnableConfig | None = None,
+        name: str = "LangGraph",
+        stream_mode: str = "values",
+        debug: bool = False,
+    ) -> None:
+        self.plan = plan
+        self.checkpointer = checkpointer
+        self.store = store
+        self.config = config
+        self.name = name
+        self.stream_mode = stream_mode
+        self.debug = debug
+
+    # --- what subclasses know better -------------------------------------------------------------
+
+    def coerce_context(self, context: Any) -> Any:
+        """The run context in the form the graph declares."""
+        return context
+
+    def command_writes(self, command: Command[Any]) -> Writes:
+        """What a Command given as input writes."""
+        raise ConfigError(f"Graph {self.name!r} takes no Command as input.")
+
+    def registry(self) -> Any:
+        """The types that this graph's threads may store (None: those registered globally)."""
+        return None
+
+    # --- configuration ---------------------------------------------------------------------------
+
+    def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
+        return super().get_name(suffix, name=name)
+
+    def with_config(self, config: RunnableConfig | None = None, **kwargs: Any) -> Pregel:
+        """The same graph with a config that later calls add to."""
+        new = copy(self)
+        new.config = merge_configs(self.config, config, cast(Any, kwargs))
+        return new
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def invoke(
+        self,
+        input: Any = None,
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        stream_mode: str | Sequence[str] = "values",
+        print_mode: str | Sequence[str] = (),
+        output_keys: str | Sequence[str] | None = None,
+        interrupt_before: Sequence[str] | str | None = None,
+        interrupt_after: Sequence[str] | str | None = None,
+        durability: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Run the graph to its end, or to where it waits, and return its output.
+
+        Args:
+            input: the input; None continues a stored thread; a Command answers or steers it.
+            config: whose `configurable["thread_id"]` says which thread, where there is a saver.
+            context: the run context that nodes find in `runtime.context`.
+            stream_mode: "values" returns the final state; another mode, or a list of modes, the
+                list of all parts.
+            output_keys: the keys to return (None: those of the output schema).
+            interrupt_before: nodes to stop before ("*": all).
+            interrupt_after: nodes to stop after ("*": all).
+            durability: "sync" (default), "async" or "exit"; see `plait.types.Durability`.
+
+        Returns:
+            The state; with the questions under "__interrupt__" where the run waits for answers.
+
+        Raises:
+            GraphRecursionError: more super-steps than the config's `recursion_limit`.
+            ThreadBusyError: another live run owns the thread.
+        """
+        options = _options(
+            stream_mode if stream_mode != "values" else (),
+            print_mode,
+            output_keys,
+            interrupt_before,
+            interrupt_after,
+            durability,
+            context=context,
+            extras=kwargs,
+        )
+        run = Run(self, _input(input, kwargs), config, options, "sync")
+        parts: list[Any] = []
+        for part in self._drive(run, print_mode):
+            if part[1] in _asked(stream_mode) and (not part[0] or part[0] == run.ns):
+                parts.append(part[2] if isinstance(stream_mode, str) else (part[1], part[2]))
+        return _result(run, stream_mode, parts)
+
+    async def ainvoke(
+        self,
+        input: Any = None,
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        stream_mode: str | Sequence[str] = "values",
+        print_mode: str | Sequence[str] = (),
+        output_keys: str | Sequence[str] | None = None,
+        interrupt_before: Sequence[str] | str | None = None,
+        interrupt_after: Sequence[str] | str | None = None,
+        durability: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """`invoke` in an event loop: async nodes run on it, sync nodes in worker threads."""
+        options = _options(
+            stream_mode if stream_mode != "values" else (),
+            print_mode,
+            output_keys,
+            interrupt_before,
+            interrupt_after,
+            durability,
+            context=context,
+            extras=kwargs,
+        )
+        run = Run(self, _input(input, kwargs), config, options, "async")
+        parts: list[Any] = []
+        async for part in self._adrive(run, print_mode):
+            if part[1] in _asked(stream_mode) and (not part[0] or part[0] == run.ns):
+                parts.append(part[2] if isinstance(stream_mode, str) else (part[1], part[2]))
+        return _result(run, stream_mode, parts)
+
+    def stream(
+        self,
+        input: Any = None,
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        stream_mode: str | Sequence[str] | None = None,
+        print_mode: str | Sequence[str] = (),
+        output_keys: str | Sequence[str] | None = None,
+        interrupt_before: Sequence[str] | str | None = None,
+        interrupt_after: Sequence[str] | str | None = None,
+        durability: str | None = None,
+        subgraphs: bool = False,
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        """Run the graph and yield what happens, as it happens.
+
+        Args:
+            stream_mode: one mode yields its payloads; a list of modes yields (mode, payload).
+                "values": the state after each super-step; "updates": what each node wrote;
+                "custom": what nodes write with a stream writer; "tasks", "checkpoints", "debug".
+            subgraphs: also yield what nested graphs tell, each part led by its namespace.
+
+        The other arguments are those of `invoke`.
+        """
+        mode = stream_mode if stream_mode is not None else self.stream_mode
+        options = _options(
+            mode,
+            print_mode,
+            output_keys,
+            interrupt_before,
+            interrupt_after,
+            durability,
+            subgraphs=subgraphs,
+            context=context,
+            extras=kwargs,
+        )
+        run = Run(self, _input(input, kwargs), config, options, "sync")
+        asked = _asked(mode)
+        for part in self._drive(run, print_mode):
+            if part[1] in asked:
+                yield _shaped(part, mode, subgraphs)
+        _bubble(run)
+
+    async def astream(
+        self,
+        input: Any = None,
+        config: RunnableConfig | None = None,
+        *,
+        context: Any = None,
+        stream_mode: str | Sequence[str] | None = None,
+        print_mode: str | Sequence[str] = (),
+        output_keys: str | Sequence[str] | None = None,
+        interrupt_before: Sequence[str] | str | None = None,
+        interrupt_after: Sequence[str] | str | None = None,
+        durability: str | None = None,
+        subgraphs: bool = False,
+        **kwargs: Any,
+    ) -> AsyncIterator[Any]:
+        """`stream` in an event loop."""
+        mode = stream_mode if stream_mode is not None else self.stream_mode
+        options = _options(
+            mode,
+            print_mode,
+            output_keys,
+            interrupt_before,
+            interrupt_after,
+            durability,
+            subgraphs=subgraphs,
+            context=context,
+            extras=kwargs,
+        )
+        run = Run(self, _input(input, kwargs), config, options, "async")
+        asked = _asked(mode)
+        parts = self._adrive(run, print_mode)
+        try:
+            async for part in parts:
+                if part[1] in asked:
+                    yield _shaped(part, mode, subgraphs)
+        finally:
+            await parts.aclose()
+        _bubble(run)
+
+    def _drive(self, run: Run, print_mode: str | Sequence[str]) -> Generator[Part, None, None]:
+        """The parts of a run; a nested run also hands them to the run around it."""
+        from plait.drivers.sync import SyncDriver  # threads only where something runs
+
+        driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
+        shown = _asked(print_mode) if print_mode else ()
+        outer = run.parent.run if run.parent is not None and run.parent.run.subgraphs else None
+        try:
+            for part in driver.parts():
+                if shown and part[1] in shown:
+                    _print(part)
+                if outer is not None:
+                    outer.driver.deliver(_chunk(part))
+                yield part
+        except ParentCommand as error:
+            raise _for_parent(error, run) from None
+
+    async def _adrive(
+        self, run: Run, print_mode: str | Sequence[str]
+    ) -> AsyncGenerator[Part, None]:
+        from plait.drivers.aio import AioDriver  # asyncio only where it is used
+
+        driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
+        shown = _asked(print_mode) if print_mode else ()
+        outer = run.parent.run if run.parent is not None and run.parent.run.subgraphs else None
+        parts = driver.parts()
+        try:
+            async for part in parts:
+                if shown and part[1] in shown:
+                    _print(part)
+                if outer is not None:
+                    outer.driver.deliver(_chunk(part))
+                yield part
+        except ParentCommand as error:
+            raise _for_parent(error, run) from None
+        finally:
+            await parts.aclose()
+
+    # --- threads ---------------------------------------------------------------------------------
+
+    def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """The thread as it stands: its state, what runs next, who waits for an answer.
+
+        Args:
+            config: names the thread, and with `checkpoint_id` one of its checkpoints.
+        """
+        from plait.pregel import snapshots
+
+        return snapshots.get_state(self, config)
+
+    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """`get_state` in an event loop."""
+        from plait.pregel import snapshots
+
+        return await snapshots.aget_state(self, config)
+
+    def get_state_history(
+        self,
+        config: RunnableConfig,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[StateSnapshot]:
+        """The checkpoints of a thread, newest first.
+
+        Args:
+            filter: only those whose metadata has these entries.
+            before: only those older than this config's checkpoint.
+            limit: at most this many.
+        """
+        from plait.pregel import snapshots
+
+        return snapshots.history(self, config, filter, before, limit)
+
+    def aget_state_history(
+        self,
+        config: RunnableConfig,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[StateSnapshot]:
+        """`get_state_history` in an event loop."""
+        from plait.pregel import snapshots
+
+        return snapshots.ahistory(self, config, filter, before, limit)
+
+    def update_state(
+        self,
+        config: RunnableConfig,
+        values: Any,
+        as_node: str | None = None,
+        task_id: str | None = None,
+    ) -> RunnableConfig:
+        """Write to a thread as if a node had; returns the config of the new checkpoint.
+
+        Args:
+            config: names the thread, and with `checkpoint_id` the checkpoint to fork.
+            values: the update, through the reducers. None writes nothing.
+            as_node: in whose name; its edges decide what runs next. None: the last node that ran,
+                when that is unambiguous.
+
+        Raises:
+            InvalidUpdateError: unknown or ambiguous node.
+        """
+        from plait.pregel import updates
+
+        return updates.update_state(self, config, values, as_node, task_id)
+
+    async def aupdate_state(
+        self,
+        config: RunnableConfig,
+        values: Any,
+        as_node: str | None = None,
+        task_id: str | None = None,
+    ) -> RunnableConfig:
+        """`update_state` in an event loop."""
+        from plait.pregel import updates
+
+        return await updates.aupdate_state(self, config, values, as_node, task_id)
+
+
+def _options(
+    stream_mode: str | Sequence[str],
+    print_mode: str | Sequence[str],
+    output_keys: str | Sequence[str] | None,
+    before: Sequence[str] | str | None,
+    after: Sequence[str] | str | None,
+    durability: str | None,
+    *,
+    context: Any,
+    extras: dict[str, Any],
+    subgraphs: bool = False,
+) -> Options:
+    modes = frozenset({*_asked(stream_mode), *_asked(print_mode)})
+    unknown = modes - MODES
+    if unknown:
+        name = sorted(unknown)[0]
+        raise ConfigError(f"Unknown stream mode {name!r}. {nearest(name, sorted(MODES))}")
+    return Options(modes, output_keys, before, after, durability, subgraphs, context, extras)
+
+
+def _asked(mode: str | Sequence[str]) -> tuple[str, ...]:
+    return (mode,) if isinstance(mode, str) else tuple(mode)
+
+
+def _input(given: Any, kwargs: dict[str, Any]) -> Any:
+    """The input; `input_state=` is its older spelling (reference documents)."""
+    state = kwargs.pop("input_state", None)
+    return state if given is None else given
+
+
+def _shaped(part: Part, mode: str | Sequence[str], subgraphs: bool) -> Any:
+    ns, name, payload = part
+    if isinstance(mode, str):
+        return (ns, payload) if subgraphs else payload
+    return (ns, name, payload) if subgraphs else (name, payload)
+
+
+def _chunk(part: Part) -> Any:
+    from plait.engine.events import Chunk
+
+    return Chunk(*part)
+
+
+def _result(run: Run, mode: str | Sequence[str], parts: list[Any]) -> Any:
+    _bubble(run)
+    if mode != "values":
+        return parts
+    outcome: Outcome = run.driver.outcome
+    value = outcome.value
+    if outcome.interrupts:
+        questions = list(outcome.interrupts)
+        return (
+            {**value, INTERRUPT: questions} if isinstance(value, dict) else {INTERRUPT: questions}
+        )
+    if isinstance(value, dict) and not value:
+        return None
+    return cast(Any, value)
+
+
+def _bubble(run: Run) -> None:
+    """A nested run that waits makes the task around it wait."""
+    outcome: Outcome = run.driver.outcome
+    if run.parent is not None and (outcome.interrupts or outcome.stopped):
+        raise GraphInterrupt(outcome.interrupts)
+
+
+def _for_parent(error: ParentCommand, run: Run) -> ParentCommand:
+    """A Command for the parent leaves a nested run as a Command for the graph around it."""
+    command: Command[Any] = error.args[0]
+    if run.parent is None or command.graph is None:
+        return error
+    return ParentCommand(Command(update=command.update, resume=command.resume, goto=command.goto))
+
+
+def _print(part: Part) -> None:
+    ns, mode, payload = part
+    where = f"[{'|'.join(ns)}]" if ns else ""
+    print(f"[{mode}]{where} {payload}")

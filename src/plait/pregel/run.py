@@ -1,0 +1,318 @@
+"""One call of a compiled graph: its config, its storage, its driver, and its streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from plait.constants import NS_END, NS_SEP
+from plait.drivers.base import Storage
+from plait.drivers.env import SYSTEM
+from plait.engine.loop import Loop
+from plait.engine.plan import GraphPlan, Reads, View, Writes
+from plait.engine.spec import Env, RunSpec
+from plait.engine.tasks import Task
+from plait.errors import ConfigError, nearest
+from plait.pregel.scope import TaskScope
+from plait.pregel.storage import open_storage
+from plait.runnables.config import ensure_config
+from plait.runtime import ExecutionInfo, Runtime
+from plait.scope import current_scope
+from plait.types import Command
+from plait.typing import MISSING
+
+if TYPE_CHECKING:
+    from plait.pregel.main import Pregel
+
+DEFAULT_RECURSION_LIMIT = 10_007
+"""Super-steps a run may take unless its config says otherwise (the peer's default)."""
+MODES = frozenset({"values", "updates", "checkpoints", "tasks", "debug", "messages", "custom"})
+LIVE_MODES = frozenset({"custom", "messages"})
+"""Modes whose parts come from inside running tasks."""
+DURABILITIES = ("sync", "async", "exit")
+
+env_override: Env | None = None
+"""Set by tests to make runs reproducible byte for byte."""
+
+
+@dataclass(slots=True)
+class Options:
+    """What a caller may say of one run, besides input and config."""
+
+    modes: frozenset[str] = frozenset()
+    output_keys: str | Sequence[str] | None = None
+    interrupt_before: Sequence[str] | str | None = None
+    interrupt_after: Sequence[str] | str | None = None
+    durability: str | None = None
+    subgraphs: bool = False
+    context: Any = None
+    extras: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Run:
+    """One run of one graph."""
+
+    __slots__ = (
+        "config",
+        "configurable",
+        "context",
+        "driver",
+        "extras",
+        "graph",
+        "loop",
+        "modes",
+        "ns",
+        "ns_path",
+        "parent",
+        "storage",
+        "store",
+        "subgraphs",
+    )
+
+    driver: Any
+
+    def __init__(
+        self,
+        graph: Pregel,
+        given: Any,
+        config: Mapping[str, Any] | None,
+        options: Options,
+        native: Literal["sync", "async"],
+    ) -> None:
+        self.graph = graph
+        self.parent = _parent(config)
+        self.config: dict[str, Any] = cast(Any, ensure_config(graph.config, config))
+        self.configurable: dict[str, Any] = self.config.get("configurable") or {}
+        self.extras = options.extras
+        self.ns_path = "" if self.parent is None else _nested_ns(graph, self.parent)
+        self.ns: tuple[str, ...] = tuple(self.ns_path.split(NS_SEP)) if self.ns_path else ()
+        self._inherit(options)
+        self.storage: Storage | None = self._open_storage(options)
+        spec = self._spec(given, options, native)
+        self.loop = Loop(spec, env_override or SYSTEM)
+        if self.parent is not None:
+            self.loop.run_id = self.ns_path
+
+    def _inherit(self, options: Options) -> None:
+        """Take from the options, and from the run this one is nested in."""
+        parent = self.parent
+        graph = self.graph
+        self.modes = options.modes
+        self.subgraphs = options.subgraphs
+        self.store = graph.store
+        self.context = graph.coerce_context(options.context)
+        if parent is None:
+            return
+        outer = parent.run
+        if outer.subgraphs:
+            self.subgraphs = True
+            self.modes = options.modes | outer.modes
+        if self.store is None:
+            self.store = outer.store
+        if options.context is None:
+            self.context = outer.context
+
+    def _open_storage(self, options: Options) -> Storage | None:
+        graph, parent = self.graph, self.parent
+        durability = options.durability or self.configurable.get("__durability") or "sync"
+        if durability not in DURABILITIES:
+            raise ConfigError(
+                f"Unknown durability {durability!r}. {nearest(durability, DURABILITIES)}"
+            )
+        if graph.checkpointer is False:
+            return None
+        if parent is not None:
+            outer = parent.run.storage
+            if outer is None:
+                return None
+            return Storage(outer.saver, outer.session.nested(self.ns_path), outer.durability)
+        if graph.checkpointer is True:
+            raise ConfigError(
+                f"Graph {graph.name!r} was compiled with checkpointer=True, which asks for its "
+                "parent's saver, but it runs as a root graph. Compile it with a saver."
+            )
+        if graph.checkpointer is None:
+            return None
+        return open_storage(graph, self.configurable, durability)
+
+    # --- what the engine is told -----------------------------------------------------------------
+
+    def _spec(self, given: Any, options: Options, native: Literal["sync", "async"]) -> RunSpec:
+        plan, config, parent = self.graph.plan, self.config, self.parent
+        resume: Any = MISSING
+        null_writes: Writes | None = None
+        if isinstance(given, Command):
+            command = cast("Command[Any]", given)
+            resume = MISSING if command.resume is None else command.resume
+            null_writes = self.graph.command_writes(command)
+        live = self.modes & LIVE_MODES or (self.subgraphs and self.modes)
+        limit = config.get("recursion_limit")
+        if limit is not None and limit < 1:
+            raise ConfigError("recursion_limit must be at least 1.")
+        thread_id = self.configurable.get("thread_id")
+        checkpoint_id = None
+        if parent is None and self.storage is not None:
+            checkpoint_id = self.configurable.get("checkpoint_id") or self.configurable.get(
+                "thread_ts"
+            )
+        return RunSpec(
+            plan=plan,
+            input=given,
+            resume=resume,
+            null_writes=null_writes,
+            saved=self.storage is not None,
+            durability=cast(Any, self.storage.durability if self.storage else "sync"),
+            checkpoint_id=checkpoint_id,
+            continuing=parent is not None and self.graph.checkpointer is not True,
+            answers=_answers(parent),
+            modes=self.modes,
+            output=_output(plan, options.output_keys),
+            inline="none" if live else native,
+            interrupt_before=_breakpoints(options.interrupt_before, plan.interrupt_before),
+            interrupt_after=_breakpoints(options.interrupt_after, plan.interrupt_after),
+            recursion_limit=DEFAULT_RECURSION_LIMIT if limit is None else limit,
+            max_concurrency=config.get("max_concurrency"),
+            ns=self.ns_path,
+            parents=_parents(parent),
+            configurable=self._public_configurable() if self.modes else self.configurable,
+            metadata=self._stored_metadata() if self.storage is not None else {},
+            task_metadata=self._task_metadata() if self.modes else {},
+            where=f"thread {thread_id!r}" if thread_id is not None else f"graph {plan.name!r}",
+        )
+
+    def _public_configurable(self) -> dict[str, Any]:
+        return {
+            key: value
+            for key, value in self.configurable.items()
+            if key not in ("checkpoint_id", "thread_ts")
+        }
+
+    def _stored_metadata(self) -> dict[str, Any]:
+        """The run's own facts: its metadata and the plain entries of its configurable."""
+        plain = {
+            key: value
+            for key, value in self.configurable.items()
+            if isinstance(value, (str, int, float, bool))
+            and not key.startswith("__")
+            and key not in _ADDRESS
+        }
+        facts = {**plain, **(self.config.get("metadata") or {})}
+        for key in _ADDRESS:
+            facts.pop(key, None)
+        return facts
+
+    def _task_metadata(self) -> dict[str, Any]:
+        shown = dict(self.config.get("metadata") or {})
+        for key in _ADDRESS:
+            shown.pop(key, None)
+        if self.config.get("tags"):
+            shown["tags"] = list(self.config["tags"])
+        return shown
+
+    # --- what tasks are told ---------------------------------------------------------------------
+
+    def scope(self, task: Task) -> TaskScope:
+        """What the code inside `task` sees."""
+        return TaskScope(self, task)
+
+    def task_config(self, task: Task) -> dict[str, Any]:
+        """The RunnableConfig of a task: the run's, with where it runs."""
+        ns = task.ns
+        metadata = {
+            **(self.config.get("metadata") or {}),
+            "langgraph_step": task.step.number,
+            "langgraph_node": task.name,
+            "langgraph_triggers": tuple(task.triggers),
+            "langgraph_path": task.path,
+            "langgraph_checkpoint_ns": ns,
+            **(task.node.metadata or {}),
+        }
+        thread_id = self.configurable.get("thread_id")
+        if thread_id is not None:
+            metadata.setdefault("thread_id", thread_id)
+        config: dict[str, Any] = {
+            **{k: v for k, v in self.config.items() if k not in ("run_id", "run_name") and v},
+            "metadata": metadata,
+            "configurable": {**self.configurable, "checkpoint_ns": ns, "checkpoint_id": None},
+        }
+        if task.node.tags:
+            config["tags"] = [*config.get("tags", ()), *task.node.tags]
+        config.setdefault("callbacks", None)
+        return config
+
+    def task_runtime(self, scope: TaskScope) -> Runtime[Any]:
+        """The Runtime of a task."""
+        task = scope.task
+        thread_id = self.configurable.get("thread_id")
+        run_id = self.config.get("run_id")
+        if task.first_attempt_at is None:
+            task.first_attempt_at = self.loop.env.now()
+        return Runtime(
+            context=self.context,
+            store=self.store,
+            stream_writer=scope.write_custom,
+            execution_info=ExecutionInfo(
+                checkpoint_id=task.step.checkpoint_id,
+                checkpoint_ns=task.ns,
+                task_id=task.id,
+                thread_id=None if thread_id is None else str(thread_id),
+                run_id=None if run_id is None else str(run_id),
+                node_attempt=task.attempt,
+                node_first_attempt_time=task.first_attempt_at,
+            ),
+        )
+
+
+_ADDRESS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "thread_ts", "checkpoint_map"})
+"""Keys that say where a run is, not what it is about."""
+
+
+def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:
+    """The task around this call, unless the call addresses another thread than that task's."""
+    scope = current_scope.get()
+    if not isinstance(scope, TaskScope):
+        return None
+    asked = (config or {}).get("configurable") or {}
+    thread_id = asked.get("thread_id")
+    own = scope.run.configurable.get("thread_id")
+    return scope if thread_id is None or thread_id == own else None
+
+
+def _nested_ns(graph: Pregel, parent: TaskScope) -> str:
+    """Where a nested graph keeps its checkpoints: per task, or (True) per node for ever."""
+    if graph.checkpointer is not True:
+        return parent.child_ns(graph.name)
+    outer = parent.task.step.ns
+    levels = [level.split(NS_END)[0] for level in outer.split(NS_SEP)] if outer else []
+    return NS_SEP.join([*levels, parent.task.name])
+
+
+def _parents(parent: TaskScope | None) -> dict[str, str]:
+    if parent is None:
+        return {}
+    step = parent.task.step
+    return {**parent.run.loop.spec.parents, step.ns: step.checkpoint_id}
+
+
+def _answers(parent: TaskScope | None) -> Mapping[str, Any]:
+    if parent is None or parent.task.questions is None:
+        return {}
+    return parent.task.questions.answers
+
+
+def _output(plan: GraphPlan, keys: str | Sequence[str] | None) -> Reads | None:
+    if keys is None:
+        return None
+    for key in (keys,) if isinstance(keys, str) else keys:
+        if key not in plan.channels:
+            raise ConfigError(f"Key {key!r} is not in channels. {nearest(key, plan.channels)}")
+    return keys if isinstance(keys, str) else View(keys)
+
+
+def _breakpoints(
+    asked: Sequence[str] | str | None, compiled: frozenset[str] | None
+) -> frozenset[str] | None:
+    if asked is None:
+        return compiled
+    return None if asked == "*" else frozenset(asked)

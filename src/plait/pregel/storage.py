@@ -1,0 +1,39 @@
+"""From a graph's saver and a caller's config to a session and its plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plait.drivers.base import Storage
+from plait.errors import ConfigError
+
+if TYPE_CHECKING:
+    from plait.pregel.main import Pregel
+
+
+def thread_of(configurable: Mapping[str, Any]) -> str:
+    """The thread id of a config. Raises ConfigError when there is none."""
+    thread_id = configurable.get("thread_id")
+    if thread_id is None:
+        raise ConfigError(
+            "Checkpointer requires one or more of the following 'configurable' keys: thread_id. "
+            'Pass config={"configurable": {"thread_id": "..."}} to say which conversation this is.'
+        )
+    return str(thread_id)
+
+
+def open_storage(
+    graph: Pregel, configurable: Mapping[str, Any], durability: str = "sync", ns: str = ""
+) -> Storage:
+    """The storage of a root run, or of a reader, on the config's thread."""
+    saver = graph.checkpointer
+    thread_id = thread_of(configurable)
+    open_session = getattr(saver, "open_session", None)
+    if open_session is not None:
+        session = open_session(thread_id, ns, registry=graph.registry())
+        return Storage(saver, session, durability)
+    from plait.checkpoint.base.foreign import ForeignSaver  # only for savers of third parties
+
+    foreign = ForeignSaver.of(saver)
+    return Storage(foreign, foreign.open_session(thread_id, ns, configurable), durability)
