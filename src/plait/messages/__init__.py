@@ -40,6 +40,8 @@ from plait.messages.system import SystemMessage, SystemMessageChunk
 from plait.messages.tool import ToolMessage, ToolMessageChunk
 from plait.messages.usage import add_usage, subtract_usage
 
+_message_from_dict = message_from_dict  # a public name in langchain_core.messages
+
 if TYPE_CHECKING:
     from plait.messages.blocks import ensure_id, is_data_content_block
     from plait.messages.buffer import get_buffer_string
@@ -176,6 +178,7 @@ __all__ = [
     "ToolMessageChunk",
     "UsageMetadata",
     "VideoContentBlock",
+    "_message_from_dict",
     "add_ai_message_chunks",
     "add_notification_metadata",
     "add_usage",

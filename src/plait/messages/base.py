@@ -7,7 +7,7 @@ construction does not count as a change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from copy import deepcopy
 from inspect import get_annotations
 from typing import Any, ClassVar, Self, cast, get_origin
@@ -60,13 +60,15 @@ class BaseMessage(ModelMethods):
     ('hi', 'note')
     """
 
-    __slots__ = ("__plait_rare__", "__plait_revision__", "content", "id")
+    # Extra attributes live in __dict__, which exists only for messages that have some. A __getattr__
+    # would do as well, but makes every other access three times as slow.
+    __slots__ = ("__dict__", "__plait_rare__", "__plait_revision__", "content", "id")
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     content: Content
     id: str | None
     type: str
-    model_fields: ClassVar[dict[str, Field]] = {
+    model_fields: ClassVar[Mapping[str, Field]] = {
         "content": Field("content", required=True, check=check_content, json=CONTENT_JSON),
         "additional_kwargs": Field(
             "additional_kwargs", factory=dict, check=check_dict, json=DICT_JSON
@@ -121,19 +123,11 @@ class BaseMessage(ModelMethods):
         if "__plait_declared__" not in cls.__dict__:
             declare(cls)
 
-    def __getattr__(self, name: str) -> Any:
-        # Only for names that no slot, field or method has.
-        if name[:2] != "__":
-            extra = self.model_extra
-            if name in extra:
-                return extra[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.model_fields or name[0] == "_" or hasattr(type(self), name):
             object.__setattr__(self, name, value)
         else:
-            put_extra(self, {**self.model_extra, name: value})
+            put_extra(self, {name: value})
         if name == "id":
             id_changes[0] += 1
         put_revision(self, self.__plait_revision__ + 1)
@@ -158,7 +152,7 @@ class BaseMessage(ModelMethods):
         if rare is None:
             if content.__class__ is str:
                 return self.__plait_revision__
-            return (self.__plait_revision__, digest(content))
+            return (self.__plait_revision__, digest([("content", content)]))
         nested = (
             [
                 (name, value)
@@ -194,8 +188,11 @@ class BaseMessage(ModelMethods):
             for k, v in state.items()
             if (k in fields or k == "model_extra") and k not in ("content", "id")
         }
+        extra = rare.pop("model_extra", None)
         put_rare(made, rare or None)
         put_revision(made, 0)
+        if extra:
+            put_extra(made, extra)
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -203,21 +200,17 @@ class BaseMessage(ModelMethods):
 
     def __copy__(self) -> Self:
         made = type(self).__plait_restore__(self.__plait_state__())
-        extra = said(self).get("model_extra")
-        if extra:
-            put_extra(made, dict(extra))
-        made_dict: dict[str, Any] | None = getattr(self, "__dict__", None)
-        if made_dict:
-            made.__dict__.update(made_dict)
+        private = {k: v for k, v in self.__dict__.items() if k[0] == "_"}
+        if private:
+            made.__dict__.update(private)
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        made = self.__copy__()
+        made = type(self).__plait_restore__(deepcopy(self.__plait_state__(), memo))
         memo[id(self)] = made
-        put_content(made, deepcopy(self.content, memo))
-        put_rare(made, deepcopy(made.__plait_rare__, memo))
-        if hasattr(made, "__dict__"):
-            made.__dict__.update(deepcopy(made.__dict__, memo))
+        made.__dict__.update(
+            {k: deepcopy(v, memo) for k, v in self.__dict__.items() if k[0] == "_"}
+        )
         return made
 
     def __repr__(self) -> str:
@@ -304,7 +297,7 @@ put_id: Callable[[Any, Any], None] = BaseMessage.__dict__["id"].__set__
 put_rare: Callable[[Any, Any], None] = BaseMessage.__dict__["__plait_rare__"].__set__
 put_revision: Callable[[Any, Any], None] = BaseMessage.__dict__["__plait_revision__"].__set__
 
-for shared in ("additional_kwargs", "response_metadata", "name"):
+for shared in ("additional_kwargs", "response_metadata", "name", "type"):
     setattr(BaseMessage, shared, BaseMessage.model_fields[shared])
 
 
@@ -335,10 +328,11 @@ def fill(message: BaseMessage, values: dict[str, Any]) -> None:
     """Checks and sets what a constructor was given beside content and id."""
     cls = type(message)
     rare: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     for name, value in values.items():
         field = cls.model_fields.get(name)
         if field is None:
-            rare.setdefault("model_extra", {})[name] = value
+            extra[name] = value
         elif name == "type" and not field.required:
             if value != cls.type:
                 where = f"{cls.__name__}.type"
@@ -352,11 +346,14 @@ def fill(message: BaseMessage, values: dict[str, Any]) -> None:
                 f"{cls.__name__}.{name} is missing. Give it: {cls.__name__}(..., {name}=...)."
             )
     put_rare(message, rare or None)
+    if extra:
+        put_extra(message, extra)
 
 
 def put_extra(message: BaseMessage, extra: dict[str, Any]) -> None:
-    """Replaces what is kept beside the declared fields."""
-    put_rare(message, {**(message.__plait_rare__ or {}), "model_extra": extra})
+    """Adds to what is kept beside the declared fields: the instance's own `__dict__`."""
+    message.__dict__.update(extra)
+    put_rare(message, {**(message.__plait_rare__ or {}), "model_extra": message.__dict__})
 
 
 def said(message: BaseMessage) -> dict[str, Any]:

@@ -6,6 +6,7 @@ The typed dicts that describe them are in `content.py`; they are needed for anno
 from __future__ import annotations
 
 import json
+from types import NoneType
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.messages.errors import InvalidMessageError
@@ -56,10 +57,27 @@ def check_list(where: str, value: Any) -> list[Any]:
     return list(cast("list[Any]", value))
 
 
+def is_tool_call(given: Any) -> bool:
+    """Whether a value is a tool call as it should be; the quick way through `check_tool_calls`."""
+    try:
+        return (
+            given.keys() <= CALL_KEYS
+            and given["name"].__class__ is str
+            and given["args"].__class__ is dict
+            and given["id"].__class__ in (str, NoneType)
+        )
+    except (AttributeError, KeyError):
+        return False
+
+
 def check_tool_calls(where: str, value: Any) -> list[ToolCall]:
     """A list of tool calls, each with name, args and id."""
     checked: list[ToolCall] = []
     for n, given in enumerate(check_list(where, value)):
+        if is_tool_call(given):
+            args = given["args"].copy()
+            checked.append(tool_call(name=given["name"], args=args, id=given["id"]))
+            continue
         at = f"{where}[{n}]"
         call = check_dict(at, given)
         missing = [k for k in ("name", "args", "id") if k not in call]
@@ -98,12 +116,13 @@ def check_tool_call_chunks(where: str, value: Any) -> list[ToolCallChunk]:
     checked: list[ToolCallChunk] = []
     for n, given in enumerate(check_list(where, value)):
         chunk = check_dict(f"{where}[{n}]", given)
+        index = chunk.get("index")
         checked.append(
             tool_call_chunk(
                 name=check_optional_str(f"{where}[{n}].name", chunk.get("name")),
                 args=check_optional_str(f"{where}[{n}].args", chunk.get("args")),
                 id=check_optional_str(f"{where}[{n}].id", chunk.get("id")),
-                index=chunk.get("index"),
+                index=int(index) if isinstance(index, str) and index.isdigit() else index,
             )
         )
     return checked

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from plait.messages.ai import AIMessage
 from plait.messages.base import BaseMessage, BaseMessageChunk
+from plait.messages.calls import check_invalid_tool_calls
 from plait.messages.errors import InvalidMessageError, MessageCoercionError
 from plait.messages.foreign import is_chunk, is_foreign, is_message
 from plait.messages.function import FunctionMessage
@@ -168,6 +169,9 @@ def message_chunk_to_message(chunk: Any) -> Any:
         c for c in bases if issubclass(c, BaseMessage) and not issubclass(c, BaseMessageChunk)
     )
     state = {k: v for k, v in chunk.__plait_state__().items() if k != "model_extra"}
+    invalid = state.get("invalid_tool_calls")
+    if invalid:
+        state["invalid_tool_calls"] = check_invalid_tool_calls(cls.__name__, invalid)
     return cls.__plait_restore__(state)
 
 

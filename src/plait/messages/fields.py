@@ -29,8 +29,8 @@ Check = Callable[[str, Any], Any]
 class Field:
     """One field of a message class, also the descriptor that reads and writes it.
 
-    Attributes: `default`, `default_factory` (makes the container when first read), `required`, `shown`
-    (whether reprs show it), `annotation` (None for plait's own), `json` (its JSON schema).
+    Attributes: `default`, `default_factory` (makes the container when first read), `required`,
+    `shown` (in reprs), `annotation` (None for plait's own), `json` (its JSON schema).
     """
 
     __slots__ = (

@@ -34,7 +34,7 @@ class ModelMethods:
 
     __slots__ = ()
 
-    model_fields: ClassVar[dict[str, Field]] = {}
+    model_fields: ClassVar[Mapping[str, Field]] = {}
     if TYPE_CHECKING:
         content: Content
         type: str
@@ -43,8 +43,8 @@ class ModelMethods:
     @property
     def model_extra(self) -> dict[str, Any]:
         """What was given beside the declared fields."""
-        rare = self.__plait_rare__
-        return {} if rare is None else rare.get("model_extra", {})
+        extra = (self.__plait_rare__ or {}).get("model_extra")
+        return {k: v for k, v in extra.items() if k[0] != "_"} if extra else {}
 
     @property
     def model_fields_set(self) -> set[str]:

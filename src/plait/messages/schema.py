@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, get_type_hints
+from inspect import get_annotations
+from typing import Any
 
 from plait.messages.ai import AIMessage, AIMessageChunk
 from plait.messages.base import BaseMessage
@@ -120,7 +121,7 @@ def json_schema(cls: type[BaseMessage]) -> dict[str, Any]:
     for name, field in cls.model_fields.items():
         properties[name] = {"title": name.replace("_", " ").title(), **field.json}
         if field.annotation is not None:
-            adapter = import_module("pydantic").TypeAdapter(get_type_hints(cls)[name])
+            adapter = import_module("pydantic").TypeAdapter(annotation_of(cls, name))
             properties[name] |= adapter.json_schema()
         if field.default_factory is None and not field.required:
             properties[name]["default"] = field.default
@@ -134,11 +135,17 @@ def json_schema(cls: type[BaseMessage]) -> dict[str, Any]:
     }
 
 
+def annotation_of(cls: type[BaseMessage], name: str) -> Any:
+    """The annotation of a user's field, evaluated where the class that has it was written."""
+    owner = next(c for c in cls.__mro__ if name in get_annotations(c))
+    return get_annotations(owner, eval_str=True)[name]
+
+
 def validate_annotated(cls: type[BaseMessage], name: str, where: str, value: Any) -> Any:
     """A value for an annotated field of a user's subclass, checked and coerced by pydantic."""
     pydantic = import_module("pydantic")
     try:
-        return pydantic.TypeAdapter(get_type_hints(cls)[name]).validate_python(value)
+        return pydantic.TypeAdapter(annotation_of(cls, name)).validate_python(value)
     except pydantic.ValidationError as error:
         problems = "; ".join(e["msg"] for e in error.errors())
         raise InvalidMessageError(f"{where}: {problems} (got {value!r}).") from error

@@ -58,11 +58,7 @@ def walk_object(value: Any) -> Hashable:
     except (TypeError, ValueError, NotImplementedError):
         pass
     attributes: dict[str, Any] | None = getattr(value, "__dict__", None)
-    if (
-        attributes is not None
-        and not isinstance(value, type)
-        and "__slots__" not in vars(type(value))
-    ):
+    if attributes is not None and not isinstance(value, type) and not has_slots(type(value)):
         return (type(value).__name__, id(value), digest(attributes))
     if type(value).__module__ in ("datetime", "uuid", "decimal", "pathlib"):
         return (type(value).__name__, value)

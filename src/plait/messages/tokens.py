@@ -10,6 +10,7 @@ from typing import Any, cast
 from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import kind_of
 
+MAX_SCALE = 1.25
 OPENAI_ROLES = {"human": "user", "ai": "assistant"}
 
 
@@ -63,7 +64,7 @@ def count_tokens_approximately(
         if use_usage_metadata_scaling and usage and message.response_metadata.get("model_provider"):
             measured, reported = total, usage["total_tokens"]
     if measured:
-        total *= max(1.0, reported / measured)
+        total *= min(MAX_SCALE, max(1.0, reported / measured))
     return ceil(total)
 
 

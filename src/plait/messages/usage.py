@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from plait.messages.content import UsageMetadata
 
 REQUIRED = ("input_tokens", "output_tokens", "total_tokens")
+KNOWN = (*REQUIRED, "input_token_details", "output_token_details")
 
 
 def check_usage(where: str, value: Any) -> UsageMetadata | None:
@@ -22,7 +23,8 @@ def check_usage(where: str, value: Any) -> UsageMetadata | None:
     for key in REQUIRED:
         if not isinstance(usage.get(key), int):
             raise reject(f"{where}.{key}", "an int", usage.get(key))
-    return cast("UsageMetadata", usage)
+    ordered = {k: usage[k] for k in KNOWN if k in usage}
+    return cast("UsageMetadata", ordered | usage)
 
 
 def combine(left: dict[str, Any], right: dict[str, Any], op: Callable[[int, int], int]) -> Any:

@@ -1,0 +1,281 @@
+"""What messages promise beside being LangChain's: stamps, storage, pydantic, subclasses, copies."""
+
+import copy
+import json
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core import messages as lc
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from plait.messages import (
+    AIMessage,
+    AIMessageChunk,
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    HumanMessageChunk,
+    InvalidMessageError,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+    filter_messages,
+    get_buffer_string,
+    merge_message_runs,
+    trim_messages,
+)
+
+CALL = {"name": "f", "args": {"a": [1]}, "id": "1"}
+
+
+class Scored(AIMessage):
+    score: float = 0.5
+    tags: list[str] = []
+    made: dict[str, int] = Field(default_factory=dict)
+
+
+EVERY_KIND: list[BaseMessage] = [
+    HumanMessage("x", id="1", name="n", extra=[1]),
+    AIMessage("x", tool_calls=[CALL], response_metadata={"a": {"b": 1}}),
+    SystemMessage(["a", {"type": "text", "text": "b"}]),
+    ToolMessage("x", tool_call_id="1", artifact={"a": [1]}, status="error"),
+    ChatMessage("x", role="r"),
+    FunctionMessage("x", name="f"),
+    RemoveMessage("1"),
+    AIMessageChunk("x", tool_calls=[CALL]),
+    HumanMessageChunk("x", additional_kwargs={"a": 1}),
+    Scored("x", score=1, tags=["t"]),
+    BaseMessage("x", type="note"),
+]
+
+CHANGES: list[Any] = [
+    lambda m: setattr(m, "content", "changed"),
+    lambda m: setattr(m, "content", m.content),
+    lambda m: setattr(m, "id", "other"),
+    lambda m: setattr(m, "name", "other"),
+    lambda m: setattr(m, "anything", 1),
+    lambda m: m.content[1].update(text="changed"),
+    lambda m: m.content.append("more"),
+    lambda m: m.additional_kwargs.update(z=9),
+    lambda m: m.response_metadata.update(z=9),
+    lambda m: m.tool_calls.append(CALL),
+    lambda m: m.tool_calls[0]["args"]["a"].append(2),
+    lambda m: m.artifact["a"].append(2),
+    lambda m: m.tags.append("u"),
+    lambda m: m.extra.append(2),
+]
+
+
+@pytest.mark.parametrize("change", range(len(CHANGES)))
+@pytest.mark.parametrize("kind", range(len(EVERY_KIND)))
+def test_stamp_changes_with_every_change_that_the_message_can_take(kind: int, change: int) -> None:
+    message = copy.deepcopy(EVERY_KIND[kind])
+    before = message.__plait_stamp__()
+    try:
+        CHANGES[change](message)
+    except (AttributeError, TypeError, IndexError, KeyError):
+        pytest.skip("this kind of message has no such part")
+    assert message.__plait_stamp__() != before
+    assert hash(message.__plait_stamp__()) is not None
+
+
+@pytest.mark.parametrize("message", EVERY_KIND, ids=lambda m: type(m).__name__)
+def test_stamp_stays_while_the_message_is_only_read(message: BaseMessage) -> None:
+    before = message.__plait_stamp__()
+    message.model_dump()
+    repr(message)
+    assert message.text == message.text
+    assert message.additional_kwargs is message.additional_kwargs
+    assert message.__plait_stamp__() == before
+
+
+def test_stamp_never_repeats_for_an_object_that_nothing_is_known_about() -> None:
+    class Opaque:
+        __slots__ = ("x",)
+
+    message = ToolMessage("x", tool_call_id="1", artifact=Opaque())
+    assert message.__plait_stamp__() != message.__plait_stamp__()
+
+
+@pytest.mark.parametrize("message", EVERY_KIND, ids=lambda m: type(m).__name__)
+def test_restored_state_equals_the_message_and_copies_share_nothing(message: BaseMessage) -> None:
+    state = copy.deepcopy(message.__plait_state__())
+    restored = type(message).__plait_restore__({**state, "unknown": 1})
+    for other in (restored, copy.deepcopy(message), pickle.loads(pickle.dumps(message))):
+        assert other == message
+        assert repr(other) == repr(message)
+        assert other.model_dump() == message.model_dump()
+    shallow = copy.copy(message)
+    shallow.additional_kwargs = {"z": 1}
+    assert shallow != message
+
+
+def test_state_names_only_what_differs_from_defaults() -> None:
+    message = AIMessage("x")
+    assert message.tool_calls == []
+    assert message.__plait_state__() == {"content": "x"}
+
+
+def test_restoring_runs_neither_init_nor_validation() -> None:
+    class Loud(HumanMessage):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            raise AssertionError("ran")
+
+    assert Loud.__plait_restore__({"content": 5}).content == 5
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(max_size=4), json_values, max_size=4), st.text())
+def test_dump_and_validate_are_inverse(extra: dict[str, Any], text: str) -> None:
+    message = HumanMessage(text, additional_kwargs=extra)
+    assert HumanMessage.model_validate(message.model_dump()) == message
+    assert HumanMessage.model_validate_json(message.model_dump_json()) == message
+    assert HumanMessage.__plait_restore__(message.__plait_state__()) == message
+
+
+@given(st.text(max_size=40), st.lists(st.integers(0, 40), max_size=5))
+def test_streamed_arguments_come_out_as_they_went_in(text: str, cuts: list[int]) -> None:
+    whole = json.dumps({"q": text, "n": [1, {"x": None}]})
+    edges = sorted({0, len(whole), *(c for c in cuts if c < len(whole))})
+    total: Any = None
+    for start, end in zip(edges, edges[1:], strict=False):
+        first = start == 0
+        chunk = {"name": "f" if first else None, "args": whole[start:end], "index": 0}
+        piece = AIMessageChunk("", tool_call_chunks=[{**chunk, "id": "1" if first else None}])
+        total = piece if total is None else total + piece
+    assert total.tool_calls[0]["args"] == json.loads(whole)
+
+
+def test_adding_chunks_changes_neither() -> None:
+    left = AIMessageChunk("a", additional_kwargs={"k": {"l": ["x"]}}, tool_calls=[CALL])
+    before = copy.deepcopy(left)
+    total = left + left
+    assert left == before
+    assert total.additional_kwargs == {"k": {"l": ["x", "x"]}}
+
+
+class State(BaseModel):
+    messages: list[AnyMessage]
+    bare: list[BaseMessage] = []
+    one: HumanMessage | None = None
+
+
+def test_pydantic_state_takes_instances_dicts_and_foreign_messages() -> None:
+    mine, foreign = Scored("x"), lc.HumanMessage("y")
+    state = State(
+        messages=[mine, foreign, {"type": "tool", "content": "r", "tool_call_id": "1"}],
+        bare=[foreign, {"type": "ai", "content": "z"}],
+        one={"content": "hi"},
+    )
+    assert state.messages[0] is mine
+    assert state.messages[1] is foreign
+    assert state.messages[2] == ToolMessage("r", tool_call_id="1")
+    assert state.bare == [foreign, AIMessage("z")]
+    assert state.one == HumanMessage("hi")
+    dumped = state.model_dump()
+    assert dumped["messages"][0] == mine.model_dump()
+    assert State.model_validate(json.loads(state.model_dump_json())).messages[1] == HumanMessage(
+        "y"
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ["text"],
+        [{"content": "no type"}],
+        [{"type": "human"}],
+        [{"type": "nope", "content": ""}],
+        [RemoveMessage("1")],
+    ],
+)
+def test_pydantic_state_refuses_what_is_no_message(wrong: Any) -> None:
+    with pytest.raises(ValidationError):
+        State(messages=wrong)
+
+
+def test_json_schema_of_a_state_and_of_a_message() -> None:
+    assert "messages" in State.model_json_schema()["properties"]
+    assert TypeAdapter(HumanMessage).json_schema()["title"] == "HumanMessage"
+    assert Scored.model_json_schema()["properties"]["score"]["type"] == "number"
+
+
+def test_subclass_fields_have_defaults_of_their_own_and_are_checked() -> None:
+    first, second = Scored("x"), Scored("x")
+    first.tags.append("a")
+    assert second.tags == []
+    assert Scored("x", score="2").score == 2.0
+    with pytest.raises(InvalidMessageError, match="Scored.score"):
+        Scored("x", score="high")
+    assert Scored("x") == Scored("x", score=0.5)
+
+
+def test_assignment_works_and_type_is_fixed() -> None:
+    message = HumanMessage("x")
+    message.content = "y"
+    message.anything = {"a": 1}
+    assert (message.content, message.anything) == ("y", {"a": 1})
+    assert message.model_extra == {"anything": {"a": 1}}
+    with pytest.raises(InvalidMessageError, match="type"):
+        HumanMessage("x", type="ai")
+
+
+def test_a_missing_field_is_named_with_the_call_that_gives_it() -> None:
+    with pytest.raises(InvalidMessageError, match=r"ToolMessage\(\.\.\., tool_call_id=\.\.\.\)"):
+        ToolMessage("x")
+
+
+FOREIGN = [
+    lc.SystemMessage("s"),
+    lc.HumanMessage("a", id="1", name="bob"),
+    lc.AIMessage("b", tool_calls=[{**CALL, "id": "1"}, {**CALL, "id": "2"}]),
+    lc.ToolMessage("t", tool_call_id="1"),
+    lc.HumanMessage("c"),
+    lc.HumanMessage("d"),
+]
+
+
+def test_foreign_messages_are_kept_as_they_are() -> None:
+    assert all(a is b for a, b in zip(convert_to_messages(FOREIGN), FOREIGN, strict=True))
+    trimmed = trim_messages(FOREIGN, max_tokens=2, token_counter=len, include_system=True)
+    assert trimmed == [FOREIGN[0], FOREIGN[5]]
+    assert filter_messages(FOREIGN, include_types=[HumanMessage]) == [FOREIGN[1], *FOREIGN[4:]]
+    assert get_buffer_string(FOREIGN) == lc.get_buffer_string(FOREIGN)
+
+
+def test_foreign_messages_are_filtered_by_call_and_merged() -> None:
+    mine = filter_messages(FOREIGN, exclude_tool_calls=["1"])
+    theirs = lc.filter_messages(FOREIGN, exclude_tool_calls=["1"])
+    assert mine == theirs
+    merged = merge_message_runs(FOREIGN)
+    assert merged[:4] == FOREIGN[:4]
+    assert merged[4] == HumanMessage("c\nd")
+
+
+def test_merging_changes_nothing_it_is_given() -> None:
+    given = [HumanMessage("a", additional_kwargs={"k": "1"}), HumanMessage("b")]
+    before = copy.deepcopy(given)
+    merge_message_runs(given)
+    assert given == before
+
+
+async def test_called_without_messages_the_functions_wait_for_them() -> None:
+    later = trim_messages(max_tokens=1, token_counter=len)
+    assert later.invoke(["a", "b"]) == [HumanMessage("b")]
+    assert await later.ainvoke(["a", "b"]) == later(["a", "b"])
+    assert filter_messages(include_types=["ai"]).invoke(["a", ("ai", "b")]) == [AIMessage("b")]
+    assert merge_message_runs(chunk_separator="").invoke(["a", "b"]) == [HumanMessage("ab")]
