@@ -117,8 +117,8 @@ def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:
         if config.get("recursion_limit") != DEFAULT_RECURSION_LIMIT:
             out["recursion_limit"] = config.get("recursion_limit")
         for key in ("run_name", "run_id", "max_concurrency"):
-            if value := config.get(key):
-                out[key] = value
+            if key in config:
+                out[key] = config.get(key) or out.get(key)
     return cast("RunnableConfig", out)
 
 

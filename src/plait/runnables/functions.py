@@ -3,8 +3,8 @@
 Functions are read by their code objects: `inspect` costs more to import than this package.
 """
 
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
-from contextvars import copy_context
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextvars import Context, copy_context
 from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
@@ -41,6 +41,12 @@ def is_async(func: Any) -> bool:
     """Whether a call of `func` gives a coroutine or an async generator."""
     code = code_of(func)
     return code is not None and bool(code.co_flags & (_COROUTINE | _ASYNC_GENERATOR))
+
+
+def is_generator(func: Any) -> bool:
+    """Whether a call of `func` gives a generator: a runnable streams what it yields."""
+    code = code_of(func)
+    return code is not None and bool(code.co_flags & _GENERATOR)
 
 
 def accepts(func: Any, name: str) -> bool:
@@ -118,8 +124,8 @@ class RunnableLambda(Runnable[Input, Output]):
 
         def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Any:
             output = call_function(self._sync(), input, config, run, kwargs)
-            if isinstance(output, Generator):
-                return _sum(cast("Iterator[Any]", output))
+            if isinstance(output, Chunks):
+                return _sum(output)
             if isinstance(output, Runnable):
                 inner = cast("Runnable[Any, Any]", output)
                 return inner.invoke(input, _one_level_deeper(config), **kwargs)
@@ -155,8 +161,8 @@ class RunnableLambda(Runnable[Input, Output]):
 
         def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Iterator[Any]:
             output = call_function(self._sync(), input, config, run, kwargs)
-            if isinstance(output, Generator):
-                yield from cast("Iterator[Any]", output)
+            if isinstance(output, Chunks):
+                yield from output
             elif isinstance(output, Runnable):
                 inner = cast("Runnable[Any, Any]", output)
                 yield from inner.stream(input, _one_level_deeper(config), **kwargs)
@@ -206,14 +212,14 @@ def call_function(
 ) -> Any:
     """Call a user's function in a context of its own, with `config` as what children inherit.
 
-    It also gets the arguments it asks for by name. A generator comes back as one that makes its
-    chunks in that same context.
+    It also gets the arguments it asks for by name. Of a generator function
+    the `Chunks` come back.
     """
     context = copy_context()
     context.run(var_child_runnable_config.set, config)
     output = context.run(func, input, **_injected(func, config, run, kwargs))
-    if isinstance(output, Generator):
-        return _in_context(cast("Iterator[Any]", output), context)
+    if is_generator(func):
+        return Chunks(output, context)
     return output
 
 
@@ -232,7 +238,7 @@ async def acall_function(
 
         def call() -> Any:
             output = call_function(func, input, config, sync_run, kwargs)
-            return _sum(cast("Iterator[Any]", output)) if isinstance(output, Generator) else output
+            return _sum(output) if isinstance(output, Chunks) else output
 
         return await run_in_executor(config, call)
     output = afunc(input, **_injected(afunc, config, run, kwargs))
@@ -275,11 +281,20 @@ def _one_level_deeper(config: RunnableConfig) -> RunnableConfig:
     return patch_config(config, recursion_limit=left)
 
 
-def _in_context(chunks: Iterator[Any], context: Any) -> Iterator[Any]:
-    """The same chunks, each made in `context`, never in that of whoever asks for it."""
-    done = object()
-    while (chunk := context.run(next, chunks, done)) is not done:
-        yield chunk
+class Chunks:
+    """What a generator function yields, each made in the call's context, not in the reader's."""
+
+    __slots__ = ("_chunks", "_context")
+
+    def __init__(self, chunks: Iterator[Any], context: Context) -> None:
+        self._chunks = chunks
+        self._context = context
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return self._context.run(next, self._chunks)
 
 
 async def _with_config(chunks: AsyncIterator[Any], config: RunnableConfig) -> AsyncIterator[Any]:
