@@ -26,7 +26,7 @@ from plait.checkpoint.base.model import LATEST_VERSION, WRITES_IDX_MAP
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.serde import Codec
 from plait.constants import FRONTIER
-from plait.errors import ConfigError, WeakDurabilityWarning
+from plait.errors import ConfigError, CorruptCheckpointError, WeakDurabilityWarning
 
 MARK = "__plait__"
 """The key of a dict that holds plait's bytes of a value."""
@@ -192,19 +192,19 @@ class ForeignSession:
         found = yield Call(
             "list", (self._at(None),), {"filter": filter, "before": before, "limit": size}
         )
-        snapshots = [self._snapshot(one) for one in found]
+        snapshots = [self._snapshot(one, remember=False) for one in found]
         page.last = len(snapshots) < size
         page.before = snapshots[-1].id if snapshots else page.before
         return snapshots
 
-    def _snapshot(self, found: Any) -> Snapshot:
+    def _snapshot(self, found: Any, remember: bool = True) -> Snapshot:
         """A stored checkpoint as the native port shows it; remembers what to build on."""
         checkpoint = found.checkpoint
         handed = dict(checkpoint["channel_values"])
         versions = dict(checkpoint["channel_versions"])
         stored: list[tuple[str, str, Any]] = list(found.pending_writes or ())
-        known = self._known.setdefault(checkpoint["id"], _Known(handed, versions))
-        known.values, known.versions, known.tasks = handed, versions, _logs(stored)
+        if remember:
+            self._known[checkpoint["id"]] = _Known(handed, versions, _logs(stored))
         values = {name: self._take_back(value) for name, value in handed.items()}
         parent = cast("Mapping[str, Any]", found.parent_config or {}).get("configurable", {})
         return Snapshot(
@@ -219,38 +219,24 @@ class ForeignSession:
 
     def _effective(self, stored: Iterable[tuple[str, str, Any]]) -> list[tuple[str, str, Any]]:
         """What the batches of each task come to, in the order of task path and position."""
-        batches: dict[tuple[str, str, int], dict[int, tuple[str, Any]]] = {}
-        merges: dict[tuple[str, str, int], bool] = {}
-        for task_id, channel, value in stored:
-            if not _is_marked(value):  # written by another program: taken as it is
-                key, at, merge = ("", task_id, 0), len(batches.get(("", task_id, 0), ())), False
-            else:
-                key, at, merge = (
-                    (value["path"], task_id, value["batch"]),
-                    value["at"],
-                    value["merge"],
-                )
-                value = self.codec.loads(value[MARK])
-            batches.setdefault(key, {})[at] = (channel, value)
-            merges[key] = merge
-        tasks: dict[str, list[tuple[str, Any]]] = {}
+        tasks: dict[str, list[tuple[int, int, str, Any]]] = {}
         order: dict[str, str] = {}
-        for key in sorted(batches, key=lambda k: (k[1], k[2])):
-            path, task_id, _ = key
-            new = [write for _, write in sorted(batches[key].items(), key=lambda item: item[0])]
-            named = {channel for channel, _ in new}
-            old = tasks.get(task_id, []) if merges[key] else []
-            tasks[task_id] = [write for write in old if write[0] not in named] + new
-            order[task_id] = path
+        for task_id, channel, value in stored:
+            writes = tasks.setdefault(task_id, [])
+            batch, at = _position(value, len(writes))
+            writes.append((batch, at, channel, value))
+            order.setdefault(task_id, value["path"] if _is_marked(value) else "")
         return [
-            (task_id, channel, value)
+            (task_id, channel, self._take_back(value))
             for task_id in sorted(tasks, key=lambda task_id: (order[task_id], task_id))
-            for channel, value in tasks[task_id]
+            for channel, value in _play(tasks[task_id])
         ]
 
     def _take_back(self, handed: Any) -> Any:
         """The value behind what was handed to the saver; never the saver's own object."""
         if _is_marked(handed):
+            if type(handed[MARK]) is not bytes:
+                raise _damaged()
             return self.codec.loads(handed[MARK])
         return _copy(handed)
 
@@ -349,14 +335,49 @@ class _Batch:
 
 def _logs(stored: Iterable[tuple[str, str, Any]]) -> dict[str, _TaskLog]:
     """What lies in the saver for each task."""
+    found: dict[str, dict[tuple[int, int], tuple[str, Any]]] = {}
     logs: dict[str, _TaskLog] = {}
     for task_id, channel, value in stored:
-        log = logs.setdefault(task_id, _TaskLog())
-        if _is_marked(value):
-            log.batches = max(log.batches, value["batch"] + 1)
+        log, plain = logs.setdefault(task_id, _TaskLog()), found.setdefault(task_id, {})
+        position = _position(value, len(plain))
+        log.batches = max(log.batches, position[0] + 1)
         if channel not in WRITES_IDX_MAP:
-            log.plain.append((channel, value))
+            plain[position] = (channel, value)
+    for task_id, log in logs.items():
+        log.plain = [found[task_id][position] for position in sorted(found[task_id])]
     return logs
+
+
+def _play(writes: list[tuple[int, int, str, Any]]) -> list[tuple[str, Any]]:
+    """What the batches of one task come to: each replaces all, or the channels that it names."""
+    batches: dict[int, dict[int, tuple[str, Any]]] = {}
+    for batch, at, channel, value in writes:
+        batches.setdefault(batch, {})[at] = (channel, value)
+    state: list[tuple[str, Any]] = []
+    for _, batch in sorted(batches.items()):
+        new = [batch[at] for at in sorted(batch)]
+        named = {channel for channel, _ in new}
+        value = new[0][1]
+        keep = state if _is_marked(value) and value["merge"] else []
+        state = [write for write in keep if write[0] not in named] + new
+    return state
+
+
+def _position(value: Any, default: int) -> tuple[int, int]:
+    """(batch, position) of a stored write; one that another program wrote came first of all."""
+    if not _is_marked(value):
+        return 0, default
+    batch, at = value.get("batch"), value.get("at")
+    if not (type(batch) is int and type(at) is int and {"path", "merge"} <= value.keys()):
+        raise _damaged()
+    return batch, at
+
+
+def _damaged() -> CorruptCheckpointError:
+    return CorruptCheckpointError(
+        f"A value that a saver keeps is marked as plait's ({MARK!r}), and is not in its form. "
+        "Restore the database from a backup."
+    )
 
 
 def _is_marked(value: Any) -> bool:
@@ -392,9 +413,12 @@ def _copy(value: Any) -> Any:
 
 def _warn(saver: Any) -> None:
     """Warn once for each saver that its promises are weaker."""
-    if saver in _warned:
-        return
-    _warned.add(saver)
+    try:
+        if saver in _warned:
+            return
+        _warned.add(saver)
+    except TypeError:  # cannot be hashed or referred to weakly: the warnings filter must do
+        pass
     warnings.warn(
         f"{type(saver).__name__} has no fence and no transaction: a second run on the same thread "
         "is not noticed, and a stale owner's writes are not refused. plait's own savers have both.",

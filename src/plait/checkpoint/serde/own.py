@@ -25,11 +25,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "ToolMessageChunk",
     ),
     "plait.types": (
-        "CachePolicy",
         "Command",
         "Interrupt",
         "Overwrite",
-        "RetryPolicy",
         "Send",
         "StateUpdate",
         "TimeoutPolicy",

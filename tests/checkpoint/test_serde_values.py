@@ -1,0 +1,535 @@
+"""What goes in comes out: the same values, of exactly the same types, through the codec."""
+
+import enum
+import math
+import re
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from ipaddress import ip_address, ip_network
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, NamedTuple
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, PrivateAttr, field_validator
+
+from plait.checkpoint.serde import Codec, Registry, RemoteError, UnstorableValueError
+from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
+from plait.errors import (
+    GraphInterrupt,
+    InvalidUpdateError,
+    NodeTimeoutError,
+    UnregisteredTypeError,
+)
+from plait.types import Command, Interrupt, Overwrite, Send, TimeoutPolicy
+
+CODEC = Codec()
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal in value and in the type of every part, -0.0 and NaN told apart."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return (math.isnan(a) and math.isnan(b)) or (
+            a == b and math.copysign(1, a) == math.copysign(1, b)
+        )
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(
+            same(x, y) and same(a[x], b[y]) for x, y in zip(a, b, strict=True)
+        )
+    if isinstance(a, list | tuple | deque):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, set | frozenset):
+        return len(a) == len(b) and all(any(same(x, y) for y in b) for x in a)
+    return bool(a == b)
+
+
+def back(value: Any, codec: Codec = CODEC) -> Any:
+    return codec.loads(codec.dumps(value))
+
+
+PLAIN: list[Any] = [
+    None, True, False, 0, 1, -1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 10**400,
+    -(10**400),
+    0.0, -0.0, 1.0, math.nan, math.inf, -math.inf, 5e-324, "", "text", "\x00", "ünï 漢字 🎉",
+    "\ud800",
+    "a\udfffb", b"", b"\xc4\xc5", bytearray(b"\xc4x"), [bytearray(b"x")], {"k": bytearray(b"x")},
+    [], {}, (), set(), frozenset(), [()], ((),), ([1], {"a": (1.0, 1, True)}),
+    {1: "int", 1.5: "float", None: 0, (1, 2): 3, b"b": 4, "s": 5, frozenset({1}): 6},
+    {True: 1, 2: 2}, {"\ud800": 1}, {"nested": {1: {2: (3,)}}},
+    {1, "a", None, (2, 3)}, frozenset({frozenset({1}), frozenset({2})}), 1j,
+    complex(-0.0, math.inf),
+    Decimal("1.10"), Decimal("-0"), Decimal("Infinity"),
+    Decimal("1E+5"), Fraction(1, 3), Fraction(10**50, 7),
+    datetime(2026, 1, 2, 3, 4, 5, 6), datetime(2026, 1, 1, tzinfo=UTC),
+    datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"), fold=1),
+    datetime(2026, 1, 1, fold=1), datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=-3), "X")),
+    date(2026, 2, 28), time(1, 2, 3, 4), time(1, tzinfo=UTC, fold=1),
+    timedelta(days=-1, microseconds=1),
+    timezone(timedelta(hours=5, minutes=30)), UTC, ZoneInfo("UTC"),
+    UUID("12345678-1234-5678-1234-567812345678"),
+    Path("/tmp/x"), PurePosixPath("a/b"), PureWindowsPath("C:\\x"),
+    re.compile("a+", re.I | re.M), re.compile(b"\xc4"), range(1, 10, 3), slice(1, None, 2),
+    deque([1, (2,)]), deque([1], maxlen=3), Counter("aab"), Counter({(1,): 2}),
+    OrderedDict([("b", 1), ("a", 2)]), OrderedDict({1: 2}),
+    ip_address("10.0.0.1"), ip_address("::1"), ip_network("10.0.0.0/8"),
+    int, str, dict,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", PLAIN, ids=lambda v: f"{type(v).__name__} {v!r:.40}")
+def test_plain_values_come_back_exactly(value: Any) -> None:
+    assert same(back(value), value)
+    assert same(back({"deep": [(value,)]}), {"deep": [(value,)]})
+
+
+def test_details_that_equality_does_not_see_come_back() -> None:
+    assert back(datetime(2026, 1, 1, fold=1)).fold == 1
+    assert back(deque([1], maxlen=3)).maxlen == 3
+    assert back(re.compile("a", re.I)).flags == re.compile("a", re.I).flags
+    assert back(UTC) is UTC
+    assert back(ZoneInfo("Europe/Berlin")) is ZoneInfo("Europe/Berlin")
+    assert list(back(OrderedDict([("b", 1), ("a", 2)]))) == ["b", "a"]
+    made = back(defaultdict(list, {"a": [1]}))
+    assert made.default_factory is list
+    assert made["new"] == []
+
+
+def test_time_zones_of_pydantic_come_back_as_time_zones() -> None:
+    class At(BaseModel):
+        at: datetime
+
+    parsed = At.model_validate_json('{"at": "2026-01-01T00:00:00+02:00"}').at
+    assert back(parsed) == parsed
+    assert back(parsed).utcoffset() == timedelta(hours=2)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None))
+    | st.binary() | st.binary().map(bytearray) | st.decimals(allow_nan=False) | st.uuids()
+    | st.datetimes() | st.timedeltas() | st.complex_numbers(allow_nan=False),
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple)
+    | st.dictionaries(st.text() | st.integers() | st.tuples(st.integers()), inner)
+    | st.frozensets(st.integers() | st.text()),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(anything)
+def test_any_nesting_comes_back_exactly(value: Any) -> None:
+    assert same(back(value), value)
+
+
+@given(st.frozensets(st.integers() | st.text()))
+def test_equal_sets_give_equal_bytes(value: frozenset[Any]) -> None:
+    again = frozenset(reversed(list(value)))
+    assert CODEC.dumps(value) == CODEC.dumps(again)
+
+
+# --- Registered classes --------------------------------------------------------------------------
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    NUMBER = 1
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Access(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Pair(NamedTuple):
+    a: int
+    b: Any = "later"
+
+
+Old = namedtuple("Old", "x y")
+
+calls: list[str] = []
+
+
+@dataclass
+class Point:
+    x: int
+    tags: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        calls.append("Point")
+
+    @cached_property
+    def twice(self) -> int:
+        return self.x * 2
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    x: int
+    inner: Point
+
+
+class Base:
+    __slots__ = ("__private", "shown")
+
+    def __init__(self) -> None:
+        calls.append("Base")
+        self.__private = 1
+        self.shown = 2
+
+    def state(self) -> Any:
+        return self.__private, self.shown
+
+
+class Derived(Base):
+    def __init__(self) -> None:
+        super().__init__()
+        self.more = [3]
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    name: str
+    point: Point | None = None
+    _secret: int = PrivateAttr(default=7)
+
+    @field_validator("name")
+    @classmethod
+    def checked(cls, value: str) -> str:
+        calls.append("Model")
+        return value
+
+
+class Text(str):
+    lang: str
+
+
+class Bag(dict[str, int]):
+    pass
+
+
+class Failure(Exception):
+    def __init__(self, code: int, detail: str) -> None:
+        calls.append("Failure")
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+
+
+REGISTRY = Registry(None)
+for _cls in (Colour, Level, Access, Pair, Old, Point, Frozen, Derived, Model, Text, Bag, Failure):
+    REGISTRY.register(_cls)
+KNOWING = Codec(REGISTRY)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Colour.RED, Colour.NUMBER, Level.LOW, Access.READ | Access.WRITE, Pair(1, (2,)), Old(1, 2),
+     Point(1, ["a"]), Frozen(1, Point(2)), Model(name="n", point=Point(3)), Bag(a=1)],
+    ids=repr,
+)  # fmt: skip
+def test_registered_classes_come_back_without_running_their_code(value: Any) -> None:
+    data = KNOWING.dumps({"v": [value]})
+    calls.clear()
+    found = KNOWING.loads(data)["v"][0]
+    assert type(found) is type(value)
+    assert found == value
+    assert calls == []
+
+
+def test_models_keep_extras_private_attributes_and_which_fields_were_set() -> None:
+    model = Model(name="n", surprise=1)  # pyright: ignore[reportCallIssue]
+    model._secret = 9
+    found = back(model, KNOWING)
+    assert found == model
+    assert found._secret == 9
+    assert found.model_extra == {"surprise": 1}
+    assert found.model_fields_set == {"name", "surprise"}
+    assert found.model_dump() == model.model_dump()
+
+
+def test_values_that_validators_would_refuse_come_back_as_they_were() -> None:
+    model = Model.model_construct(name=5)
+    assert back(model, KNOWING).name == 5
+
+
+def test_cached_properties_are_not_stored() -> None:
+    point = Point(4)
+    assert point.twice == 8
+    assert "twice" not in back(point, KNOWING).__dict__
+
+
+def test_slots_dicts_and_subclasses_of_builtins_keep_their_attributes() -> None:
+    derived = back(Derived(), KNOWING)
+    assert (derived.state(), derived.more) == ((1, 2), [3])
+    text = Text("hello")
+    text.lang = "en"
+    found = back(text, KNOWING)
+    assert (type(found), found, found.lang) == (Text, "hello", "en")
+
+
+def test_fields_added_since_take_their_defaults_and_removed_ones_are_dropped() -> None:
+    old, new = Registry(None), Registry(None)
+
+    @dataclass
+    class V1:
+        a: int
+        gone: int = 0
+
+    @dataclass(slots=True)
+    class V2:
+        a: int
+        b: str = "new"
+        c: list[int] = field(default_factory=list)
+
+    class M1(BaseModel):
+        a: int
+        gone: int = 0
+
+    class M2(BaseModel):
+        a: int
+        b: str = "new"
+
+    old.register(V1, name="V")
+    new.register(V2, name="V")
+    old.register(M1, name="M")
+    new.register(M2, name="M")
+    data = Codec(old).dumps([V1(1), M1(a=2)])
+    assert Codec(new).loads(data) == [V2(1), M2(a=2)]
+
+
+def test_functions_given_at_registration_are_used() -> None:
+    registry = Registry(None)
+
+    @registry.register(name="celsius", encode=lambda t: t.degrees, decode=lambda s: Temp(s + 0.0))
+    class Temp:
+        def __init__(self, degrees: float) -> None:
+            self.degrees = degrees
+
+    assert back(Temp(3.5), Codec(registry)).degrees == 3.5
+
+
+def test_classes_with_the_state_protocol_use_it() -> None:
+    class Message:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+        def __plait_state__(self) -> Any:
+            return [self.text]
+
+        @classmethod
+        def __plait_restore__(cls, state: Any) -> Any:
+            message = object.__new__(cls)
+            message.text = state[0]
+            return message
+
+    registry = Registry(None)
+    registry.register(Message)
+    assert back(Message("hi"), Codec(registry)).text == "hi"
+
+
+def test_plaits_own_types_need_no_registration() -> None:
+    values = [
+        Send("n", {"a": 1}),
+        Send("n", 1, timeout=3),
+        Interrupt("q", "id"),
+        Command(update={"a": 1}, goto=("x", Send("y", 2)), resume={"id": 1}),
+        Overwrite([1]),
+        TimeoutPolicy(run_timeout=1),
+    ]
+    assert back(values) == values
+    assert back(Interrupt("q", "id", response_schema=int)).response_schema is int
+
+
+# --- Refusals ------------------------------------------------------------------------------------
+
+
+class Unknown:
+    pass
+
+
+class UnknownText(str):
+    pass
+
+
+class UnknownInt(int):
+    pass
+
+
+class UnknownDict(dict[str, int]):
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Unknown(), UnknownText("s"), UnknownInt(1), UnknownDict(), memoryview(b"x"), object(), len,
+     lambda: 0, iter([]), Unknown, re, Pair(1), Point(1), Colour.RED, Level.LOW, Model(name="n")],
+    ids=lambda v: type(v).__name__,
+)  # fmt: skip
+def test_an_unregistered_type_is_refused_at_its_first_write(value: Any) -> None:
+    for holder in (value, [value], {"a": value}, (value,), {1: value}, {"s": {"t": [value]}}):
+        with pytest.raises(UnregisteredTypeError):
+            CODEC.dumps(holder)
+    if not isinstance(value, memoryview) and type(value).__hash__ is not None:
+        with pytest.raises(UnregisteredTypeError):
+            CODEC.dumps({value: 1})
+
+
+def test_the_refusal_names_the_type_the_line_and_the_place() -> None:
+    with pytest.raises(UnregisteredTypeError) as caught:
+        CODEC.dumps({"docs": [1, {"x": (Unknown(),)}]})
+    text = str(caught.value)
+    assert f"plait.checkpoint.serde.register({__name__}.Unknown)" in text
+    assert "value['docs'][1]['x'][0]" in text
+
+
+def test_an_unknown_type_in_bytes_is_refused_with_the_line_that_registers_it() -> None:
+    data = KNOWING.dumps(Point(1))
+    with pytest.raises(UnregisteredTypeError, match=r"serde\.register\(.*Point\)"):
+        CODEC.loads(data)
+
+
+def test_too_deep_and_endless_values_are_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    knot: dict[str, Any] = {}
+    knot["t"] = (knot,)
+    lists: Any = []
+    tuples: Any = ()
+    for _ in range(3000):
+        lists, tuples = [lists], (tuples,)
+    for value in (endless, knot, lists, tuples, {1: lists}, {1: tuples}):
+        with pytest.raises(UnstorableValueError):
+            CODEC.dumps(value)
+
+
+@pytest.mark.parametrize("holder", [lambda v: (v,), lambda v: {1: v}, lambda v: [v]])
+def test_whatever_depth_is_accepted_can_be_read_back(holder: Any) -> None:
+    value: Any = 0
+    for _ in range(300):
+        value = holder(value)
+        try:
+            data = CODEC.dumps(value)
+        except UnstorableValueError:
+            return
+        assert CODEC.loads(data) == value
+    pytest.fail("no limit was met")
+
+
+def test_a_class_whose_name_was_taken_over_is_refused() -> None:
+    registry = Registry(None)
+
+    def make() -> type:
+        @dataclass
+        class Same:
+            x: int
+
+        return registry.register(Same)
+
+    first, second = make(), make()
+    codec = Codec(registry)
+    assert type(back(second(1), codec)) is second  # pyright: ignore[reportCallIssue]
+    with pytest.raises(UnregisteredTypeError):
+        codec.dumps(first(1))  # pyright: ignore[reportCallIssue]
+
+
+def test_a_keyboard_interrupt_while_encoding_is_not_lost() -> None:
+    registry = Registry(None)
+
+    def stop(_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    registry.register(Unknown, encode=stop, decode=stop)
+    with pytest.raises(KeyboardInterrupt):
+        Codec(registry).dumps({"a": (Unknown(),)})
+
+
+# --- Exceptions ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ValueError("a", 1), KeyError("k"), StopIteration(3), OSError(2, "no", "file.txt"),
+     KeyboardInterrupt(),
+     UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), InvalidUpdateError("two writes"),
+     NodeTimeoutError("n", 1.5, kind="run", run_timeout=1), ExceptionGroup("g", [ValueError(1)])],
+    ids=lambda e: type(e).__name__,
+)  # fmt: skip
+def test_known_exceptions_come_back_as_themselves(error: BaseException) -> None:
+    found = back(error)
+    assert type(found) is type(error)
+    assert str(found) == str(error)
+    assert found.__dict__ == error.__dict__
+
+
+def test_interrupt_exceptions_keep_their_interrupts() -> None:
+    assert back(GraphInterrupt([Interrupt("q", "i")])).args == ([Interrupt("q", "i")],)
+
+
+def test_registered_exceptions_come_back_without_init_and_others_as_remote_errors() -> None:
+    error = Failure(4, "x")
+    calls.clear()
+    found = back(error, KNOWING)
+    assert (type(found), found.code, str(found), calls) == (Failure, 4, "4: x", [])
+    remote = back(error)
+    assert isinstance(remote, RemoteError)
+    assert remote.type_name == f"{__name__}:Failure"
+    assert "4: x" in str(remote)
+    assert str(back(remote)) == str(remote)
+
+
+def test_a_failure_is_recorded_even_if_what_it_carries_cannot_be() -> None:
+    found = back(ValueError("bad", Unknown()))
+    assert type(found) is ValueError
+    assert "Unknown object" in found.args[1]
+
+
+# --- The registry --------------------------------------------------------------------------------
+
+
+def test_a_child_registry_inherits_and_keeps_its_own() -> None:
+    parent = Registry(None)
+    child = parent.child()
+    codec = Codec(child)
+    with pytest.raises(UnregisteredTypeError):
+        codec.dumps(Point(1))
+    parent.register(Point)
+    assert back(Point(1), codec) == Point(1)
+    child.register(Pair)
+    with pytest.raises(UnregisteredTypeError):
+        Codec(parent).dumps(Pair(1))
+
+
+def test_registration_refuses_what_it_cannot_rebuild() -> None:
+    class Odd(bytearray):
+        pass
+
+    with pytest.raises(TypeError, match="encode= and decode="):
+        Registry(None).register(Odd)
+    with pytest.raises(TypeError):
+        Registry(None).register(Point, encode=len)
+    with pytest.raises(TypeError):
+        Registry(None).register(5)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def test_jsonplus_round_trips_and_refuses_foreign_formats() -> None:
+    serde = JsonPlusSerializer()
+    assert serde.loads_typed(serde.dumps_typed({"a": (1,)})) == {"a": (1,)}
+    assert serde.loads_typed(("null", b"")) is None
+    with pytest.raises(ValueError, match="msgpack"):
+        serde.loads_typed(("msgpack", b"\x01"))
+    widened = serde.with_msgpack_allowlist([Point, (__name__, "Pair")])
+    value = [Point(1), Pair(2)]
+    assert widened.loads_typed(widened.dumps_typed(value)) == value
+    with pytest.warns(UserWarning, match="never pickles"):
+        JsonPlusSerializer(pickle_fallback=True)
