@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -36,7 +37,7 @@ CALL = {"name": "f", "args": {"a": [1]}, "id": "1"}
 
 class Scored(AIMessage):
     score: float = 0.5
-    tags: list[str] = []
+    tags: list[str] = []  # noqa: RUF012 (as users write it)
     made: dict[str, int] = Field(default_factory=dict)
 
 
@@ -72,15 +73,29 @@ CHANGES: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("change", range(len(CHANGES)))
-@pytest.mark.parametrize("kind", range(len(EVERY_KIND)))
-def test_stamp_changes_with_every_change_that_the_message_can_take(kind: int, change: int) -> None:
-    message = copy.deepcopy(EVERY_KIND[kind])
-    before = message.__plait_stamp__()
+def takes(message: BaseMessage, change: Any) -> bool:
+    """Whether this kind of message has the part that a change is about."""
     try:
-        CHANGES[change](message)
+        change(copy.deepcopy(message))
     except (AttributeError, TypeError, IndexError, KeyError):
-        pytest.skip("this kind of message has no such part")
+        return False
+    return True
+
+
+CHANGED = [(m, n) for m in EVERY_KIND for n, c in enumerate(CHANGES) if takes(m, c)]
+
+
+def test_every_change_is_one_that_some_message_takes() -> None:
+    assert {n for _, n in CHANGED} == set(range(len(CHANGES)))
+
+
+@pytest.mark.parametrize(("kind", "change"), CHANGED)
+def test_stamp_changes_with_every_change_that_the_message_can_take(
+    kind: BaseMessage, change: int
+) -> None:
+    message = copy.deepcopy(kind)
+    before = message.__plait_stamp__()
+    CHANGES[change](message)
     assert message.__plait_stamp__() != before
     assert hash(message.__plait_stamp__()) is not None
 
@@ -152,7 +167,7 @@ def test_streamed_arguments_come_out_as_they_went_in(text: str, cuts: list[int])
     whole = json.dumps({"q": text, "n": [1, {"x": None}]})
     edges = sorted({0, len(whole), *(c for c in cuts if c < len(whole))})
     total: Any = None
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         first = start == 0
         chunk = {"name": "f" if first else None, "args": whole[start:end], "index": 0}
         piece = AIMessageChunk("", tool_call_chunks=[{**chunk, "id": "1" if first else None}])
@@ -219,7 +234,7 @@ def test_subclass_fields_have_defaults_of_their_own_and_are_checked() -> None:
     first.tags.append("a")
     assert second.tags == []
     assert Scored("x", score="2").score == 2.0
-    with pytest.raises(InvalidMessageError, match="Scored.score"):
+    with pytest.raises(InvalidMessageError, match=r"Scored\.score"):
         Scored("x", score="high")
     assert Scored("x") == Scored("x", score=0.5)
 

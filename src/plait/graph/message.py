@@ -6,6 +6,7 @@ the peer does, so that a node's own object and the stored one go by one id.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, overload
@@ -13,7 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, overload
 from plait.ids import new_id
 from plait.messages import AnyMessage, BaseMessage
 from plait.messages.base import give_id, id_epoch
-from plait.messages.convert import convert_to_messages, message_chunk_to_message
+from plait.messages.convert import (
+    convert_to_message,
+    convert_to_messages,
+    message_chunk_to_message,
+)
 from plait.messages.foreign import is_chunk
 
 if TYPE_CHECKING:
@@ -49,7 +54,7 @@ def add_messages(left: Any = None, right: Any = None, *, format: Format = None) 
         ValueError: an unknown id is to be deleted, only one side is given, or `format` is unknown.
         MessageCoercionError: something is no message.
 
-    >>> from plait.messages import AIMessage, HumanMessage
+    >>> from plait.messages import AIMessage, HumanMessage, RemoveMessage
     >>> messages = add_messages([HumanMessage("hi", id="1")], AIMessage("hello", id="2"))
     >>> [m.text for m in add_messages(messages, [HumanMessage("hey", id="1"), RemoveMessage("2")])]
     ['hey']
@@ -72,12 +77,22 @@ def new_messages(given: Any) -> list[Any]:
     if not isinstance(given, list):
         given = [given]
     messages: list[Any] = []
-    for message in convert_to_messages(cast("list[Any]", given)):
-        whole = message_chunk_to_message(message) if is_chunk(message) else message
-        if whole.id is None:
-            give_id(whole, new_id())
-        messages.append(whole)
+    for value in cast("list[Any]", given):
+        message = value
+        if value.__class__ not in WHOLE:
+            message = convert_to_message(value)
+            if is_chunk(message):
+                message = message_chunk_to_message(message)
+            if isinstance(message, BaseMessage):
+                WHOLE.add(message.__class__)
+        if message.id is None:
+            give_id(message, new_id())
+        messages.append(message)
     return messages
+
+
+WHOLE: set[type[Any]] = set()
+"""Classes of plait's whole messages seen so far: instances need no conversion."""
 
 
 class Index:
@@ -93,13 +108,17 @@ class Index:
     def __init__(self, messages: list[Any]) -> None:
         self.messages = messages
         self.places = {m.id: n for n, m in enumerate(messages)}
-        self.foreign = not all(isinstance(m, BaseMessage) for m in messages)
+        self.foreign = not WHOLE.issuperset(map(type, messages))
         self.epoch = id_epoch()
         self.result = messages
 
     def fits(self, left: list[Any]) -> bool:
         """Whether the index still tells where the ids of `left` stand."""
-        return self.epoch == id_epoch() and self.messages == left
+        try:
+            return self.epoch == id_epoch() and self.messages == left
+        except (TypeError, ValueError):
+            # Somebody put other objects into the list, and they do not compare (numpy arrays).
+            return False
 
     def append(self, message: Any) -> None:
         """Notes one more message at the end."""
@@ -114,15 +133,16 @@ class Index:
 
 
 RECENT_LIMIT = 8
-RECENT: dict[int, Index] = {}
+RECENT: OrderedDict[int, Index] = OrderedDict()
 """The indexes of the last few results, by the identity of the result (which each keeps alive)."""
 
 
 def index_of(left: Any) -> Index:
     """The index of the left side, taken over from the append that made it, or built anew."""
     if type(left) is list:
-        kept = RECENT.pop(id(cast("list[Any]", left)), None)
-        if kept is not None and kept.fits(left):
+        known = cast("list[Any]", left)
+        kept = RECENT.pop(id(known), None)
+        if kept is not None and kept.fits(known):
             return kept
     return Index(new_messages(left))
 
@@ -131,9 +151,9 @@ def keep(index: Index, result: list[Any]) -> None:
     """Keeps the index of a result, if plait sees every change of an id in it."""
     if not index.foreign:
         index.result = result
-        while len(RECENT) >= RECENT_LIMIT:
-            RECENT.pop(next(iter(RECENT)), None)
         RECENT[id(result)] = index
+        if len(RECENT) > RECENT_LIMIT:
+            RECENT.popitem(last=False)
 
 
 def merge(left: Any, right: Any) -> list[Any]:
@@ -182,8 +202,11 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from typing_extensions import TypedDict
 
-    made: Any = TypedDict("MessagesState", {"messages": Annotated[list[AnyMessage], add_messages]})
-    made.__module__ = __name__
-    made.__doc__ = "A state with one key, `messages`, reduced by `add_messages`."
-    globals()[name] = made
-    return made
+    # Not as a class: its annotations would stay strings here.
+    MessagesState = TypedDict(  # noqa: UP013
+        "MessagesState", {"messages": Annotated[list[AnyMessage], add_messages]}
+    )
+    MessagesState.__module__ = __name__
+    MessagesState.__doc__ = "A state with one key, `messages`, reduced by `add_messages`."
+    globals()[name] = MessagesState
+    return MessagesState

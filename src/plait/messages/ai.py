@@ -41,7 +41,7 @@ class AIMessage(BaseMessage):
     """
 
     __slots__ = ()
-    type: Literal["ai"] = "ai"
+    type: Literal["ai"] = "ai"  # pyright: ignore[reportIncompatibleVariableOverride]
     tool_calls: list[ToolCall] = Field(  # pyright: ignore[reportAssignmentType]
         "tool_calls", factory=list, check=check_tool_calls, json=LIST_JSON
     )

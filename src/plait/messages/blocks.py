@@ -68,7 +68,8 @@ def message_blocks(message: Any) -> list[Block]:
         if isinstance(thought, str):
             blocks.insert(0, {"type": "reasoning", "reasoning": thought})
         known = {b.get("id") for b in blocks if b["type"] == "tool_call"}
-        blocks += [call_block(c) for c in message.tool_calls if c["id"] not in known]
+        calls = cast("list[Block]", message.tool_calls)
+        blocks += [call_block(c) for c in calls if c["id"] not in known]
     return blocks
 
 

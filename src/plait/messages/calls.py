@@ -107,7 +107,7 @@ def check_invalid_tool_calls(where: str, value: Any) -> list[InvalidToolCall]:
             "args": call.get("args"),
             "error": call.get("error"),
         }
-        checked.append({**base, **rest})
+        checked.append(base | rest)
     return checked
 
 
@@ -116,13 +116,15 @@ def check_tool_call_chunks(where: str, value: Any) -> list[ToolCallChunk]:
     checked: list[ToolCallChunk] = []
     for n, given in enumerate(check_list(where, value)):
         chunk = check_dict(f"{where}[{n}]", given)
-        index = chunk.get("index")
+        index: Any = chunk.get("index")
+        if index is not None and str(index).isdigit():
+            index = int(index)
         checked.append(
             tool_call_chunk(
                 name=check_optional_str(f"{where}[{n}].name", chunk.get("name")),
                 args=check_optional_str(f"{where}[{n}].args", chunk.get("args")),
                 id=check_optional_str(f"{where}[{n}].id", chunk.get("id")),
-                index=int(index) if isinstance(index, str) and index.isdigit() else index,
+                index=index,
             )
         )
     return checked
@@ -133,13 +135,12 @@ def read_openai_calls(raw: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
     for given in cast("list[Any]", raw) if isinstance(raw, list) else []:
-        function = (
-            cast("dict[str, Any]", given).get("function") if isinstance(given, dict) else None
-        )
+        call: dict[str, Any] = cast("Any", given) if isinstance(given, dict) else {}
+        function = call.get("function")
         if not isinstance(function, dict):
             continue
         described = cast("dict[str, Any]", function)
-        name, text, call_id = described.get("name"), described.get("arguments"), given.get("id")
+        name, text, call_id = described.get("name"), described.get("arguments"), call.get("id")
         try:
             args = json.loads(text or "")
         except (json.JSONDecodeError, TypeError):
@@ -158,7 +159,7 @@ def read_chunks(
     for chunk in chunks:
         text = chunk["args"]
         try:
-            args = parse_partial_json(text) if text else {}
+            args: Any = parse_partial_json(text) if text else {}
         except json.JSONDecodeError:
             args = None
         if isinstance(args, dict):

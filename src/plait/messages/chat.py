@@ -14,7 +14,7 @@ class ChatMessage(BaseMessage):
     """
 
     __slots__ = ()
-    type: Literal["chat"] = "chat"
+    type: Literal["chat"] = "chat"  # pyright: ignore[reportIncompatibleVariableOverride]
     role: str = Field("role", required=True, check=check_str, json={"type": "string"})  # pyright: ignore[reportAssignmentType]
 
 

@@ -40,17 +40,17 @@ def is_chunk_class(cls: type[Any]) -> bool:
 
 def is_foreign(value: Any) -> bool:
     """Whether a value is a message of langchain_core (False while that is not loaded)."""
-    return is_foreign_class(type(value))
+    return is_foreign_class(value.__class__)
 
 
 def is_message(value: Any) -> bool:
     """Whether a value is a message, plait's own or langchain_core's."""
-    return isinstance(value, BaseMessage) or is_foreign_class(type(value))
+    return isinstance(value, BaseMessage) or is_foreign_class(value.__class__)
 
 
 def is_chunk(value: Any) -> bool:
     """Whether a value is a chunk of a message, plait's own or langchain_core's."""
-    return is_chunk_class(type(value))
+    return is_chunk_class(value.__class__)
 
 
 def base_names(value: Any) -> list[str]:

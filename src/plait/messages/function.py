@@ -10,11 +10,11 @@ class FunctionMessage(BaseMessage):
     """The result of a function call; `name` is the function. `ToolMessage` is its successor."""
 
     __slots__ = ()
-    type: Literal["function"] = "function"
+    type: Literal["function"] = "function"  # pyright: ignore[reportIncompatibleVariableOverride]
     name: str = Field("name", required=True, check=check_str, json={"type": "string"})  # pyright: ignore
 
 
-class FunctionMessageChunk(FunctionMessage, BaseMessageChunk):
+class FunctionMessageChunk(FunctionMessage, BaseMessageChunk):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A piece of a streamed `FunctionMessage`."""
 
     __slots__ = ()

@@ -13,7 +13,7 @@ class HumanMessage(BaseMessage):
     """
 
     __slots__ = ()
-    type: Literal["human"] = "human"
+    type: Literal["human"] = "human"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class HumanMessageChunk(HumanMessage, BaseMessageChunk):

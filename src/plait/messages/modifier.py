@@ -13,7 +13,7 @@ class RemoveMessage(BaseMessage):
     """
 
     __slots__ = ()
-    type: Literal["remove"] = "remove"
+    type: Literal["remove"] = "remove"  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(self, id: str | None, **kwargs: Any) -> None:
         if kwargs.pop("content", None):

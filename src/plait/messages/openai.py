@@ -182,8 +182,8 @@ class BlockReader:
 
     def guard(self, n: int, block: Block) -> None:
         """Bedrock's guarded text, as text."""
-        guarded = block.get("guard_content") or block.get("guardContent") or {}
-        text = guarded.get("text")
+        guarded: Block = block.get("guard_content") or block.get("guardContent") or {}
+        text: Any = guarded.get("text")
         text = cast("Block", text).get("text") if isinstance(text, dict) else text
         self.content.append({"type": "text", "text": text})
 

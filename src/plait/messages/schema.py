@@ -6,6 +6,7 @@ Loaded when pydantic asks, or when `model_validate` or `model_json_schema` is ca
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 from inspect import get_annotations
 from typing import Any
@@ -102,7 +103,7 @@ def plain_schema(check: Any) -> Any:
 
 def core_schema(cls: type[BaseMessage]) -> Any:
     """The core schema of a message class."""
-    return plain_schema(lambda value: validate(cls, value))
+    return plain_schema(partial(validate, cls))
 
 
 class AnyMessageSchema:

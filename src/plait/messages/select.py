@@ -64,13 +64,13 @@ def without_calls(message: Any, excluded: Sequence[str] | bool | None) -> Any:
         return message
     kind = kind_of(message)
     if kind == "tool":
-        gone = excluded is True or message.tool_call_id in cast("Sequence[str]", excluded)
+        gone = excluded is True or message.tool_call_id in excluded
         return None if gone else message
     if kind != "ai" or not message.tool_calls:
         return message
     if excluded is True:
         return None
-    ids = set(cast("Sequence[str]", excluded))
+    ids = set(excluded)
     calls = [c for c in message.tool_calls if c["id"] not in ids]
     if not calls:
         return None
@@ -80,8 +80,8 @@ def without_calls(message: Any, excluded: Sequence[str] | bool | None) -> Any:
     if isinstance(message.content, list):
         update["content"] = [
             b
-            for b in message.content
-            if not (isinstance(b, dict) and b.get("type") == "tool_use" and b.get("id") in ids)
+            for b in cast("list[Any]", message.content)
+            if isinstance(b, str) or b.get("type") != "tool_use" or b.get("id") not in ids
         ]
     return message.model_copy(update=update)
 

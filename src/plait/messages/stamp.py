@@ -34,7 +34,7 @@ def digest(value: Any) -> Hashable:
 
 def walk(value: Any) -> Hashable:
     """The digest of a value that `marshal` refuses, container by container."""
-    kind = type(value)
+    kind: type[Any] = value.__class__
     if kind in IMMUTABLE:
         return (kind.__name__, value)
     stamp = getattr(kind, "__plait_stamp__", None)
@@ -58,7 +58,7 @@ def walk_object(value: Any) -> Hashable:
     except (TypeError, ValueError, NotImplementedError):
         pass
     attributes: dict[str, Any] | None = getattr(value, "__dict__", None)
-    if attributes is not None and not isinstance(value, type) and not has_slots(type(value)):
+    if attributes is not None and not isinstance(value, type) and not has_slots(value.__class__):
         return (type(value).__name__, id(value), digest(attributes))
     if type(value).__module__ in ("datetime", "uuid", "decimal", "pathlib"):
         return (type(value).__name__, value)

@@ -13,7 +13,7 @@ class SystemMessage(BaseMessage):
     """
 
     __slots__ = ()
-    type: Literal["system"] = "system"
+    type: Literal["system"] = "system"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class SystemMessageChunk(SystemMessage, BaseMessageChunk):

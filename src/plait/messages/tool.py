@@ -54,7 +54,7 @@ class ToolMessage(BaseMessage, ToolOutputMixin):
     """
 
     __slots__ = ()
-    type: Literal["tool"] = "tool"
+    type: Literal["tool"] = "tool"  # pyright: ignore[reportIncompatibleVariableOverride]
     model_fields = {  # noqa: RUF012
         **BaseMessage.model_fields,
         "content": Field("content", required=True, check=tool_content, json=CONTENT_JSON),

@@ -112,8 +112,11 @@ def keep_last(
     n = most(size, lambda k: count(messages[size - k :]) <= tokens)
     kept = messages[size - n :]
     if split is not None and n < size:
-        before = messages[size - n - 1]
-        kept = part_of(before, lambda m: count([m, *kept]) <= tokens, split, last=True) + kept
+
+        def fits(part: Any) -> bool:
+            return count([part, *kept]) <= tokens
+
+        return part_of(messages[size - n - 1], fits, split, last=True) + kept
     return kept
 
 
@@ -175,7 +178,7 @@ def counter_of(given: Any) -> Counter:
             f"{type(given)}."
         )
     if takes_one_message(given):
-        return partial(count_each, given)
+        return partial(count_each, cast("Callable[[Any], int]", given))
     return cast("Counter", given)
 
 
