@@ -98,4 +98,5 @@ def main() -> None:
     print(f"3000 mutations, {errors} refused")
 
 
-main()
+if __name__ == "__main__":
+    main()

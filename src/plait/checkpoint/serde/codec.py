@@ -39,6 +39,7 @@ from plait.checkpoint.serde.plain import (
     Unpack,
 )
 from plait.checkpoint.serde.refusals import (
+    AsKey,
     Path,
     damaged,
     placed,
@@ -180,7 +181,7 @@ class Codec:
         if cls is str:
             return _text(value)
         if cls is list:
-            return [self._plain(item, (path, f"[{i}]"), depth) for i, item in enumerate(value)]
+            return [self._plain(item, (path, i), depth) for i, item in enumerate(value)]
         if cls is dict:
             return self._plain_dict(value, path, depth)
 
@@ -197,13 +198,13 @@ class Codec:
 
     def _plain_dict(self, value: dict[Any, Any], path: Path, depth: int) -> Any:
         if all(type(key) is str and type(_text(key)) is str for key in value):
-            return {k: self._plain(v, (path, f"[{k!r}]"), depth) for k, v in value.items()}
+            return {k: self._plain(v, (path, k), depth) for k, v in value.items()}
         if depth >= MAX_DEPTH:
             raise too_deep(MAX_DEPTH)
         flat: list[Any] = []
         for key, item in value.items():
-            flat.append(self._plain(key, (path, f" key {key!r:.80}"), depth + 1))
-            flat.append(self._plain(item, (path, f"[{key!r:.80}]"), depth + 1))
+            flat.append(self._plain(key, (path, AsKey(key)), depth + 1))
+            flat.append(self._plain(item, (path, key), depth + 1))
         return Ext(MAP, _packb(flat, None, _OPTIONS))
 
     def _resolve(self, cls: type[Any]) -> Encoder:

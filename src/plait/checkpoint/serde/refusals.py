@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 
 _REGISTER = "plait.checkpoint.serde.register"
 
-Path: TypeAlias = "tuple[Path, str] | None"
-"""The way to a value inside another: the way to its holder, and the last step."""
+Path: TypeAlias = "tuple[Path, Any] | None"
+"""The way to a value inside another: the way to its holder, and its index or key there."""
+
+
+class AsKey(NamedTuple):
+    """The last step of a path to something that is itself a key of a dict."""
+
+    key: Any
+
+    def __repr__(self) -> str:
+        return f"key {self.key!r}"
 
 
 class UnstorableValueError(StorageError, ValueError):
@@ -42,7 +51,7 @@ def placed(error: UnregisteredTypeError, path: Path) -> UnregisteredTypeError:
     steps: list[str] = []
     while path is not None:
         path, step = path
-        steps.append(step)
+        steps.append(f"[{step!r:.80}]")
     at = "value" + "".join(reversed(steps))
     found = UnregisteredTypeError(f"{error} (found at {at})")
     found.at = at  # pyright: ignore[reportAttributeAccessIssue]
