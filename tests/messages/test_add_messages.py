@@ -1,6 +1,7 @@
 """`add_messages`: the peer's results, for any sequence of calls, without touching the left side."""
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -123,3 +124,15 @@ def test_a_mixed_list_keeps_foreign_messages() -> None:
 def test_messages_state_is_a_typed_dict_of_reduced_messages() -> None:
     annotation = MessagesState.__annotations__["messages"]
     assert add_messages in annotation.__metadata__
+
+
+def test_threads_that_grow_their_own_lists_do_not_disturb_each_other() -> None:
+    def grow(name: int) -> list[Any]:
+        messages: list[Any] = []
+        for n in range(100):
+            messages = add_messages(messages, [HumanMessage("x", id=f"{name}-{n}")])
+        return [m.id for m in messages]
+
+    with ThreadPoolExecutor(12) as pool:
+        for name, ids in enumerate(pool.map(grow, range(12))):
+            assert ids == [f"{name}-{n}" for n in range(100)]

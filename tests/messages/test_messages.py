@@ -294,3 +294,25 @@ async def test_called_without_messages_the_functions_wait_for_them() -> None:
     assert await later.ainvoke(["a", "b"]) == later(["a", "b"])
     assert filter_messages(include_types=["ai"]).invoke(["a", ("ai", "b")]) == [AIMessage("b")]
     assert merge_message_runs(chunk_separator="").invoke(["a", "b"]) == [HumanMessage("ab")]
+
+
+class Custom(AIMessage):
+    type: str = "custom"
+    note: str | None = None
+
+    def __init__(self, content: str, **kwargs: Any) -> None:
+        super().__init__(content=content, **kwargs)
+
+
+def test_subclass_may_have_its_own_init_and_type() -> None:
+    message = Custom("x", note="n")
+    assert (message.type, message.note) == ("custom", "n")
+    assert message.__plait_state__() == {"content": "x", "note": "n"}
+    assert copy.deepcopy(message) == message
+
+
+def test_deleting_an_extra_attribute_leaves_no_trace() -> None:
+    message = HumanMessage("x", extra=1)
+    del message.extra
+    assert message == HumanMessage("x")
+    assert repr(message) == repr(HumanMessage("x"))

@@ -83,8 +83,7 @@ def new_messages(given: Any) -> list[Any]:
             message = convert_to_message(value)
             if is_chunk(message):
                 message = message_chunk_to_message(message)
-            if isinstance(message, BaseMessage):
-                WHOLE.add(message.__class__)
+            WHOLE.add(message.__class__)
         if message.id is None:
             give_id(message, new_id())
         messages.append(message)
@@ -92,7 +91,7 @@ def new_messages(given: Any) -> list[Any]:
 
 
 WHOLE: set[type[Any]] = set()
-"""Classes of plait's whole messages seen so far: instances need no conversion."""
+"""Classes of whole messages seen so far: their instances need no conversion."""
 
 
 class Index:
@@ -108,7 +107,7 @@ class Index:
     def __init__(self, messages: list[Any]) -> None:
         self.messages = messages
         self.places = {m.id: n for n, m in enumerate(messages)}
-        self.foreign = not WHOLE.issuperset(map(type, messages))
+        self.foreign = not all(issubclass(c, BaseMessage) for c in set(map(type, messages)))
         self.epoch = id_epoch()
         self.result = messages
 

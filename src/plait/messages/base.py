@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from copy import deepcopy
 from functools import partial
-from inspect import get_annotations
 from typing import Any, ClassVar, Self, cast, get_origin
 
 from plait.messages.errors import InvalidMessageError
@@ -388,7 +387,7 @@ def declare(cls: type[BaseMessage]) -> None:
     fixed_type = cls.__dict__.get("type")
     if isinstance(fixed_type, str):
         fields["type"] = Field("type", default=fixed_type, json={"const": fixed_type})
-    for name, annotation in get_annotations(cls).items():
+    for name, annotation in cls.__annotations__.items():
         if name == "type" or name[0] == "_" or is_class_variable(annotation):
             continue
         given = cls.__dict__.get(name)
@@ -450,9 +449,10 @@ class BaseMessageChunk(BaseMessage):
         """This chunk and another chunk (or a list of them) as one."""
         others: list[Any] = cast("list[Any]", other) if isinstance(other, list) else [other]
         if not all(isinstance(o, BaseMessageChunk) for o in others):
+            wrong: Any = next(o for o in others if not isinstance(o, BaseMessageChunk))
             raise TypeError(
                 f'unsupported operand type(s) for +: "{type(self).__name__}" and '
-                f'"{type(others[0] if others else other).__name__}". Only chunks can be added to a chunk.'
+                f'"{type(wrong).__name__}". Only chunks can be added to a chunk.'
             )
         return self.__plait_merge__(others)
 

@@ -106,16 +106,6 @@ def core_schema(cls: type[BaseMessage]) -> Any:
     return plain_schema(partial(validate, cls))
 
 
-class AnyMessageSchema:
-    """The annotation of `AnyMessage` that tells pydantic how to pick the class of a dict."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return plain_schema(validate_any)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {"oneOf": [json_schema(cls) for cls in ANY_MESSAGE]}
-
-
 def json_schema(cls: type[BaseMessage]) -> dict[str, Any]:
     """The JSON schema of a message class."""
     properties: dict[str, Any] = {}
