@@ -221,7 +221,8 @@ class AioDriver:
         except Exception as error:
             event: Any = TaskFailed(task, task.attempt, error)
         except asyncio.CancelledError as error:
-            if _being_cancelled():
+            if _being_cancelled():  # the whole run: tell the loop what became of the task
+                self._events.append(TaskFailed(task, task.attempt, error))
                 raise
             event = TaskFailed(task, task.attempt, _self_cancelled(task, error))
         else:

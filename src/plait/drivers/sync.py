@@ -139,6 +139,9 @@ class SyncDriver:
             writes = copy_context().run(enter, task, self._make_scope(task))
         except Exception as error:
             return [TaskFailed(task, task.attempt, error)]
+        except BaseException as error:  # the whole run is to stop: tell the loop what became of it
+            self._events.put(TaskFailed(task, task.attempt, error))
+            raise
         finally:
             self._inline = outer
         return [TaskFinished(task, task.attempt, writes)]

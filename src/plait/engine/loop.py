@@ -37,7 +37,7 @@ from plait.engine.commands import (
 )
 from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
 from plait.engine.frontier import Frontier
-from plait.engine.plan import NodePlan, Writes
+from plait.engine.plan import NodePlan, Reads, Writes
 from plait.engine.records import NewCheckpoint, Snapshot, TaskWrites
 from plait.engine.retries import retry_delay
 from plait.engine.spec import Env, Outcome, RunSpec
@@ -95,6 +95,8 @@ class Loop:
         self._failure: tuple[Task, BaseException] | None = None
         self._interrupted: dict[Task, tuple[Interrupt, ...]] = {}
         self._unsaved: list[Task] = []
+        self._left = not spec.saved
+        """Whether the thread was given back (or there is none)."""
 
     # --- the run ---------------------------------------------------------------------------------
 
@@ -111,6 +113,8 @@ class Loop:
                     raise GraphRecursionError(self._limit_message())
                 if not tasks:
                     yield from self._leave()
+                    if self.parts:
+                        yield Emit(self._take_parts())
                     return self._outcome()
                 todo = [task for task in tasks if not task.saved]
                 if before_due and self._hits(self.spec.interrupt_before, tasks):
@@ -345,9 +349,10 @@ class Loop:
             task.saved = True
         if self.saving:
             if outcomes:
+                self._left = self._left or release
                 yield SaveWrites(outcomes, release=release)
             elif release:
-                yield Release()
+                yield from self._leave()
         elif self.spec.saved:
             self.deferred_writes.extend(outcomes)
             if release:
@@ -359,7 +364,7 @@ class Loop:
     def _outcome_of(self, task: Task) -> TaskWrites:
         writes = task.writes or [(NO_WRITES, None)]
         if task.prior:
-            writes = [*((c, v) for c, v in task.prior if c != ERROR), *writes]
+            writes = [*task.prior, *writes]
         return TaskWrites(task.step.checkpoint_id, task.id, task.order, writes)
 
     def _end_step(self, tasks: list[Task]) -> Generator[Command, Any, tuple[list[Task], bool]]:
@@ -374,7 +379,7 @@ class Loop:
         stops = self._hits(spec.interrupt_after, tasks)
         if self.saving:
             outcomes = [self._outcome_of(task) for task in done]
-            release = not frontier or stops
+            self._left = release = not frontier or stops
             yield Commit(self.new_checkpoint("loop"), outcomes, release=release)
         elif spec.saved:
             self.deferred_writes = []
@@ -426,6 +431,9 @@ class Loop:
 
     def _leave(self) -> Flow:
         """Give the thread back; with `exit` durability, store first what this run did."""
+        if self._left:
+            return
+        self._left = True
         if self.saving:
             yield Release()
         elif self.spec.saved and self.checkpoint_id is not None:
@@ -439,8 +447,6 @@ class Loop:
                 yield SaveWrites(writes, release=True)
             else:
                 yield Release()
-        if self.parts:
-            yield Emit(self._take_parts())
 
     def _hits(self, breakpoints: frozenset[str] | None, tasks: Sequence[Task]) -> bool:
         """Whether any task's node is a breakpoint (None: every visible node is)."""
@@ -453,6 +459,8 @@ class Loop:
         if "updates" in self.modes:
             self._add("updates", {INTERRUPT: ()})
         yield from self._leave()
+        if self.parts:
+            yield Emit(self._take_parts())
         outcome = self._outcome()
         outcome.stopped = True
         return outcome
@@ -526,19 +534,18 @@ class Loop:
                             self._unsaved.append(event.task)
             if self._unsaved and self.saving:
                 yield from self._acknowledge()
-        if self.spec.saved:
-            yield from self._leave()
+        yield from self._leave()
 
     def _outcome(self, kept: Sequence[Task] = ()) -> Outcome:
-        return Outcome(self._values(kept))
+        return Outcome(self.values_with(kept, self.output))
 
-    def _values(self, kept: Sequence[Task] = ()) -> Any:
-        """The output; of a stopped super-step, with the writes of the tasks that finished."""
+    def values_with(self, kept: Sequence[Task], reads: Reads) -> Any:
+        """The state; of a stopped super-step, with the writes of the tasks that finished."""
         writes = [write for task in sorted(kept, key=_order) for write in task.writes]
         if not writes:
-            return self.state.ordered(self.output)
+            return self.state.ordered(reads)
         try:
-            return self.state.peek(self.output, writes)
+            return self.state.peek(reads, writes)
         except EmptyChannelError:
             return None
 
@@ -619,7 +626,7 @@ class Loop:
         if "updates" in self.modes:
             self._add("updates", {INTERRUPT: questions})
         if "values" in self.modes:
-            values = self._values(kept)
+            values = self.values_with(kept, self.output)
             shown = {**values, INTERRUPT: questions} if isinstance(values, dict) else values
             self._add("values", shown if isinstance(values, dict) else {INTERRUPT: questions})
 

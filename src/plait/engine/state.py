@@ -210,6 +210,10 @@ class State:
             )
         frontier.sends.append(value)
 
+    def touch_all(self, names: Iterable[str]) -> None:
+        """Mark channels as changed, so that the next checkpoint stores them again."""
+        self.changed.update(name for name in names if name in self._channels)
+
     # --- storing ---------------------------------------------------------------------------------
 
     def take_changes(self) -> tuple[dict[str, Any], list[str]]:

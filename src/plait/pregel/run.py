@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -32,8 +33,13 @@ LIVE_MODES = frozenset({"custom", "messages"})
 """Modes whose parts come from inside running tasks."""
 DURABILITIES = ("sync", "async", "exit")
 
-env_override: Env | None = None
-"""Set by tests to make runs reproducible byte for byte."""
+run_env: ContextVar[Env] = ContextVar("plait_run_env", default=SYSTEM)
+"""Clock, ids and chance of the runs of this context; tests set it to make runs reproducible."""
+
+
+def current_env() -> Env:
+    """Where runs of this context get their ids and their time from."""
+    return run_env.get()
 
 
 @dataclass(slots=True)
@@ -90,7 +96,7 @@ class Run:
         self._inherit(options)
         self.storage: Storage | None = self._open_storage(options)
         spec = self._spec(given, options, native)
-        self.loop = Loop(spec, env_override or SYSTEM)
+        self.loop = Loop(spec, run_env.get())
         if self.parent is not None:
             self.loop.run_id = self.ns_path
 
@@ -176,7 +182,9 @@ class Run:
             ns=self.ns_path,
             parents=_parents(parent),
             configurable=self._public_configurable() if self.modes else self.configurable,
-            metadata=self._stored_metadata() if self.storage is not None else {},
+            metadata=stored_metadata(self.configurable, self.config)
+            if self.storage is not None
+            else {},
             task_metadata=self._task_metadata() if self.modes else {},
             where=f"thread {thread_id!r}" if thread_id is not None else f"graph {plan.name!r}",
         )
@@ -187,20 +195,6 @@ class Run:
             for key, value in self.configurable.items()
             if key not in ("checkpoint_id", "thread_ts")
         }
-
-    def _stored_metadata(self) -> dict[str, Any]:
-        """The run's own facts: its metadata and the plain entries of its configurable."""
-        plain = {
-            key: value
-            for key, value in self.configurable.items()
-            if isinstance(value, (str, int, float, bool))
-            and not key.startswith("__")
-            and key not in _ADDRESS
-        }
-        facts = {**plain, **(self.config.get("metadata") or {})}
-        for key in _ADDRESS:
-            facts.pop(key, None)
-        return facts
 
     def _task_metadata(self) -> dict[str, Any]:
         shown = dict(self.config.get("metadata") or {})
@@ -266,6 +260,19 @@ class Run:
 
 _ADDRESS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "thread_ts", "checkpoint_map"})
 """Keys that say where a run is, not what it is about."""
+
+
+def stored_metadata(configurable: Mapping[str, Any], config: Any) -> dict[str, Any]:
+    """What a checkpoint keeps of a run's config: its metadata, plain entries of configurable."""
+    facts = {
+        key: value
+        for key, value in configurable.items()
+        if isinstance(value, (str, int, float, bool)) and not key.startswith("__")
+    }
+    facts.update((config or {}).get("metadata") or {})
+    for key in _ADDRESS:
+        facts.pop(key, None)
+    return facts
 
 
 def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:

@@ -1,0 +1,188 @@
+"""Conditional edges: a function of the state that says what runs next."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+
+from plait.constants import END, START, TASKS
+from plait.engine.plan import Writes
+from plait.errors import InvalidGraphError, InvalidUpdateError, UnknownNodeError, nearest
+from plait.pregel.binding import Binding
+from plait.types import Send
+
+
+def route(node: str) -> str:
+    """The routing channel whose write lets `node` run."""
+    return f"branch:to:{node}"
+
+
+class Branch:
+    """One conditional edge.
+
+    Args:
+        source: the node after which it decides.
+        path: a function of the state (or a Runnable).
+        path_map: result to node, or the list of nodes it may name. None: the function's `Literal`
+            return annotation, else any node.
+        name: what it is called.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        path: Any,
+        path_map: Mapping[Any, str] | Sequence[str] | None,
+        name: str,
+    ) -> None:
+        self.source = source
+        self.name = name
+        self.binding = bind_path(path, name)
+        self.ends = _ends(path, path_map)
+        self.reads_schema = _state_hint(path)
+
+    def writes(self, result: Any, nodes: Mapping[str, Any]) -> Writes:
+        """What the path function's result writes: routes and Sends.
+
+        Raises:
+            UnknownNodeError: it names a node that does not exist.
+        """
+        results = list(cast("Sequence[Any]", result)) if isinstance(result, (list, tuple)) else [
+            result
+        ]  # fmt: skip
+        written: Writes = []
+        for item in results:
+            goal = item if isinstance(item, Send) or self.ends is None else self._end(item)
+            if isinstance(goal, Send):
+                written.append((TASKS, _checked_send(goal, nodes, self.source)))
+            elif goal is None or goal == START:
+                raise InvalidGraphError(
+                    f"Branch {self.name!r} after {self.source!r} did not return a valid "
+                    f"destination: {goal!r}. Return a node's name, END, a Send, or a list of them."
+                )
+            elif goal != END:
+                written.append((route(checked(goal, nodes, self.source)), None))
+        return written
+
+    def _end(self, item: Any) -> Any:
+        assert self.ends is not None
+        try:
+            return self.ends[item]
+        except (KeyError, TypeError):
+            raise UnknownRouteError(
+                f"Branch {self.name!r} after {self.source!r} returned {item!r}, which its path_map "
+                f"does not know. {nearest(item, self.ends)}"
+            ) from None
+
+
+class UnknownRouteError(UnknownNodeError, KeyError):
+    """A path function returned something that its path_map does not know."""
+
+    __str__ = UnknownNodeError.__str__
+
+
+def bind_path(path: Any, name: str) -> Binding:
+    """How a path function, or a Runnable, is called."""
+    if not callable(path) and hasattr(path, "invoke"):
+
+        def call_runnable(state: Any, config: Any) -> Any:
+            return path.invoke(state, config)
+
+        return Binding(call_runnable, name)
+    if not callable(path):
+        raise InvalidGraphError(f"A conditional edge needs a function of the state, got {path!r}.")
+    return Binding(path, name)
+
+
+def checked(node: Any, nodes: Mapping[str, Any], source: str) -> str:
+    """`node`, if the graph has it. Raises UnknownNodeError."""
+    if node not in nodes:
+        raise UnknownNodeError(
+            f"Node {source!r} routes to {node!r}, which the graph does not have. "
+            + nearest(node, (name for name in nodes if name != START))
+        )
+    return node
+
+
+def _checked_send(send: Send, nodes: Mapping[str, Any], source: str) -> Send:
+    if send.node == END:
+        raise InvalidUpdateError(
+            f"Cannot send a packet to the END node (from {source!r}). Leave the Send out instead."
+        )
+    checked(send.node, nodes, source)
+    return send
+
+
+def goto_writes(goto: Any, nodes: Mapping[str, Any], source: str) -> Writes:
+    """What a Command's goto writes."""
+    goals = goto if isinstance(goto, (list, tuple)) else [goto]
+    written: Writes = []
+    for goal in cast("Sequence[Any]", goals):
+        if isinstance(goal, Send):
+            written.append((TASKS, _checked_send(goal, nodes, source)))
+        elif goal != END:
+            written.append((route(checked(goal, nodes, source)), None))
+    return written
+
+
+def _ends(path: Any, path_map: Mapping[Any, str] | Sequence[str] | None) -> dict[Any, str] | None:
+    if isinstance(path_map, Mapping):
+        return dict(path_map)
+    if path_map is not None:
+        return {name: name for name in path_map}
+    named = literals(_return_hint(path))
+    return {name: name for name in named} if named else None
+
+
+def _function_of(path: Any) -> Any:
+    if inspect.isroutine(path):
+        return path
+    inner = getattr(path, "func", None)  # partials and RunnableLambdas
+    return inner if inner is not None else getattr(type(path), "__call__", path)  # noqa: B004
+
+
+def _hints_of(path: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(_function_of(path))
+    except Exception:  # annotations are the user's; none that resolve means none
+        return {}
+
+
+def _return_hint(path: Any) -> Any:
+    return _hints_of(path).get("return")
+
+
+def _state_hint(path: Any) -> Any:
+    """The annotation of the path function's first parameter."""
+    function = _function_of(path)
+    try:
+        first = next(p for p in inspect.signature(function).parameters.values() if p.name != "self")
+    except (StopIteration, TypeError, ValueError):
+        return None
+    return _hints_of(path).get(first.name)
+
+
+def literals(hint: Any) -> tuple[str, ...]:
+    """The strings of a `Literal`, also inside lists and unions.
+
+    >>> literals(Literal["a", "b"]), literals(list[Literal["a"]])
+    (('a', 'b'), ('a',))
+    """
+    if get_origin(hint) is Literal:
+        return tuple(arg for arg in get_args(hint) if isinstance(arg, str))
+    if get_origin(hint) in (list, typing.Union):
+        return tuple(name for arg in get_args(hint) for name in literals(arg))
+    return ()
+
+
+__all__ = [
+    "Branch",
+    "UnknownRouteError",
+    "bind_path",
+    "checked",
+    "goto_writes",
+    "literals",
+    "route",
+]

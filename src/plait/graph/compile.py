@@ -1,0 +1,117 @@
+"""From a `StateGraph` to the engine's plan, and the compiled graph itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from plait.channels.ephemeral_value import EphemeralValue
+from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
+from plait.constants import END, ROOT, START
+from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
+from plait.errors import ConfigError, InvalidUpdateError
+from plait.graph.branch import Branch, route
+from plait.graph.nodes import Coerce, Writer, node_plan, start_plan
+from plait.graph.schema import coercion, is_dataclass, is_mapping_schema, is_pydantic
+from plait.pregel.main import Pregel
+from plait.types import Command
+
+if TYPE_CHECKING:
+    from plait.graph.state import StateGraph
+
+
+def build_plan(
+    builder: StateGraph[Any],
+    name: str,
+    interrupt_before: frozenset[str] | None,
+    interrupt_after: frozenset[str] | None,
+) -> GraphPlan:
+    """Compile the builder's nodes and edges into the engine's plan."""
+    views: dict[Any, Reads] = {
+        schema: ROOT if keys == (ROOT,) else View(keys) for schema, keys in builder.schemas.items()
+    }
+    channels: dict[str, Channel] = {START: EphemeralValue(builder.input_schema), **builder.channels}
+    channels[START].key = START
+    readers: dict[str, tuple[str, ...]] = {START: (START,)}
+    edges: dict[str, Writes] = {name: [] for name in (START, *builder.nodes)}
+    for start, end in sorted(builder.edges):
+        if end != END:
+            edges[start].append((route(end), None))
+    for starts, end in sorted(builder.waiting_edges):
+        join = f"join:{'+'.join(starts)}:{end}"
+        kind = NamedBarrierValueAfterFinish if builder.nodes[end].defer else NamedBarrierValue
+        channels[join] = kind(str, set(starts))
+        channels[join].key = join
+        readers[join] = (end,)
+        for start in starts:
+            edges[start].append((join, start))
+    nodes: dict[str, NodePlan] = {}
+    for node, spec in builder.nodes.items():
+        writer = _writer(builder, node, edges[node], spec.input_schema, views)
+        nodes[node] = node_plan(spec, views[spec.input_schema], writer)
+    writer = _writer(builder, START, edges[START], builder.state_schema, views)
+    nodes[START] = start_plan(builder.input_schema, writer)
+    return GraphPlan(
+        name=name,
+        nodes=nodes,
+        channels=channels,
+        readers=readers,
+        routes={route(node): node for node in builder.nodes},
+        input=START,
+        output=views[builder.output_schema],
+        stream=ROOT if ROOT in builder.channels else View(tuple(builder.channels)),
+        interrupt_before=interrupt_before,
+        interrupt_after=interrupt_after,
+        entry=START,
+    )
+
+
+def _writer(
+    builder: StateGraph[Any], node: str, edges: Writes, schema: Any, views: Mapping[Any, Reads]
+) -> Writer:
+    branches: list[tuple[Branch, Reads, Coerce | None]] = []
+    for branch in builder.branches.get(node, {}).values():
+        hinted = branch.reads_schema
+        reads = hinted if is_mapping_schema(hinted) and hinted in views else schema
+        coerce = None if views[reads] == ROOT else coercion(reads)
+        branches.append((branch, views[reads], coerce))
+    return Writer(node, builder.channels, builder.nodes, edges, branches)
+
+
+class CompiledStateGraph(Pregel):
+    """A `StateGraph` that can be run. Made by `StateGraph.compile()`."""
+
+    def __init__(self, *, builder: StateGraph[Any], **kwargs: Any) -> None:
+        super().__init__(stream_mode="updates", **kwargs)
+        self.builder = builder
+        self._registry: Any = None
+
+    def coerce_context(self, context: Any) -> Any:
+        schema = self.builder.context_schema
+        if schema is None or not isinstance(context, dict):
+            return context
+        if is_pydantic(schema) or is_dataclass(schema):
+            return schema(**context)
+        return cast(Any, context)
+
+    def command_writes(self, command: Command[Any]) -> Writes:
+        if command.graph is not None:
+            raise InvalidUpdateError("There is no parent graph")
+        if command.resume is None and command.update is None and not command.goto:
+            raise ConfigError(
+                "An empty Command says nothing: give it resume=, update= or goto=. To answer None, "
+                "pass Command(resume={interrupt_id: None})."
+            )
+        writer = Writer("Command", self.builder.channels, self.builder.nodes, [], ())
+        return writer.update(Command(update=command.update, goto=command.goto))
+
+    def registry(self) -> Any:
+        """The closed registry of this graph: what its schemas name, made when first stored."""
+        if self._registry is None:
+            from plait.checkpoint.serde import GLOBAL  # only graphs that store need it
+
+            registry = GLOBAL.child()
+            for schema in self.builder.schemas:
+                registry.register_schema(schema)
+            self._registry = registry
+        return self._registry

@@ -1,0 +1,348 @@
+"""From a node of the builder to a node of the plan: calling it, and what its result writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+from warnings import warn
+
+from plait.constants import ROOT, START
+from plait.engine.plan import NodePlan, Reads, View, Writes
+from plait.engine.tasks import Task
+from plait.errors import (
+    InvalidUpdateError,
+    ParentCommand,
+    UnknownKeyWarning,
+    nearest,
+)
+from plait.graph.branch import Branch, goto_writes
+from plait.graph.schema import coercion, updates_of_object
+from plait.pregel.binding import Binding
+from plait.scope import Scope
+from plait.types import CachePolicy, Command, RetryPolicy, Send
+
+if TYPE_CHECKING:
+    from plait.engine.state import State
+
+Coerce = Callable[[Any], Any]
+
+
+@dataclass(slots=True, eq=False)
+class NodeSpec:
+    """What `add_node` was told."""
+
+    name: str
+    binding: Binding
+    runnable: Any
+    """The Runnable behind the node, or None for a plain function."""
+    input_schema: Any
+    metadata: dict[str, Any] | None = None
+    retry: tuple[RetryPolicy, ...] = ()
+    cache: CachePolicy | None = None
+    defer: bool = False
+    ends: Mapping[str, str] | tuple[str, ...] = ()
+    """Where its Commands may go, for pictures and for the check of reachability."""
+
+
+class Writer:
+    """What a node's result writes: the update, the edges, the conditional edges.
+
+    Args:
+        name: the node.
+        keys: every key of the graph's state.
+        nodes: every node that may be routed to.
+        edges: the writes of its plain edges.
+        branches: its conditional edges, with what each reads.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        keys: Mapping[str, Any],
+        nodes: Mapping[str, Any],
+        edges: Writes,
+        branches: Sequence[tuple[Branch, Reads, Coerce | None]],
+    ) -> None:
+        self.name = name
+        self.keys = keys
+        self.root = ROOT in keys
+        self.nodes = nodes
+        self.edges = edges
+        self.branches = branches
+
+    def update(self, result: Any) -> Writes:
+        """The writes of the result itself: its update and its goto, then the plain edges."""
+        if type(result) is dict and not self.root:
+            keys = self.keys
+            writes: Writes = [item for item in result.items() if item[0] in keys]
+            if len(writes) != len(result):
+                self._unknown(result)
+        else:
+            writes = self._values(result)
+            writes.extend(self._gotos(result))
+        writes.extend(self.edges)
+        return writes
+
+    def _values(self, result: Any) -> Writes:
+        if isinstance(result, Command):
+            command = cast("Command[Any]", result)
+            if command.graph is not None:
+                raise ParentCommand(command)
+            return [] if command.update is None else self._command_update(command.update)
+        if self.root:
+            return self._root_values(result)
+        if result is None or isinstance(result, Send):
+            return []
+        if isinstance(result, dict):
+            known = cast("dict[str, Any]", result)
+            if not known.keys() <= self.keys.keys():
+                self._unknown(known)
+            return [(key, value) for key, value in known.items() if key in self.keys]
+        if isinstance(result, (list, tuple)) and _has_command(cast("Sequence[Any]", result)):
+            items = cast("Sequence[Any]", result)
+            return [write for item in items for write in self._values(item)]
+        if hasattr(type(result), "__annotations__") and not isinstance(result, (list, tuple)):
+            return updates_of_object(result, self.keys)
+        raise InvalidUpdateError(
+            f"Expected dict, got {result!r} from node {self.name!r}. Return a dict of the keys to "
+            "update, a Command, a list that contains Commands, a state object, or None."
+        )
+
+    def _root_values(self, result: Any) -> Writes:
+        if isinstance(result, (list, tuple)) and _has_command(cast("Sequence[Any]", result)):
+            return [
+                write
+                for item in cast("Sequence[Any]", result)
+                for write in (self._values(item) if isinstance(item, Command) else [(ROOT, item)])
+            ]
+        return [] if result is None else [(ROOT, result)]
+
+    def _command_update(self, update: Any) -> Writes:
+        if self.root:
+            return [(ROOT, update)]
+        if isinstance(update, (list, tuple)):
+            pairs = cast("Sequence[Any]", update)
+            if all(isinstance(p, (list, tuple)) and len(cast("Sequence[Any]", p)) == 2
+                   and isinstance(p[0], str) for p in pairs):  # fmt: skip
+                update = cast("Any", pairs)
+                for key, _ in update:
+                    if key not in self.keys:
+                        self._unknown({key: None})
+                return [(key, value) for key, value in update if key in self.keys]
+        return self._values(update)
+
+    def _gotos(self, result: Any) -> Writes:
+        if isinstance(result, Command):
+            goto = cast("Command[Any]", result).goto
+            return goto_writes(goto, self.nodes, self.name) if goto or goto == "" else []
+        if isinstance(result, Send):
+            return goto_writes(result, self.nodes, self.name)
+        if isinstance(result, (list, tuple)):
+            return [
+                write
+                for item in cast("Sequence[Any]", result)
+                if isinstance(item, (Command, Send))
+                for write in self._gotos(item)
+            ]
+        return []
+
+    def _unknown(self, update: Mapping[Any, Any]) -> None:
+        for key in update:
+            if key not in self.keys:
+                warn(
+                    f"Node {self.name!r} wrote key {key!r}, which no schema of the graph knows; it "
+                    f"is dropped. {nearest(key, self.keys)}",
+                    UnknownKeyWarning,
+                    stacklevel=2,
+                )
+
+    # --- running ---------------------------------------------------------------------------------
+
+    def branch_state(self, task: Task, index: int, writes: Writes) -> Any:
+        """What a conditional edge's function is handed: the state with the node's own writes."""
+        _, reads, coerce = self.branches[index]
+        state: State = task.step.state
+        values = state.peek(reads, writes)
+        return values if coerce is None else coerce(values)
+
+    def finish(self, task: Task, result: Any, scope: Scope) -> Writes:
+        """All writes of a node's result."""
+        writes = self.update(result)
+        for index, (branch, _, _) in enumerate(self.branches):
+            chosen = branch.binding.call(self.branch_state(task, index, writes), scope)
+            if branch.binding.is_async:
+                chosen.close()
+                raise TypeError(
+                    f'No synchronous function provided to "{branch.name}": the path function after '
+                    f"{self.name!r} is async. Run the graph with the async API (ainvoke, astream)."
+                )
+            writes.extend(branch.writes(chosen, self.nodes))
+        return writes
+
+    async def afinish(self, task: Task, result: Any, scope: Scope) -> Writes:
+        """`finish` where path functions may be async."""
+        writes = self.update(result)
+        for index, (branch, _, _) in enumerate(self.branches):
+            chosen = branch.binding.call(self.branch_state(task, index, writes), scope)
+            if branch.binding.is_async:
+                chosen = await chosen
+            writes.extend(branch.writes(chosen, self.nodes))
+        return writes
+
+    def by_hand(self, state: State, values: Any) -> Writes:
+        """What `update_state` writes in the node's name: the update, then where it leads."""
+        writes = self.update(values)
+        for branch, reads, coerce in self.branches:
+            given = state.peek(reads, writes)
+            chosen = branch.binding.call(given if coerce is None else coerce(given), _NO_SCOPE)
+            writes.extend(branch.writes(chosen, self.nodes))
+        return writes
+
+
+class _NoScope:
+    """The scope of path functions that run for `update_state`: no task is running."""
+
+    def config(self) -> Any:
+        return {"configurable": {}, "metadata": {}}
+
+    def runtime(self) -> Any:
+        from plait.runtime import Runtime
+
+        return Runtime()
+
+    def extras(self) -> dict[str, Any]:
+        return {}
+
+    def write_custom(self, chunk: Any) -> None:
+        return None
+
+    def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
+        raise InvalidUpdateError("interrupt() cannot be called while update_state routes.")
+
+
+_NO_SCOPE: Any = _NoScope()
+
+
+def _has_command(items: Sequence[Any]) -> bool:
+    return any(isinstance(item, (Command, Send)) for item in items)
+
+
+def node_plan(spec: NodeSpec, reads: Reads, writer: Writer) -> NodePlan:
+    """The plan of a node: its code bound to its writer."""
+    coerce = coercion(spec.input_schema) if isinstance(reads, View) else None
+    call = None if spec.binding.is_async else _sync_call(spec, coerce, writer)
+    acall = _async_call(spec, coerce, writer)
+    return NodePlan(
+        spec.name,
+        call,
+        acall,
+        reads=reads,
+        retry=spec.retry,
+        defer=spec.defer,
+        metadata=spec.metadata,
+        command=lambda task, command: writer.finish(task, command, _NO_SCOPE),
+        update=writer.by_hand,
+    )
+
+
+def _sync_call(
+    spec: NodeSpec, coerce: Coerce | None, writer: Writer
+) -> Callable[[Task, Scope], Writes]:
+    function, finish = spec.binding.call, writer.finish
+    if spec.binding.is_generator:
+        plain = function
+
+        def function(state: Any, scope: Scope) -> Any:
+            return merged(plain(state, scope))
+
+    if coerce is None:
+        return lambda task, scope: finish(task, function(task.input, scope), scope)
+
+    def call(task: Task, scope: Scope) -> Writes:
+        given = task.input if task.is_push else coerced(coerce, task.input, spec.name)
+        return finish(task, function(given, scope), scope)
+
+    return call
+
+
+def _async_call(
+    spec: NodeSpec, coerce: Coerce | None, writer: Writer
+) -> Callable[[Task, Scope], Coroutine[Any, Any, Writes]] | None:
+    binding = spec.binding
+    if not binding.is_async and spec.runnable is None:
+        if not any(branch.binding.is_async for branch, _, _ in writer.branches):
+            return None
+    function = binding.call
+    runnable = spec.runnable
+
+    async def acall(task: Task, scope: Scope) -> Writes:
+        given = task.input
+        if coerce is not None and not task.is_push:
+            given = coerced(coerce, given, spec.name)
+        if runnable is not None:
+            result = await runnable.ainvoke(given, scope.config())
+        elif binding.is_generator and binding.is_async:
+            result = None
+            async for chunk in function(given, scope):
+                result = _merge(result, chunk)
+        elif binding.is_async:
+            result = await function(given, scope)
+        else:
+            from plait.runnables.config import run_in_executor  # asyncio is running: it is loaded
+
+            result = await run_in_executor(None, function, given, scope)
+        return await writer.afinish(task, result, scope)
+
+    return acall
+
+
+def start_plan(input_schema: Any, writer: Writer) -> NodePlan:
+    """The plan of the virtual node that applies the input."""
+    coerce = coercion(input_schema)
+
+    def given(task: Task) -> Any:
+        if coerce is None or isinstance(task.input, Command):
+            return task.input
+        return coerced(coerce, task.input, START)
+
+    async def acall(task: Task, scope: Scope) -> Writes:
+        return await writer.afinish(task, given(task), scope)
+
+    return NodePlan(
+        START,
+        lambda task, scope: writer.finish(task, given(task), scope),
+        acall,
+        reads=START,
+        hidden=True,
+        update=writer.by_hand,
+    )
+
+
+def coerced(coerce: Coerce, values: Any, name: str) -> Any:
+    """The state object a node is handed; a validation error says whose it is."""
+    try:
+        return coerce(values)
+    except Exception as error:
+        where = "input of the graph" if name == START else f"input of node {name!r}"
+        error.add_note(f"While validating the {where}.")
+        raise
+
+
+def merged(chunks: Any) -> Any:
+    """What a generator node amounts to: its chunks added up, dicts merged."""
+    result: Any = None
+    for chunk in chunks:
+        result = _merge(result, chunk)
+    return result
+
+
+def _merge(result: Any, chunk: Any) -> Any:
+    if result is None:
+        return chunk
+    if isinstance(result, dict) and isinstance(chunk, dict):
+        return {**cast("dict[Any, Any]", result), **cast("dict[Any, Any]", chunk)}
+    try:
+        return result + chunk
+    except TypeError:
+        return chunk

@@ -1,0 +1,161 @@
+"""From a state schema to channels, and from stored values to what nodes are handed."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING as NO_DEFAULT
+from typing import Any, get_origin, get_type_hints
+
+from plait.channels.base import BaseChannel
+from plait.channels.binop import BinaryOperatorAggregate
+from plait.channels.last_value import LastValue
+from plait.constants import RESERVED, ROOT
+from plait.errors import InvalidGraphError
+from plait.typing import MISSING
+
+Channel = BaseChannel[Any, Any, Any]
+_QUALIFIERS = frozenset({"Required", "NotRequired", "ReadOnly"})
+
+
+def is_pydantic(schema: Any) -> bool:
+    """Whether a class is a pydantic model (found without importing pydantic)."""
+    return isinstance(schema, type) and hasattr(schema, "__pydantic_validator__")
+
+
+def is_dataclass(schema: Any) -> bool:
+    """Whether a class is a dataclass."""
+    return isinstance(schema, type) and hasattr(schema, "__dataclass_fields__")
+
+
+def is_mapping_schema(schema: Any) -> bool:
+    """Whether a schema declares keys (else the state is one value)."""
+    return isinstance(schema, type) and bool(_hints(schema))
+
+
+def _hints(schema: type) -> dict[str, Any]:
+    if getattr(schema, "__module__", "builtins") == "builtins":
+        return {}
+    try:
+        hints = get_type_hints(schema, include_extras=True)
+    except NameError as error:
+        raise InvalidGraphError(
+            f"A type annotation of {schema.__name__} cannot be resolved: {error}. Names used in "
+            "annotations of a schema must exist in its module (not only under TYPE_CHECKING)."
+        ) from error
+    return {
+        key: hint
+        for key, hint in hints.items()
+        if get_origin(hint) is not typing.ClassVar and not key.startswith("__")
+        and key not in ("model_config",)
+    }  # fmt: skip
+
+
+def channels_of(schema: Any) -> dict[str, Channel]:
+    """The channels that a schema declares: one per key, or one for a root state.
+
+    Raises:
+        InvalidGraphError: a key has a reserved name, or its reducer cannot be one.
+    """
+    if not isinstance(schema, type) or not _hints(schema):
+        return {ROOT: channel_of(ROOT, schema)}
+    channels: dict[str, Channel] = {}
+    for key, hint in _hints(schema).items():
+        if key in RESERVED:
+            raise InvalidGraphError(
+                f"State key {key!r} of {schema.__name__} is reserved; choose another name."
+            )
+        channels[key] = channel_of(key, hint)
+    return channels
+
+
+def channel_of(key: str, hint: Any) -> Channel:
+    """The channel of one key: named in its annotation, else a reducer, else the last value."""
+    while get_origin(hint) is not None and _qualifier(hint):
+        hint = hint.__args__[0]
+    metadata: tuple[Any, ...] = getattr(hint, "__metadata__", ())
+    if metadata:
+        typ = hint.__origin__
+        last = metadata[-1]
+        channel: Channel | None = None
+        if isinstance(last, BaseChannel):
+            channel = last.from_checkpoint(MISSING)
+        elif isinstance(last, type) and issubclass(last, BaseChannel):
+            channel = last(typ)
+        elif callable(last) and not isinstance(last, type):
+            channel = BinaryOperatorAggregate(typ, _reducer(key, last))
+        if channel is not None:
+            channel.key = key
+            return channel
+        hint = typ
+    channel = LastValue(hint)
+    channel.key = key
+    return channel
+
+
+def _qualifier(hint: Any) -> bool:
+    origin = get_origin(hint)
+    return (
+        getattr(origin, "_name", None) in _QUALIFIERS
+        or getattr(origin, "__name__", None) in _QUALIFIERS
+    )
+
+
+def _reducer(key: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """The reducer itself, once it is seen to take (value, update)."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return function  # a builtin whose signature Python does not tell
+    positional = [
+        p
+        for p in signature.parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(positional) == 2 or any(
+        p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()
+    ):
+        return function
+    raise InvalidGraphError(
+        f"Invalid reducer signature. Expected (a, b) -> c. Got {signature} for key {key!r} "
+        f"({getattr(function, '__name__', function)})."
+    )
+
+
+def coercion(schema: Any) -> Callable[[Any], Any] | None:
+    """What turns a dict of state into what a node with this schema is handed (None: nothing)."""
+    if is_pydantic(schema) or is_dataclass(schema):
+
+        def build(values: Any) -> Any:
+            return schema(**values) if isinstance(values, Mapping) else values
+
+        return build
+    return None
+
+
+def updates_of_object(value: Any, keys: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What a state object (pydantic, dataclass) returned by a node writes.
+
+    Fields that were set, or hold something else than None; a None counts when it was set.
+    """
+    if is_pydantic(type(value)):
+        given: Any = value.model_fields_set
+        defaults = {name: info.default for name, info in type(value).model_fields.items()}
+        return [
+            (key, held)
+            for key in keys
+            if (held := getattr(value, key, MISSING)) is not MISSING
+            and ((key in given and (held is None or held != defaults.get(key, MISSING)))
+                 or (held is not None and held != defaults.get(key, MISSING)))
+        ]  # fmt: skip
+    defaults = {
+        name: None if field.default is NO_DEFAULT else field.default
+        for name, field in getattr(value, "__dataclass_fields__", {}).items()
+    }
+    return [
+        (key, held)
+        for key in keys
+        if (held := getattr(value, key, MISSING)) is not MISSING
+        and (held is not None or defaults.get(key) is not None)
+    ]

@@ -1,0 +1,455 @@
+"""`StateGraph`: nodes that share a state, and the edges between them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, Generic, TypeVar, cast, get_type_hints
+from warnings import warn
+
+from plait.channels.last_value import LastValue
+from plait.constants import END, RESERVED, START
+from plait.errors import InvalidGraphError, UnreachableNodeWarning, nearest
+from plait.graph.branch import Branch, literals
+from plait.graph.compile import CompiledStateGraph, build_plan
+from plait.graph.nodes import NodeSpec
+from plait.graph.schema import channels_of, is_dataclass, is_mapping_schema, is_pydantic
+from plait.pregel.binding import Binding
+from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy, ensure_valid_checkpointer
+
+StateT = TypeVar("StateT")
+ContextT = TypeVar("ContextT")
+Path = Callable[..., Hashable | Sequence[Hashable] | Awaitable[Hashable | Sequence[Hashable]]]
+
+
+class StateGraph(Generic[StateT]):
+    """A graph whose nodes read a shared state and return updates of it.
+
+    Args:
+        state_schema: a TypedDict, dataclass or pydantic model whose fields are the keys of the
+            state (`Annotated[T, reducer]` says how updates of a key combine), or any other type
+            for a state that is one value.
+        context_schema: the type of the run context (`invoke(..., context=...)`).
+        input_schema: what the graph takes; the state schema by default.
+        output_schema: what it returns; the state schema by default.
+
+    >>> from operator import add
+    >>> from typing import Annotated, TypedDict
+    >>> class State(TypedDict):
+    ...     log: Annotated[list[str], add]
+    >>> builder = StateGraph(State)
+    >>> builder = builder.add_node("hello", lambda state: {"log": ["hello"]})
+    >>> builder = builder.add_edge(START, "hello").add_edge("hello", END)
+    >>> builder.compile().invoke({"log": []})
+    {'log': ['hello']}
+    """
+
+    def __init__(
+        self,
+        state_schema: type[StateT],
+        context_schema: type[Any] | None = None,
+        *,
+        input_schema: Any = None,
+        output_schema: Any = None,
+    ) -> None:
+        self.state_schema: Any = state_schema
+        self.context_schema = context_schema
+        self.input_schema: Any = input_schema or state_schema
+        self.output_schema: Any = output_schema or state_schema
+        self.nodes: dict[str, NodeSpec] = {}
+        self.edges: set[tuple[str, str]] = set()
+        self.waiting_edges: set[tuple[tuple[str, ...], str]] = set()
+        self.branches: dict[str, dict[str, Branch]] = {}
+        self.channels: dict[str, Any] = {}
+        self.schemas: dict[Any, tuple[str, ...]] = {}
+        for schema in (self.state_schema, self.input_schema, self.output_schema):
+            self._add_schema(schema)
+
+    def _add_schema(self, schema: Any) -> None:
+        """Declare the keys of a schema."""
+        if schema in self.schemas:
+            return
+        channels = channels_of(schema)
+        for key, channel in channels.items():
+            known = self.channels.get(key)
+            if known is None or (
+                isinstance(known, LastValue) and not isinstance(channel, LastValue)
+            ):
+                self.channels[key] = channel
+            elif not isinstance(channel, LastValue) and channel != known:
+                raise InvalidGraphError(
+                    f"Channel {key!r} already exists with a different type: two schemas give it "
+                    f"different reducers ({known!r} and {channel!r}). Declare it once."
+                )
+        self.schemas[schema] = tuple(channels)
+
+    # --- nodes -----------------------------------------------------------------------------------
+
+    def add_node(
+        self,
+        node: Any,
+        action: Any = None,
+        *,
+        defer: bool = False,
+        metadata: dict[str, Any] | None = None,
+        input_schema: Any = None,
+        retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+        cache_policy: CachePolicy | None = None,
+        destinations: Mapping[str, str] | tuple[str, ...] | None = None,
+    ) -> StateGraph[StateT]:
+        """Add a node.
+
+        Args:
+            node: its name, or the function (then the function's name is the node's).
+            action: the function, callable object, partial, bound method or Runnable, sync or async.
+            defer: run it only when nothing else is left to run.
+            metadata: shown in streams and traces.
+            input_schema: what it reads (default: its first parameter's annotation if that is a
+                schema, else the state).
+            retry_policy: when its errors are retried; of several, the first that matches decides.
+            cache_policy: when its result may come from the cache.
+            destinations: where its Commands may go.
+
+        Returns:
+            The graph, so that calls chain.
+
+        Raises:
+            InvalidGraphError: the name is taken, reserved or invalid, or the function takes
+                parameters that nothing can fill.
+        """
+        if not isinstance(node, str):
+            action, node = node, node_name(node)
+        elif action is None:
+            raise InvalidGraphError(f"add_node({node!r}) needs the function of the node.")
+        self._check_name(node)
+        runnable = None
+        if not callable(action) and not hasattr(action, "invoke"):
+            raise TypeError(f"Node {node!r} must be a function or a Runnable, got {action!r}.")
+        if hasattr(action, "invoke") and hasattr(action, "ainvoke"):
+            runnable = action
+            binding = Binding(_runnable_caller(action), node)
+        else:
+            binding = Binding(action, node)
+        hints = _hints(action) if runnable is None else {}
+        schema = input_schema or _schema_hint(action, hints, runnable) or self.state_schema
+        self._add_schema(schema)
+        self.nodes[node] = NodeSpec(
+            node,
+            binding,
+            runnable,
+            schema,
+            metadata,
+            _policies(retry_policy),
+            cache_policy,
+            defer,
+            destinations if destinations is not None else _command_ends(hints),
+        )
+        return self
+
+    def _check_name(self, node: str) -> None:
+        if node in self.nodes:
+            raise InvalidGraphError(f"Node {node!r} already present. Give this one another name.")
+        if node in (START, END) or node in RESERVED:
+            raise InvalidGraphError(f"Node {node!r} is reserved; choose another name.")
+        for char in "|:":
+            if char in node:
+                raise InvalidGraphError(
+                    f"{char!r} is a reserved character and is not allowed in the node names "
+                    f"({node!r})."
+                )
+        if node in self.channels:
+            raise InvalidGraphError(f"'{node}' is already being used as a state key")
+
+    def add_sequence(self, nodes: Sequence[Any]) -> StateGraph[StateT]:
+        """Add nodes, functions or (name, function) pairs, that run one after the other."""
+        if not nodes:
+            raise InvalidGraphError("Sequence requires at least one node.")
+        previous: str | None = None
+        for node in nodes:
+            name, action = node if isinstance(node, tuple) else (node_name(node), node)
+            if name in self.nodes:
+                raise InvalidGraphError(
+                    f"Node names must be unique: node with the name {name!r} already exists."
+                )
+            self.add_node(name, action)
+            if previous is not None:
+                self.add_edge(previous, name)
+            previous = name
+        return self
+
+    # --- edges -----------------------------------------------------------------------------------
+
+    def add_edge(self, start_key: str | Sequence[str], end_key: str) -> StateGraph[StateT]:
+        """Let `end_key` run after `start_key`, or after all of a list of nodes."""
+        starts = (start_key,) if isinstance(start_key, str) else tuple(start_key)
+        if not starts:
+            raise InvalidGraphError(f"The edge to {end_key!r} has no start.")
+        for start in starts:
+            if start == END:
+                raise InvalidGraphError("END cannot be a start node")
+            if start == START and not isinstance(start_key, str):
+                raise InvalidGraphError("START cannot be one of several nodes that are waited for.")
+            if not isinstance(start_key, str) and start not in self.nodes:
+                raise InvalidGraphError(f"Need to add_node {start!r} first")
+        if end_key == START:
+            raise InvalidGraphError("START cannot be an end node")
+        if isinstance(start_key, str):
+            self.edges.add((start_key, end_key))
+            return self
+        if end_key == END:
+            raise InvalidGraphError("END cannot wait for several nodes; the graph ends by itself.")
+        if end_key not in self.nodes:
+            raise InvalidGraphError(f"Need to add_node {end_key!r} first")
+        self.waiting_edges.add((starts, end_key))
+        return self
+
+    def add_conditional_edges(
+        self,
+        source: str,
+        path: Any,
+        path_map: Mapping[Hashable, str] | Sequence[str] | None = None,
+    ) -> StateGraph[StateT]:
+        """Let a function of the state decide what runs after `source`.
+
+        Args:
+            source: the node.
+            path: returns a node's name, END, a `Send`, or a list of them; sync or async.
+            path_map: maps its results to nodes (a list: the nodes it may name). Without one, a
+                `Literal` return annotation says which nodes it may name.
+
+        Raises:
+            InvalidGraphError: the source has a conditional edge of this name already.
+        """
+        name = _path_name(path)
+        branches = self.branches.setdefault(source, {})
+        if name in branches:
+            raise InvalidGraphError(
+                f"Branch with name {name!r} already exists for node {source!r}. Use another "
+                "function, or decide everything in one."
+            )
+        branch = Branch(source, path, path_map, name)
+        branches[name] = branch
+        if is_mapping_schema(branch.reads_schema):
+            self._add_schema(branch.reads_schema)
+        return self
+
+    def set_entry_point(self, key: str) -> StateGraph[StateT]:
+        """The node that runs first: `add_edge(START, key)`."""
+        return self.add_edge(START, key)
+
+    def set_conditional_entry_point(
+        self, path: Any, path_map: Mapping[Hashable, str] | Sequence[str] | None = None
+    ) -> StateGraph[StateT]:
+        """Let a function of the input state decide what runs first."""
+        return self.add_conditional_edges(START, path, path_map)
+
+    def set_finish_point(self, key: str) -> StateGraph[StateT]:
+        """The graph may end after this node: `add_edge(key, END)`."""
+        return self.add_edge(key, END)
+
+    # --- checking and compiling ------------------------------------------------------------------
+
+    def validate(self, interrupt: Sequence[str] | None = None) -> StateGraph[StateT]:
+        """Check the structure.
+
+        Raises:
+            InvalidGraphError: an edge from or to a node that does not exist, no entry point, an
+                unknown interrupt node.
+
+        Warns:
+            UnreachableNodeWarning: nothing leads to a node.
+        """
+        starts = {start for start, _ in self.edges} | set(self.branches)
+        for start in starts:
+            if start != START and start not in self.nodes:
+                raise InvalidGraphError(
+                    f"Found edge starting at unknown node {start!r}. {nearest(start, self.nodes)}"
+                )
+        if START not in starts:
+            raise InvalidGraphError(
+                "Graph must have an entrypoint: add at least one edge from START to another node."
+            )
+        for _, end in self.edges:
+            self._check_end(end, "Found edge ending at unknown node")
+        for source, branches in self.branches.items():
+            for name, branch in branches.items():
+                for end in (branch.ends or {}).values():
+                    self._check_end(
+                        end, f"At {source!r} node, {name!r} branch found unknown target"
+                    )
+        for node in interrupt or ():
+            if node not in self.nodes:
+                raise InvalidGraphError(
+                    f"Interrupt node {node!r} not found. {nearest(node, self.nodes)}"
+                )
+        self._check_reachable()
+        return self
+
+    def _check_end(self, end: str, what: str) -> None:
+        if end != END and end not in self.nodes:
+            raise InvalidGraphError(f"{what} {end!r}. {nearest(end, [*self.nodes, END])}")
+
+    def _check_reachable(self) -> None:
+        """Warn of nodes that nothing leads to, and of joins that can never fire."""
+        open_ended = any(
+            branch.ends is None
+            for branches in self.branches.values()
+            for branch in branches.values()
+        )
+        reached: set[str] = set()
+        todo = [START]
+        while todo:
+            name = todo.pop()
+            if name in reached:
+                continue
+            reached.add(name)
+            todo.extend(end for start, end in self.edges if start == name)
+            todo.extend(
+                end
+                for branch in self.branches.get(name, {}).values()
+                for end in (branch.ends or {}).values()
+            )
+            spec = self.nodes.get(name)
+            todo.extend(spec.ends if spec is not None else ())
+            todo.extend(end for starts, end in self.waiting_edges if set(starts) <= reached)
+        if open_ended or any(_may_command(spec) for spec in self.nodes.values()):
+            return  # functions decide at run time; nothing can be said
+        for starts, end in sorted(self.waiting_edges):
+            missing = [start for start in starts if start not in reached]
+            if missing:
+                warn(
+                    f"The join of {list(starts)} into {end!r} can never fire: nothing leads to "
+                    f"{missing[0]!r}.",
+                    UnreachableNodeWarning,
+                    stacklevel=4,
+                )
+        for name in self.nodes:
+            if name not in reached and not any(name == end for _, end in self.waiting_edges):
+                warn(
+                    f"Node {name!r} is unreachable: no edge, conditional edge or declared "
+                    "destination leads to it.",
+                    UnreachableNodeWarning,
+                    stacklevel=4,
+                )
+
+    def compile(
+        self,
+        checkpointer: Checkpointer = None,
+        *,
+        cache: Any = None,
+        store: Any = None,
+        interrupt_before: Sequence[str] | str | None = None,
+        interrupt_after: Sequence[str] | str | None = None,
+        debug: bool = False,
+        name: str | None = None,
+    ) -> CompiledStateGraph:
+        """Check the graph and make it runnable.
+
+        Args:
+            checkpointer: the saver that keeps its threads. As a subgraph: None inherits the
+                parent's, True keeps a memory of its own, False keeps nothing.
+            cache: where results of nodes with a `cache_policy` are kept.
+            store: long-term memory that nodes find in `runtime.store`.
+            interrupt_before: nodes to stop before ("*": all).
+            interrupt_after: nodes to stop after ("*": all).
+            debug: print what happens.
+            name: the graph's name.
+        """
+        before, after = _named(interrupt_before), _named(interrupt_after)
+        self.validate([*(before or ()), *(after or ())])
+        ensure_valid_checkpointer(checkpointer)
+        plan = build_plan(self, name or "LangGraph", before, after)
+        return CompiledStateGraph(
+            builder=self,
+            plan=plan,
+            checkpointer=checkpointer,
+            store=store,
+            name=name or "LangGraph",
+            debug=debug,
+        )
+
+
+def _named(nodes: Sequence[str] | str | None) -> frozenset[str] | None:
+    """The breakpoints as the plan keeps them (None: every node)."""
+    if nodes == "*":
+        return None
+    return frozenset((nodes,) if isinstance(nodes, str) else nodes or ())
+
+
+def node_name(action: Any) -> str:
+    """The name a function gives its node.
+
+    Raises:
+        InvalidGraphError: it has none.
+    """
+    if hasattr(action, "invoke") and hasattr(action, "get_name"):
+        return action.get_name()
+    while isinstance(action, partial):
+        action = cast(Any, action).func
+    name = getattr(action, "__name__", None)
+    if name is None and not inspect.isroutine(action):
+        name = type(action).__name__
+    if not name:
+        raise InvalidGraphError(f"Node name must be provided: {action!r} has none.")
+    return name
+
+
+def _path_name(path: Any) -> str:
+    return getattr(path, "__name__", None) or getattr(path, "name", None) or (
+        node_name(path) if callable(path) else "condition"
+    )  # fmt: skip
+
+
+def _runnable_caller(runnable: Any) -> Callable[..., Any]:
+    def call(state: Any, config: Any) -> Any:
+        return runnable.invoke(state, config)
+
+    return call
+
+
+def _policies(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, RetryPolicy) else tuple(given)
+
+
+def _hints(action: Any) -> dict[str, Any]:
+    while isinstance(action, partial):
+        action = cast(Any, action).func
+    if not inspect.isroutine(action):
+        action = getattr(type(action), "__call__", action)  # noqa: B004
+    try:
+        return get_type_hints(action)
+    except Exception:  # annotations are the user's; none that resolve means none
+        return {}
+
+
+def _schema_hint(action: Any, hints: dict[str, Any], runnable: Any) -> Any:
+    """The schema that annotates a node's first parameter, if it is one."""
+    if runnable is not None:
+        return None
+    try:
+        first = next(iter(inspect.signature(action).parameters.values()))
+    except (StopIteration, TypeError, ValueError):
+        return None
+    hint = hints.get(first.name)
+    if isinstance(hint, type) and (
+        is_pydantic(hint) or is_dataclass(hint) or hasattr(hint, "__required_keys__")
+    ):
+        return hint if is_mapping_schema(hint) and hint.__name__ != "Runtime" else None
+    return None
+
+
+def _command_ends(hints: dict[str, Any]) -> tuple[str, ...]:
+    """The nodes that a `Command[Literal[...]]` return annotation names."""
+    returned = hints.get("return")
+    for hint in (returned, *getattr(returned, "__args__", ())):
+        if getattr(hint, "__origin__", None) is Command:
+            return literals(hint.__args__[0])
+    return ()
+
+
+def _may_command(spec: NodeSpec) -> bool:
+    """Whether a node might route by a Command that it does not declare."""
+    return not spec.ends

@@ -1,0 +1,161 @@
+"""Reading threads back: from stored checkpoints to `StateSnapshot`s."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from plait.checkpoint.base.port import Snapshot
+from plait.constants import ERROR, INTERRUPT
+from plait.drivers.base import Storage
+from plait.drivers.env import SYSTEM
+from plait.engine import report
+from plait.engine.loop import Loop
+from plait.engine.restore import adopt
+from plait.engine.spec import RunSpec
+from plait.engine.tasks import Task
+from plait.errors import ConfigError, UnknownNodeError
+from plait.pregel.storage import open_storage
+from plait.runnables.config import merge_configs
+from plait.types import Interrupt, PregelTask, StateSnapshot
+
+if TYPE_CHECKING:
+    from plait.pregel.main import Pregel
+
+
+def addressed(graph: Pregel, config: Any) -> tuple[dict[str, Any], Storage]:
+    """The configurable of a config, and the storage of the lane it names.
+
+    Raises:
+        ConfigError: the graph has no saver, or the config no thread id.
+    """
+    merged = merge_configs(graph.config, config)
+    configurable = cast("dict[str, Any]", merged.get("configurable") or {})
+    if graph.checkpointer in (None, True, False):
+        raise ConfigError(
+            f"No checkpointer set: graph {graph.name!r} keeps no threads. Compile it with "
+            "checkpointer=InMemorySaver() or SqliteSaver(...)."
+        )
+    ns = configurable.get("checkpoint_ns") or ""
+    return configurable, open_storage(graph, configurable, ns=ns)
+
+
+def checkpoint_id_of(configurable: Mapping[str, Any]) -> str | None:
+    """The checkpoint that a config addresses (`thread_ts` is its old name)."""
+    return configurable.get("checkpoint_id") or configurable.get("thread_ts")
+
+
+def get_state(graph: Pregel, config: Any) -> StateSnapshot:
+    """See `Pregel.get_state`."""
+    configurable, storage = addressed(graph, config)
+    stored = storage.saver.run(storage.session.load(checkpoint_id_of(configurable)))
+    return _current(graph, stored, configurable, storage)
+
+
+async def aget_state(graph: Pregel, config: Any) -> StateSnapshot:
+    """See `Pregel.aget_state`."""
+    configurable, storage = addressed(graph, config)
+    stored = await storage.saver.arun(storage.session.load(checkpoint_id_of(configurable)))
+    return _current(graph, stored, configurable, storage)
+
+
+def _current(
+    graph: Pregel, stored: Snapshot | None, configurable: dict[str, Any], storage: Storage
+) -> StateSnapshot:
+    if stored is None:
+        config = cast(Any, {"configurable": dict(configurable)})
+        return StateSnapshot({}, (), config, None, None, None, (), ())
+    return snapshot_of(graph, stored, storage, pending=True)
+
+
+def history(
+    graph: Pregel, config: Any, filter: Any, before: Any, limit: int | None
+) -> Iterator[StateSnapshot]:
+    """See `Pregel.get_state_history`."""
+    configurable, storage = addressed(graph, config)
+    for page in _pages(storage, configurable, filter, before, limit):
+        for stored in storage.saver.run(page):
+            yield snapshot_of(graph, stored, storage, pending=False)
+
+
+async def ahistory(
+    graph: Pregel, config: Any, filter: Any, before: Any, limit: int | None
+) -> AsyncIterator[StateSnapshot]:
+    """See `Pregel.aget_state_history`."""
+    configurable, storage = addressed(graph, config)
+    for page in _pages(storage, configurable, filter, before, limit):
+        for stored in await storage.saver.arun(page):
+            yield snapshot_of(graph, stored, storage, pending=False)
+
+
+def _pages(
+    storage: Storage,
+    configurable: dict[str, Any],
+    filter: Any,
+    before: Any,
+    limit: int | None,
+) -> Iterator[Any]:
+    one = checkpoint_id_of(configurable)
+    if one is not None:
+        yield _only(storage, one, filter, limit)
+        return
+    limit_id = checkpoint_id_of((before or {}).get("configurable") or {})
+    yield from storage.session.history(before=limit_id, limit=limit, filter=filter)
+
+
+def _only(storage: Storage, checkpoint_id: str, filter: Any, limit: int | None) -> Any:
+    """The history of a config that addresses one checkpoint: that one."""
+    stored = yield from storage.session.load(checkpoint_id)
+    if stored is None or limit == 0:
+        return []
+    matches = all(stored.metadata.get(key) == value for key, value in (filter or {}).items())
+    return [stored] if matches else []
+
+
+def snapshot_of(
+    graph: Pregel, stored: Snapshot, storage: Storage, *, pending: bool
+) -> StateSnapshot:
+    """One stored checkpoint as users see it.
+
+    Args:
+        pending: show what finished tasks of its super-step wrote as part of the state, and only
+            the others as next (a thread as it stands); else the checkpoint as it was.
+    """
+    session = storage.session
+    loop = Loop(RunSpec(graph.plan, saved=True, ns=session.ns), SYSTEM)
+    loop.restore(stored)
+    adopt(loop, stored)
+    try:
+        tasks = loop.prepare()
+    except UnknownNodeError:
+        tasks = None  # its code is gone: the thread can still be looked at
+    done = [task for task in tasks or () if task.saved] if pending else []
+    following = loop.frontier.names() if tasks is None else [t.name for t in tasks if t not in done]
+    shown = tuple(_task(task, graph) for task in tasks or ())
+
+    def config_of(checkpoint_id: str | None) -> Any:
+        address = {"thread_id": session.thread_id}
+        return report.config_of(address, session.ns, checkpoint_id)
+
+    return StateSnapshot(
+        values=loop.values_with(done, graph.plan.stream),
+        next=tuple(following),
+        config=config_of(stored.id),
+        metadata=stored.metadata,
+        created_at=stored.ts,
+        parent_config=config_of(stored.parent_id),
+        tasks=shown,
+        interrupts=tuple(asked for task in shown for asked in task.interrupts),
+    )
+
+
+def _task(task: Task, graph: Pregel) -> PregelTask:
+    error = None
+    interrupts: tuple[Interrupt, ...] = ()
+    for channel, value in task.prior:
+        if channel == ERROR:
+            error = value
+        elif channel == INTERRUPT:
+            interrupts = tuple(value)
+    result = report.result_of(task.writes, graph.plan.stream) if task.saved else None
+    return PregelTask(task.id, task.name, task.path, error, interrupts, None, result)
