@@ -75,6 +75,8 @@ class Loop:
         """The nodes of the super-step that made the current checkpoint."""
         self.step = -1
         """The number of the super-step that runs now or next."""
+        self.stop = 0
+        """The last super-step that the recursion limit allows."""
         self.checkpoint_id: str | None = None
         self.parent_id: str | None = None
         self.stored_id: str | None = None
@@ -104,12 +106,11 @@ class Loop:
         """The whole run. Returns its outcome; raises what ended it."""
         try:
             yield from restore.begin(self)
-            stop = self.spec.recursion_limit + 1 + self.step_at_start
             tasks = self.prepare()
             self._report_checkpoint(tasks)
             before_due = not self.resumed
             while True:
-                if self.step > stop:
+                if self.step > self.stop:
                     raise GraphRecursionError(self._limit_message())
                 if not tasks:
                     yield from self._leave()
@@ -146,7 +147,7 @@ class Loop:
             self.checkpoint_id = self.stored_id = snapshot.id
             self.parent_id = snapshot.parent_id
             self.source = snapshot.metadata.get("source", "loop")
-        self.step_at_start = self.step
+        self.stop = self.step + self.spec.recursion_limit + 1
 
     def prepare(self) -> list[Task]:
         """The tasks of the next super-step: `Send`s in order, then triggered nodes by name."""
@@ -164,6 +165,8 @@ class Loop:
                 given = state.read(node.reads)
             except EmptyChannelError:
                 continue
+            for key, compute in node.managed:
+                given[key] = compute(self.step, self.stop)
             triggers = frontier.pulls[name]
             if len(triggers) > 1:
                 triggers = sorted(triggers)
@@ -597,7 +600,7 @@ class Loop:
         if not self.modes:
             return
         for task in done:
-            if task.parent is None and "updates" in self.modes:
+            if "updates" in self.modes:
                 part = report.updates_part(task, self.output)
                 if part is not None:
                     self._add("updates", part)

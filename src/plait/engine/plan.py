@@ -48,6 +48,8 @@ class NodePlan:
     retry: tuple[RetryPolicy, ...] = ()
     defer: bool = False
     hidden: bool = False
+    managed: tuple[tuple[str, Callable[[int, int], Any]], ...] = ()
+    """Keys of its input that the run computes: (key, function of step and stop)."""
     metadata: Mapping[str, Any] | None = None
     tags: tuple[str, ...] = ()
     command: Callable[[Task, Any], Writes] | None = None

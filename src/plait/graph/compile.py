@@ -9,7 +9,6 @@ from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
 from plait.constants import END, ROOT, START
 from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
-from plait.errors import ConfigError, InvalidUpdateError
 from plait.graph.branch import Branch, route
 from plait.graph.nodes import Coerce, Writer, node_plan, start_plan
 from plait.graph.schema import coercion, is_dataclass, is_mapping_schema, is_pydantic
@@ -94,14 +93,7 @@ class CompiledStateGraph(Pregel):
             return schema(**context)
         return cast(Any, context)
 
-    def command_writes(self, command: Command[Any]) -> Writes:
-        if command.graph is not None:
-            raise InvalidUpdateError("There is no parent graph")
-        if command.resume is None and command.update is None and not command.goto:
-            raise ConfigError(
-                "An empty Command says nothing: give it resume=, update= or goto=. To answer None, "
-                "pass Command(resume={interrupt_id: None})."
-            )
+    def _steering(self, command: Command[Any]) -> Writes:
         writer = Writer("Command", self.builder.channels, self.builder.nodes, [], ())
         return writer.update(Command(update=command.update, goto=command.goto))
 

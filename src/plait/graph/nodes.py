@@ -17,7 +17,7 @@ from plait.errors import (
     nearest,
 )
 from plait.graph.branch import Branch, goto_writes
-from plait.graph.schema import coercion, updates_of_object
+from plait.graph.schema import coercion, managed_of, updates_of_object
 from plait.pregel.binding import Binding
 from plait.scope import Scope
 from plait.types import CachePolicy, Command, RetryPolicy, Send
@@ -240,6 +240,7 @@ def node_plan(spec: NodeSpec, reads: Reads, writer: Writer) -> NodePlan:
         reads=reads,
         retry=spec.retry,
         defer=spec.defer,
+        managed=tuple((key, kind.get) for key, kind in managed_of(spec.input_schema).items()),
         metadata=spec.metadata,
         command=lambda task, command: writer.finish(task, command, _NO_SCOPE),
         update=writer.by_hand,

@@ -13,6 +13,7 @@ from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
 from plait.constants import RESERVED, ROOT
 from plait.errors import InvalidGraphError
+from plait.managed import ManagedValue
 from plait.typing import MISSING
 
 Channel = BaseChannel[Any, Any, Any]
@@ -52,6 +53,20 @@ def _hints(schema: type) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def managed_of(schema: Any) -> dict[str, type[ManagedValue]]:
+    """The keys of a schema that runs compute: key to managed value."""
+    if not isinstance(schema, type):
+        return {}
+    found: dict[str, type[ManagedValue]] = {}
+    for key, hint in _hints(schema).items():
+        while get_origin(hint) is not None and _qualifier(hint):
+            hint = hint.__args__[0]
+        last = getattr(hint, "__metadata__", (None,))[-1]
+        if isinstance(last, type) and issubclass(last, ManagedValue):
+            found[key] = last
+    return found
+
+
 def channels_of(schema: Any) -> dict[str, Channel]:
     """The channels that a schema declares: one per key, or one for a root state.
 
@@ -61,7 +76,10 @@ def channels_of(schema: Any) -> dict[str, Channel]:
     if not isinstance(schema, type) or not _hints(schema):
         return {ROOT: channel_of(ROOT, schema)}
     channels: dict[str, Channel] = {}
+    managed = managed_of(schema)
     for key, hint in _hints(schema).items():
+        if key in managed:
+            continue
         if key in RESERVED:
             raise InvalidGraphError(
                 f"State key {key!r} of {schema.__name__} is reserved; choose another name."

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.constants import INTERRUPT
 from plait.drivers.base import Part
-from plait.engine.plan import GraphPlan, Writes
+from plait.engine.plan import GraphPlan, View, Writes
 from plait.engine.spec import Outcome
-from plait.errors import ConfigError, GraphInterrupt, ParentCommand, nearest
+from plait.errors import (
+    ConfigError,
+    GraphInterrupt,
+    InvalidUpdateError,
+    ParentCommand,
+    nearest,
+)
 from plait.pregel.run import MODES, Options, Run
 from plait.runnables.base import Runnable
 from plait.runnables.config import merge_configs
@@ -52,8 +58,26 @@ class Pregel(Runnable[Any, Any]):
         return context
 
     def command_writes(self, command: Command[Any]) -> Writes:
-        """What a Command given as input writes."""
-        raise ConfigError(f"Graph {self.name!r} takes no Command as input.")
+        """What a Command given as input writes.
+
+        Raises:
+            ConfigError: it says nothing.
+            InvalidUpdateError: it names a parent graph, or what this graph cannot write.
+        """
+        if command.graph is not None:
+            raise InvalidUpdateError("There is no parent graph")
+        if command.resume is None and command.update is None and not command.goto:
+            raise ConfigError(
+                "An empty Command says nothing: give it resume=, update= or goto=. To answer None, "
+                "pass Command(resume={interrupt_id: None})."
+            )
+        return self._steering(command)
+
+    def _steering(self, command: Command[Any]) -> Writes:
+        """The writes of a Command's update and goto."""
+        if command.update is None and not command.goto:
+            return []
+        raise InvalidUpdateError(f"Graph {self.name!r} takes no update or goto as input.")
 
     def registry(self) -> Any:
         """The types that this graph's threads may store (None: those registered globally)."""
@@ -415,7 +439,7 @@ def _result(run: Run, mode: str | Sequence[str], parts: list[Any]) -> Any:
         return (
             {**value, INTERRUPT: questions} if isinstance(value, dict) else {INTERRUPT: questions}
         )
-    if isinstance(value, dict) and not value:
+    if not value and isinstance(run.graph.plan.output, View):
         return None
     return cast(Any, value)
 

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from plait.constants import NS_END, NS_SEP
+from plait.constants import NS_END, NS_SEP, PREVIOUS
 from plait.drivers.base import Storage
 from plait.drivers.env import SYSTEM
 from plait.engine.loop import Loop
@@ -246,6 +246,11 @@ class Run:
             context=self.context,
             store=self.store,
             stream_writer=scope.write_custom,
+            previous=(
+                self.loop.state.read_or_none(PREVIOUS)
+                if PREVIOUS in self.graph.plan.channels
+                else None
+            ),
             execution_info=ExecutionInfo(
                 checkpoint_id=task.step.checkpoint_id,
                 checkpoint_ns=task.ns,

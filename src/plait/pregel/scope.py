@@ -30,19 +30,18 @@ class TaskScope:
     def __init__(self, run: Run, task: Task) -> None:
         self.run = run
         self.task = task
-        self._main: tuple[int, int] | None = None
+        self._main = thread_of_control()
         self._config: Any = None
         self._runtime: Runtime[Any] | None = None
         self._children: dict[str, int] | None = None
         if task.questions is not None:
-            self._main = thread_of_control()
             task.questions.restart(self._main)
 
     def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
         here = thread_of_control()
         questions = self.task.asked()
         if questions.main is None:
-            questions.main = self._main or here
+            questions.main = self._main
         return questions.ask(value, key, here, response_schema)
 
     def config(self) -> Any:

@@ -33,7 +33,10 @@ def open_storage(
     if open_session is not None:
         session = open_session(thread_id, ns, registry=graph.registry())
         return Storage(saver, session, durability)
-    from plait.checkpoint.base.foreign import ForeignSaver  # only for savers of third parties
+    from plait.checkpoint.base.foreign import ForeignRunner  # only for savers of third parties
+    from plait.checkpoint.serde import Codec
 
-    foreign = ForeignSaver.of(saver)
-    return Storage(foreign, foreign.open_session(thread_id, ns, configurable), durability)
+    registry = graph.registry()
+    foreign = ForeignRunner(saver, None if registry is None else Codec(registry))
+    session = foreign.open_session(thread_id, ns, {"configurable": dict(configurable)})
+    return Storage(foreign, session, durability)

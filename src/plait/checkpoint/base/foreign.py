@@ -19,10 +19,12 @@ import asyncio
 import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
 from plait.checkpoint.base.model import LATEST_VERSION, WRITES_IDX_MAP
+from plait.checkpoint.base.plans import arun_plan, run_plan
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.serde import Codec
 from plait.constants import FRONTIER
@@ -33,6 +35,7 @@ MARK = "__plait__"
 PAGE = 50
 """How many checkpoints one plan of `history` reads."""
 
+T = TypeVar("T")
 _warned: WeakSet[Any] = WeakSet()
 
 
@@ -117,6 +120,7 @@ class ForeignSession:
         self.ns = ns
         self.config = dict(config or {})
         self.codec = codec or Codec()
+        self.parked = False
         self._known: dict[str, _Known] = {}
         _warn(saver)
 
@@ -425,3 +429,25 @@ def _warn(saver: Any) -> None:
         WeakDurabilityWarning,
         stacklevel=3,
     )
+
+
+class ForeignRunner:
+    """Opens sessions on a foreign saver and executes their plans (see `drivers.base.PlanRunner`)."""
+
+    def __init__(self, saver: Any, codec: Codec | None = None) -> None:
+        self.saver = saver
+        self.codec = codec
+
+    def open_session(
+        self, thread_id: str, ns: str, config: Mapping[str, Any] | None
+    ) -> ForeignSession:
+        """A run's use of one lane of the saver."""
+        return ForeignSession(self.saver, thread_id, ns, config, self.codec)
+
+    def run(self, plan: Plan[T]) -> T:
+        """Run a plan with the saver's sync methods."""
+        return run_plan(plan, partial(run_call, self.saver))
+
+    async def arun(self, plan: Plan[T]) -> T:
+        """Run a plan with the saver's async methods."""
+        return await arun_plan(plan, partial(arun_call, self.saver))

@@ -1,0 +1,235 @@
+"""The functional API: `@entrypoint` runs a function durably, `@task` records its steps.
+
+A task called inside an entrypoint (or inside a node of any graph) starts at the call, beside
+others; its result is recorded once, so that the function can start again after an interrupt or a
+crash without doing it twice.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from plait.channels.ephemeral_value import EphemeralValue
+from plait.channels.last_value import LastValue
+from plait.constants import END, PREVIOUS, RETURN, START
+from plait.engine.plan import GraphPlan, NodePlan, Writes
+from plait.engine.tasks import Task
+from plait.errors import ConfigError, InvalidGraphError
+from plait.pregel.binding import Binding
+from plait.pregel.main import Pregel
+from plait.pregel.scope import TaskScope
+from plait.scope import Scope, current_scope
+from plait.types import Checkpointer, RetryPolicy
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+class TaskFunction(Generic[P, T]):
+    """A function whose calls inside a run are recorded. Made by `task`."""
+
+    def __init__(
+        self,
+        function: Callable[P, T] | Callable[P, Awaitable[T]],
+        name: str | None,
+        retry: tuple[RetryPolicy, ...],
+    ) -> None:
+        self.func = function
+        self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.plan = _task_plan(function, self.name, retry)
+        update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Start a call; returns its future: `.result()` in sync code, `await` in async code."""
+        scope = current_scope.get()
+        if not isinstance(scope, TaskScope):
+            raise ConfigError(
+                f"Task {self.name!r} was called outside of a running graph (called get_config "
+                "outside of a runnable context). Call it in an entrypoint, a node or a task."
+            )
+        return scope.run.driver.call(scope.task, self.plan, (args, kwargs))
+
+
+def _task_plan(
+    function: Callable[..., Any], name: str, retry: tuple[RetryPolicy, ...]
+) -> NodePlan:
+    def call(task: Task, scope: Scope) -> Writes:
+        args, kwargs = task.input
+        return [(RETURN, function(*args, **kwargs))]
+
+    async def acall(task: Task, scope: Scope) -> Writes:
+        args, kwargs = task.input
+        return [(RETURN, await function(*args, **kwargs))]
+
+    is_async = inspect.iscoroutinefunction(function)
+    return NodePlan(name, None if is_async else call, acall if is_async else None, retry=retry)
+
+
+@overload
+def task(
+    function: Callable[P, Awaitable[T]], /
+) -> TaskFunction[P, T]: ...
+@overload
+def task(function: Callable[P, T], /) -> TaskFunction[P, T]: ...
+@overload
+def task(
+    function: None = None,
+    /,
+    *,
+    name: str | None = None,
+    retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+) -> Callable[[Callable[P, Any]], TaskFunction[P, Any]]: ...
+def task(
+    function: Any = None,
+    /,
+    *,
+    name: str | None = None,
+    retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+) -> Any:
+    """Make a function a task: its calls start at once, run beside each other, and are recorded.
+
+    Args:
+        function: sync or async; its result must be storable.
+        name: the task's name (default: the function's).
+        retry_policy: when its errors are retried.
+
+    >>> @task
+    ... def double(n: int) -> int:
+    ...     return n * 2
+    >>> @entrypoint()
+    ... def workflow(numbers: list[int]) -> int:
+    ...     return sum(call.result() for call in [double(n) for n in numbers])
+    >>> workflow.invoke([1, 2])
+    6
+    """
+    policies = _policies(retry_policy)
+    if function is not None:
+        return TaskFunction(function, name, policies)
+    return lambda func: TaskFunction(func, name, policies)
+
+
+def _policies(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, RetryPolicy) else tuple(given)
+
+
+class entrypoint:
+    """Make a function a durable workflow with the methods of a compiled graph.
+
+    The function takes one input and may ask for `previous` (what the last run on the thread
+    saved), `config`, `runtime`, `writer`, `store`.
+
+    Args:
+        checkpointer: the saver that keeps its threads.
+        store: long-term memory.
+        context_schema: the type of the run context.
+        retry_policy: when errors of the whole function are retried.
+    """
+
+    def __init__(
+        self,
+        checkpointer: Checkpointer = None,
+        store: Any = None,
+        *,
+        context_schema: type[Any] | None = None,
+        retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+    ) -> None:
+        self.checkpointer = checkpointer
+        self.store = store
+        self.context_schema = context_schema
+        self.retry = _policies(retry_policy)
+
+    @dataclass(slots=True)
+    class final(Generic[R, S]):
+        """Returns one value and saves another for the thread's next run."""
+
+        value: R
+        save: S
+
+    def __call__(self, function: Callable[..., Any]) -> Pregel:
+        """The workflow.
+
+        Raises:
+            NotImplementedError: a generator function, or one without a parameter for the input.
+        """
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise NotImplementedError("Generators are disallowed in the Functional API.")
+        name = getattr(function, "__name__", type(function).__name__)
+        binding = Binding(function, name)
+        if not binding.takes_state:
+            raise InvalidGraphError(f"Entrypoint {name!r} needs a parameter for its input.")
+        plan = GraphPlan(
+            name=name,
+            nodes={name: _entry_plan(binding, name, self.retry)},
+            channels=_channels(),
+            readers={START: (name,)},
+            routes={},
+            input=START,
+            output=END,
+            stream=END,
+        )
+        return Workflow(
+            plan=plan,
+            checkpointer=self.checkpointer,
+            store=self.store,
+            name=name,
+            stream_mode="updates",
+            context_schema=self.context_schema,
+        )
+
+
+class Workflow(Pregel):
+    """A function made durable by `entrypoint`."""
+
+    def __init__(self, *, context_schema: type[Any] | None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.context_schema = context_schema
+
+    def coerce_context(self, context: Any) -> Any:
+        if self.context_schema is not None and isinstance(context, dict):
+            return self.context_schema(**cast("dict[str, Any]", context))
+        return context
+
+
+def _channels() -> dict[str, Any]:
+    channels: dict[str, Any] = {
+        START: EphemeralValue(object),
+        END: LastValue(object),
+        PREVIOUS: LastValue(object),
+    }
+    for key, channel in channels.items():
+        channel.key = key
+    return channels
+
+
+def _entry_plan(binding: Binding, name: str, retry: tuple[RetryPolicy, ...]) -> NodePlan:
+    def writes(result: Any) -> Writes:
+        if isinstance(result, entrypoint.final):
+            final = cast("entrypoint.final[Any, Any]", result)
+            return [(END, final.value), (PREVIOUS, final.save)]
+        return [(END, result), (PREVIOUS, result)]
+
+    def call(task: Task, scope: Scope) -> Writes:
+        return writes(binding.call(task.input, scope))
+
+    async def acall(task: Task, scope: Scope) -> Writes:
+        return writes(await binding.call(task.input, scope))
+
+    is_async = binding.is_async
+    return NodePlan(
+        name,
+        None if is_async else call,
+        acall if is_async else None,
+        reads=START,
+        retry=retry,
+    )
+
+
+__all__ = ["entrypoint", "task"]
