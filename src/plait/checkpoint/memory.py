@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
+from itertools import count
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakSet
 
 from plait.checkpoint.log.requests import (
@@ -83,13 +84,11 @@ class InMemorySaver(NativeSaver):
     True
     """
 
-    shared: ClassVar[bool] = False
-
     def __init__(self, *, serde: Any = None) -> None:
         super().__init__(serde=serde)
         self._lanes: dict[tuple[str, str], _Lane] = {}
         self._by_number: dict[int, _Lane] = {}
-        self._next = 1
+        self._numbers = count(1)
         self._lock = Lock()
         _all.add(self)
 
@@ -118,12 +117,12 @@ class InMemorySaver(NativeSaver):
         """Free the lock in a forked child, where its holder does not exist."""
         self._lock = Lock()
 
-    def _lane(self, thread_id: str, ns: str) -> _Lane:
+    def _lane(self, thread_id: str, ns: str, fence: int = 0) -> _Lane:
         lane = self._lanes.get((thread_id, ns))
         if lane is None:
-            lane = _Lane(LaneRow(self._next, thread_id, ns, None, 0, None, None))
-            self._lanes[thread_id, ns] = self._by_number[self._next] = lane
-            self._next += 1
+            number = next(self._numbers)
+            lane = _Lane(LaneRow(number, thread_id, ns, None, fence, None, None))
+            self._lanes[thread_id, ns] = self._by_number[number] = lane
         return lane
 
     def _read_lane(self, request: ReadLane) -> LaneRow | None:
@@ -187,7 +186,7 @@ class InMemorySaver(NativeSaver):
         root = self._lanes.get((request.thread_id, ""))
         claim = request.claim
         if claim is not None:
-            root = root or self._lane(request.thread_id, "")
+            root = root or self._lane(request.thread_id, "", request.seed)
             row = root.row
             if row.fence != claim.fence or row.lease != claim.lease:
                 return Refused(row)
@@ -195,7 +194,7 @@ class InMemorySaver(NativeSaver):
         elif request.fence is not None and (root is None or root.row.fence != request.fence):
             return Refused(root.row if root is not None else None)
         if root is None:
-            root = self._lane(request.thread_id, "")
+            root = self._lane(request.thread_id, "", request.seed)
         lane = root if request.ns == "" else self._lane(request.thread_id, request.ns)
         self._store(lane, request)
         if request.release:

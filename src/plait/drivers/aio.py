@@ -304,7 +304,10 @@ class AioDriver:
 
     def _post(self, event: Any) -> None:
         self._events.append(event)
-        if self._wake is not None and not self._wake.done():
+        if self._inline:
+            if self._feeder is None:
+                self._feeder = self.aio.create_task(self._feed())
+        elif self._wake is not None and not self._wake.done():
             self._wake.set_result(None)
 
     def _emit(self, command: Emit) -> None:
@@ -379,8 +382,6 @@ class AioDriver:
             self.aio.call_soon_threadsafe(self._post, event)
             return
         self._post(event)
-        if self._inline and self._feeder is None:
-            self._feeder = self.aio.create_task(self._feed())
 
     async def _feed(self) -> None:
         """Hand events to the loop while an inline task runs."""

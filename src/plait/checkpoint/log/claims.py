@@ -19,7 +19,7 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from time import time
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from plait.checkpoint.base.port import Plan
@@ -118,11 +118,13 @@ class Hold:
 
     __slots__ = (
         "__weakref__",
+        "_keep",
         "fence",
         "held",
         "lease_seconds",
         "parked",
         "policy",
+        "renew",
         "root",
         "seen",
         "superseded",
@@ -130,10 +132,20 @@ class Hold:
         "token",
     )
 
-    def __init__(self, thread_id: str, policy: Policy, lease_seconds: float = LEASE) -> None:
+    def __init__(
+        self,
+        thread_id: str,
+        policy: Policy,
+        lease_seconds: float = LEASE,
+        renew: Callable[[Any], Any] | None = None,
+        keep: Callable[[Hold], None] | None = None,
+    ) -> None:
         self.thread_id = thread_id
         self.policy = policy
         self.lease_seconds = lease_seconds
+        self.renew = renew
+        """Renews leases in the storage (None: no other process can see the claim)."""
+        self._keep = keep
         self.held = False
         self.parked = False
         """Set by the driver while a stream waits for its consumer."""
@@ -171,7 +183,7 @@ class Hold:
                 pause = min(pause * 2, _LAST_PAUSE)
                 row = yield ReadLane(self.thread_id, "")
                 continue
-            fence, lease = (row.fence, row.lease) if row else (0, None)
+            fence, lease = (row.fence, row.lease) if row else (batch.seed, None)
             batch.claim = Claim(fence, lease, token, now + self.lease_seconds)
             answer: Done | Refused = yield batch
             if type(answer) is Done:
@@ -187,6 +199,8 @@ class Hold:
         self.root, self.fence, self.held = root, fence, True
         self.superseded = False
         _live[self.token] = self
+        if self._keep is not None:
+            self._keep(self)
 
     def lost(self, root: LaneRow | None) -> ThreadBusyError:
         """The error of a commit that was refused because the fence moved on."""

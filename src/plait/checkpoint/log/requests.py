@@ -71,7 +71,7 @@ class ListLanes:
 
 @dataclass(slots=True)
 class ReadCheckpoints:
-    """Checkpoints whose id is in [first, last], or below `before`. Answer: list of CheckpointRow."""
+    """Checkpoints with ids in [first, last], below `before`. Answer: list of CheckpointRow."""
 
     lane: int
     first: bytes | None = None
@@ -134,8 +134,8 @@ class Transact:
 
     thread_id: str
     ns: str
-    lane: int | None = None
-    """The lane, where known."""
+    seed: int = 0
+    """The fence of a root lane that is made: never one that an earlier lane of the name had."""
     claim: Claim | None = None
     fence: int | None = None
     """The fence that the root lane must have (None: do not ask)."""

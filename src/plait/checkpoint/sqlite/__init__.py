@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import Any
+from typing import Any, cast
 
+from plait.checkpoint.log.requests import Renew
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.sqlite.database import Database, Synchronous
-from plait.checkpoint.sqlite.rows import READS, WRITES
+from plait.checkpoint.sqlite.rows import READS, WRITES, renew
 from plait.checkpoint.sqlite.worker import Worker
 
 
@@ -39,8 +40,8 @@ class SqliteSaver(NativeSaver):
         timeout: float = 30.0,
     ) -> None:
         super().__init__(serde=serde)
-        self._target = conn
         self._database = Database(conn, synchronous=synchronous, timeout=timeout)
+        self._heartbeat: Database | None = None
         self._worker = Worker("plait-sqlite")
 
     @classmethod
@@ -60,6 +61,15 @@ class SqliteSaver(NativeSaver):
         """Whether other processes can reach the same rows."""
         return self._database.shared
 
+    def renew(self, request: Renew) -> None:
+        """Prolong claims on a connection of its own, beside whatever the saver is doing."""
+        self._renewer().transact(lambda conn: renew(conn, request))
+
+    def _renewer(self) -> Database:
+        if self._heartbeat is None:
+            self._heartbeat = Database(self._database.path, timeout=5.0)
+        return self._heartbeat
+
     def __enter__(self) -> SqliteSaver:
         return self
 
@@ -76,6 +86,8 @@ class SqliteSaver(NativeSaver):
         """Close the database, after the calls in flight."""
         self._worker.close()
         self._database.close()
+        if self._heartbeat is not None:
+            self._heartbeat.close()
 
     def setup(self) -> None:
         """Open the database and bring its schema up to date now, instead of on first use."""
@@ -87,7 +99,7 @@ class SqliteSaver(NativeSaver):
 
     def execute(self, request: Any) -> Any:
         """Do one storage request (see `plait.checkpoint.log.requests`)."""
-        read = READS.get(type(request))
+        read = READS.get(cast("type", type(request)))
         if read is not None:
             return self._database.run(lambda conn: read(conn, request))
         write = WRITES[type(request)]

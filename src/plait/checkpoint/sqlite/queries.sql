@@ -34,7 +34,7 @@ SELECT checkpoint, task, path, record FROM writes
 WHERE lane = ?1 AND checkpoint = ?2 ORDER BY path, task;
 
 -- name: make_lane
-INSERT INTO lanes (thread_id, ns) VALUES (?1, ?2) ON CONFLICT DO NOTHING;
+INSERT INTO lanes (thread_id, ns, fence) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
 
 -- name: claim
 UPDATE lanes SET fence = fence + 1, owner = ?2, lease = ?3

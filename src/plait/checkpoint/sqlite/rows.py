@@ -117,7 +117,9 @@ def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     root = _lane(conn, request.thread_id, "")
     if request.fence is not None and (root is None or root.fence != request.fence):
         return Refused(root)
-    number = root.lane if root is not None else _make_lane(conn, request.thread_id, "")
+    number = (
+        root.lane if root is not None else _make_lane(conn, request.thread_id, "", request.seed)
+    )
     claim = request.claim
     if claim is not None:
         seen = (number, claim.owner, claim.new_lease, claim.fence, claim.lease)
@@ -125,7 +127,7 @@ def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
             return Refused(root)
     lane = number
     if request.ns != "":
-        lane = request.lane or _find_or_make_lane(conn, request.thread_id, request.ns)
+        lane = _find_or_make_lane(conn, request.thread_id, request.ns)
     if request.drop_checkpoints or request.drop_values:
         _drop(conn, lane, request)
     _put(conn, lane, request)
@@ -134,8 +136,8 @@ def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     return Done(lane, number)
 
 
-def _make_lane(conn: sqlite3.Connection, thread_id: str, ns: str) -> int:
-    conn.execute(SQL.make_lane, (thread_id, ns))
+def _make_lane(conn: sqlite3.Connection, thread_id: str, ns: str, fence: int = 0) -> int:
+    conn.execute(SQL.make_lane, (thread_id, ns, fence))
     row = _lane(conn, thread_id, ns)
     assert row is not None, "inserted in this transaction"
     return row.lane

@@ -1,6 +1,6 @@
 -- The log: lanes, checkpoints, versions of channels, task writes (see plait.checkpoint.log).
 CREATE TABLE lanes (
-  lane      INTEGER PRIMARY KEY,
+  lane      INTEGER PRIMARY KEY AUTOINCREMENT,
   thread_id TEXT NOT NULL,
   ns        TEXT NOT NULL,
   head      BLOB,
