@@ -228,6 +228,7 @@ def _entry_plan(binding: Binding, name: str, retry: tuple[RetryPolicy, ...]) -> 
         None if is_async else call,
         acall if is_async else None,
         reads=START,
+        triggers=(START,),
         retry=retry,
     )
 

@@ -17,26 +17,14 @@ class Frontier:
     __slots__ = ("deferred", "pulls", "sends")
 
     def __init__(self) -> None:
-        self.pulls: dict[str, list[str]] = {}
-        """Node name to the channels that triggered it."""
+        self.pulls: dict[str, None] = {}
+        """The nodes that were triggered."""
         self.sends: list[Send] = []
-        self.deferred: dict[str, list[str]] = {}
+        self.deferred: dict[str, None] = {}
         """Nodes (`defer=True`) that run once nothing else is left to run."""
 
     def __bool__(self) -> bool:
         return bool(self.pulls or self.sends)
-
-    def pull(self, node: str, trigger: str) -> None:
-        """Let `node` run because `trigger` was written."""
-        triggers = self.pulls.get(node)
-        if triggers is None:
-            self.pulls[node] = [trigger]
-        elif trigger not in triggers:
-            triggers.append(trigger)
-
-    def defer(self, node: str, trigger: str) -> None:
-        """Let `node` run when nothing else is left to run."""
-        self.deferred.setdefault(node, [trigger])
 
     def undefer(self) -> None:
         """Nothing else is left: the deferred nodes' turn."""
@@ -47,30 +35,25 @@ class Frontier:
         """The nodes of the next super-step: `Send`s in order, then triggered nodes by name."""
         return [*(send.node for send in self.sends), *sorted(self.pulls)]
 
-    def clear(self) -> None:
-        """Forget what was to run next (a new input replaces it)."""
-        self.pulls, self.sends = {}, []
-
     def record(self, untracked: frozenset[str]) -> dict[str, Any]:
         """What a checkpoint stores; values of `untracked` keys in Sends stay out of it."""
         record: dict[str, Any] = {}
         if self.pulls:
-            record["next"] = self.pulls
+            record["next"] = list(self.pulls)
         if self.sends:
-            record["sends"] = [_storable(s, untracked) for s in self.sends] if untracked else (
-                self.sends
-            )  # fmt: skip
+            sends = self.sends
+            record["sends"] = [_storable(s, untracked) for s in sends] if untracked else sends
         if self.deferred:
-            record["deferred"] = self.deferred
+            record["deferred"] = list(self.deferred)
         return record
 
     @classmethod
     def restored(cls, record: Mapping[str, Any]) -> Frontier:
         """The frontier that a checkpoint stored."""
         new = cls()
-        new.pulls = {name: list(triggers) for name, triggers in record.get("next", {}).items()}
+        new.pulls = dict.fromkeys(record.get("next", ()))
         new.sends = list(record.get("sends", ()))
-        new.deferred = {n: list(triggers) for n, triggers in record.get("deferred", {}).items()}
+        new.deferred = dict.fromkeys(record.get("deferred", ()))
         return new
 
 

@@ -121,9 +121,11 @@ class Loop:
                 if before_due and self._hits(self.spec.interrupt_before, tasks):
                     return (yield from self._stop())
                 before_due = True
-                if self.resumed:
-                    self._report_kept(tasks)
-                    self.resumed = False
+                if self.modes:
+                    self._report_starts(tasks)
+                    if self.resumed:
+                        self._report_kept(tasks)
+                self.resumed = False
                 if todo:
                     yield from self._execute(todo)
                     if self._failure is not None:
@@ -167,10 +169,7 @@ class Loop:
                 continue
             for key, compute in node.managed:
                 given[key] = compute(self.step, self.stop)
-            triggers = frontier.pulls[name]
-            if len(triggers) > 1:
-                triggers = sorted(triggers)
-            tasks.append(Task(node, (PULL, name), triggers, given, step))
+            tasks.append(Task(node, (PULL, name), node.triggers, given, step))
         if self.journal or self.spec.answers:
             answers = dict(self.spec.answers)
             for task in tasks:
@@ -196,8 +195,6 @@ class Loop:
     # --- running the tasks of a super-step -------------------------------------------------------
 
     def _execute(self, todo: list[Task]) -> Flow:
-        if "tasks" in self.modes or "debug" in self.modes:
-            self._report_starts(todo)
         if len(todo) == 1 and self._inlines(todo[0]):
             task = todo[0]
             self._inflight[task] = task.attempt
@@ -591,6 +588,8 @@ class Loop:
             )
 
     def _report_starts(self, tasks: Sequence[Task]) -> None:
+        if not ("tasks" in self.modes or "debug" in self.modes):
+            return
         for task in tasks:
             if not task.node.hidden:
                 payload = report.start_payload(task, self.spec.task_metadata)
@@ -608,11 +607,8 @@ class Loop:
 
     def _report_kept(self, tasks: Sequence[Task]) -> None:
         """A resumed super-step retells what its finished tasks had written."""
-        kept = [task for task in tasks if task.saved]
-        if "tasks" in self.modes or "debug" in self.modes:
-            self._report_starts(kept)
         if "updates" in self.modes:
-            for task in kept:
+            for task in (task for task in tasks if task.saved):
                 part = report.updates_part(task, self.output, cached=True)
                 if part is not None:
                     self._add("updates", part)
@@ -623,7 +619,7 @@ class Loop:
         if task.node.hidden or not ("tasks" in self.modes or "debug" in self.modes):
             return
         payload = report.result_payload(task, self.plan.stream, error, questions)
-        self._debug("task_result", self.step, payload)
+        self._debug("task_result", task.step.number, payload)
 
     def _report_questions(self, questions: tuple[Interrupt, ...], kept: Sequence[Task]) -> None:
         if "updates" in self.modes:
@@ -643,7 +639,10 @@ class Loop:
             "values": self.state.ordered(self.plan.stream),
             "metadata": {**self._metadata(stored=False), "step": self.step - 1},
             "next": [task.name for task in tasks],
-            "tasks": [report.task_in_checkpoint(task, self.plan.stream) for task in tasks],
+            "tasks": [
+                report.task_in_checkpoint(task, self.plan.stream, spec.configurable)
+                for task in tasks
+            ],
         }
         self._debug("checkpoint", self.step - 1, payload)
 

@@ -45,11 +45,15 @@ class NodePlan:
     call: Callable[[Task, Scope], Writes] | None
     acall: Callable[[Task, Scope], Coroutine[Any, Any, Writes]] | None = None
     reads: Reads = ""
+    triggers: tuple[str, ...] = ()
+    """The channels whose write lets it run."""
     retry: tuple[RetryPolicy, ...] = ()
     defer: bool = False
     hidden: bool = False
     managed: tuple[tuple[str, Callable[[int, int], Any]], ...] = ()
     """Keys of its input that the run computes: (key, function of step and stop)."""
+    subgraph: bool = False
+    """Whether the node is a graph that keeps checkpoints of its own."""
     metadata: Mapping[str, Any] | None = None
     tags: tuple[str, ...] = ()
     command: Callable[[Task, Any], Writes] | None = None

@@ -120,7 +120,16 @@ def interrupt_payload(asked: Interrupt) -> dict[str, Any]:
     return {"value": asked.value, "id": asked.id, "response_schema": asked.response_schema}
 
 
-def task_in_checkpoint(task: Task, stream: Reads) -> dict[str, Any]:
+def nested_config(task: Task, configurable: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The config that addresses the checkpoints of the graph inside a task, if it is one."""
+    if not task.node.subgraph or "thread_id" not in configurable:
+        return None
+    return {"configurable": {"thread_id": configurable["thread_id"], "checkpoint_ns": task.ns}}
+
+
+def task_in_checkpoint(
+    task: Task, stream: Reads, configurable: Mapping[str, Any]
+) -> dict[str, Any]:
     """A task of a checkpoint that is reported, with its outcome so far."""
     shown: dict[str, Any] = {"id": task.id, "name": task.name}
     interrupts: tuple[Any, ...] = ()
@@ -130,7 +139,7 @@ def task_in_checkpoint(task: Task, stream: Reads) -> dict[str, Any]:
         elif channel == ERROR:
             shown["error"] = value
     shown["interrupts"] = interrupts
-    shown["state"] = None
+    shown["state"] = nested_config(task, configurable)
     if task.saved:
         shown["result"] = result_of(task.writes, stream)
     return shown

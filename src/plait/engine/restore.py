@@ -47,7 +47,7 @@ def begin(loop: Loop) -> Begin:
             f"Received no input for {loop.plan.input if isinstance(loop.plan.input, str) else list(loop.plan.input)}"
             f": {spec.where} has nothing to continue. Pass an input to start it."
         )
-    elif spec.checkpoint_id is not None:
+    elif spec.checkpoint_id is not None and not _untouched_fork(snapshot):
         yield from _replay(loop, snapshot)
     else:
         yield from _continue(loop, snapshot)
@@ -57,8 +57,7 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     """A new input: what was going to run is dropped, the input is written."""
     plan, state = loop.plan, loop.state
     if snapshot is not None:
-        for triggers in loop.frontier.pulls.values():
-            state.consume(triggers)
+        state.drop(loop.frontier.pulls)
     deferred = loop.frontier.deferred
     loop.frontier = state.advance(_input_writes(loop))
     loop.frontier.deferred = deferred
@@ -145,6 +144,11 @@ def _replay(loop: Loop, snapshot: Snapshot) -> Begin:
         loop.unsaved_checkpoint("fork")
     loop.step += 1
     _greet(loop)
+
+
+def _untouched_fork(snapshot: Snapshot) -> bool:
+    """Whether a checkpoint was made by hand and nothing has run from it yet."""
+    return snapshot.metadata.get("source") in ("update", "fork") and not snapshot.writes
 
 
 def _greet(loop: Loop) -> None:

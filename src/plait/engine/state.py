@@ -125,7 +125,7 @@ class State:
                 else:
                     values.append(value)
             elif name in routes:
-                self._route(routes[name], name, frontier)
+                self._route(routes[name], frontier)
             elif name == TASKS:
                 self._send(value, frontier)
             elif name not in RESERVED:
@@ -139,11 +139,8 @@ class State:
 
     def apply(self, tasks: Sequence[Task]) -> Frontier:
         """End a super-step: apply its tasks' writes, in order; returns what runs next."""
-        prototypes = self.plan.channels
         for task in tasks:
-            for trigger in task.triggers:
-                if trigger in prototypes and self.channel(trigger).consume():
-                    self._touch(trigger, None)
+            self._consume(task.triggers)
         if len(tasks) == 1:
             return self.advance(tasks[0].writes)
         return self.advance([write for task in tasks for write in task.writes])
@@ -166,11 +163,30 @@ class State:
                 self._touch(name, frontier)
         frontier.undefer()
 
-    def consume(self, triggers: Iterable[str]) -> None:
+    def drop(self, nodes: Iterable[str]) -> None:
         """What was going to run is dropped: its triggers count as used."""
+        for node in nodes:
+            if node in self.plan.nodes:
+                self._consume(self.plan.nodes[node].triggers)
+
+    def _consume(self, triggers: Sequence[str]) -> None:
+        prototypes = self.plan.channels
         for trigger in triggers:
-            if trigger in self.plan.channels and self.channel(trigger).consume():
+            if trigger in prototypes and self.channel(trigger).consume():
                 self._touch(trigger, None)
+
+    def still_triggered(self, nodes: Iterable[str]) -> list[str]:
+        """Those of `nodes` whose trigger outlives a super-step and still stands (joins)."""
+        prototypes = self.plan.channels
+        return [
+            node
+            for node in nodes
+            if node in self.plan.nodes
+            and any(
+                trigger in prototypes and self.channel(trigger).is_available()
+                for trigger in self.plan.nodes[node].triggers
+            )
+        ]
 
     def _touch(self, name: str, frontier: Frontier | None) -> None:
         """A channel changed: keep views and dirty marks, and see whom it triggers."""
@@ -192,13 +208,13 @@ class State:
             self._fresh.add(name)
         if frontier is not None:
             for node in self.plan.readers.get(name, ()):
-                frontier.pull(node, name)
+                frontier.pulls[node] = None
 
-    def _route(self, node: str, trigger: str, frontier: Frontier) -> None:
+    def _route(self, node: str, frontier: Frontier) -> None:
         if self.plan.nodes[node].defer:
-            frontier.defer(node, trigger)
+            frontier.deferred[node] = None
         else:
-            frontier.pull(node, trigger)
+            frontier.pulls[node] = None
 
     def _send(self, value: Any, frontier: Frontier) -> None:
         if not isinstance(value, Send):

@@ -47,7 +47,8 @@ def build_plan(
     nodes: dict[str, NodePlan] = {}
     for node, spec in builder.nodes.items():
         writer = _writer(builder, node, edges[node], spec.input_schema, views)
-        nodes[node] = node_plan(spec, views[spec.input_schema], writer)
+        triggers = (route(node), *(j for j, names in readers.items() if node in names))
+        nodes[node] = node_plan(spec, views[spec.input_schema], writer, triggers)
     writer = _writer(builder, START, edges[START], builder.state_schema, views)
     nodes[START] = start_plan(builder.input_schema, writer)
     return GraphPlan(

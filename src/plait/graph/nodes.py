@@ -228,7 +228,9 @@ def _has_command(items: Sequence[Any]) -> bool:
     return any(isinstance(item, (Command, Send)) for item in items)
 
 
-def node_plan(spec: NodeSpec, reads: Reads, writer: Writer) -> NodePlan:
+def node_plan(
+    spec: NodeSpec, reads: Reads, writer: Writer, triggers: tuple[str, ...]
+) -> NodePlan:
     """The plan of a node: its code bound to its writer."""
     coerce = coercion(spec.input_schema) if isinstance(reads, View) else None
     call = None if spec.binding.is_async else _sync_call(spec, coerce, writer)
@@ -240,6 +242,9 @@ def node_plan(spec: NodeSpec, reads: Reads, writer: Writer) -> NodePlan:
         reads=reads,
         retry=spec.retry,
         defer=spec.defer,
+        triggers=triggers,
+        subgraph=bool(getattr(spec.runnable, "plan", None))
+        and getattr(spec.runnable, "checkpointer", None) is not False,
         managed=tuple((key, kind.get) for key, kind in managed_of(spec.input_schema).items()),
         metadata=spec.metadata,
         command=lambda task, command: writer.finish(task, command, _NO_SCOPE),
@@ -315,6 +320,7 @@ def start_plan(input_schema: Any, writer: Writer) -> NodePlan:
         lambda task, scope: writer.finish(task, given(task), scope),
         acall,
         reads=START,
+        triggers=(START,),
         hidden=True,
         update=writer.by_hand,
     )

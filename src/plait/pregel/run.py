@@ -197,9 +197,7 @@ class Run:
         }
 
     def _task_metadata(self) -> dict[str, Any]:
-        shown = dict(self.config.get("metadata") or {})
-        for key in _ADDRESS:
-            shown.pop(key, None)
+        shown = own_metadata(self.config)
         if self.config.get("tags"):
             shown["tags"] = list(self.config["tags"])
         return shown
@@ -274,10 +272,19 @@ def stored_metadata(configurable: Mapping[str, Any], config: Any) -> dict[str, A
         for key, value in configurable.items()
         if isinstance(value, (str, int, float, bool)) and not key.startswith("__")
     }
-    facts.update((config or {}).get("metadata") or {})
     for key in _ADDRESS:
         facts.pop(key, None)
-    return facts
+    return {**facts, **own_metadata(config)}
+
+
+def own_metadata(config: Any) -> dict[str, Any]:
+    """A config's metadata, without what says where a run is."""
+    given: dict[str, Any] = (config or {}).get("metadata") or {}
+    return {
+        key: value
+        for key, value in given.items()
+        if key not in _ADDRESS and not key.startswith("langgraph_")
+    }
 
 
 def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:

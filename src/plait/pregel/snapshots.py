@@ -65,7 +65,8 @@ def _current(
     if stored is None:
         config = cast(Any, {"configurable": dict(configurable)})
         return StateSnapshot({}, (), config, None, None, None, (), ())
-    return snapshot_of(graph, stored, storage, pending=True)
+    pending = checkpoint_id_of(configurable) is None
+    return snapshot_of(graph, stored, storage, pending=pending)
 
 
 def history(
@@ -131,7 +132,10 @@ def snapshot_of(
         tasks = None  # its code is gone: the thread can still be looked at
     done = [task for task in tasks or () if task.saved] if pending else []
     following = loop.frontier.names() if tasks is None else [t.name for t in tasks if t not in done]
-    shown = tuple(_task(task, graph) for task in tasks or ())
+    shown = tuple(_task(task, graph, session.thread_id) for task in tasks or ())
+    asked = tuple(
+        q for task in tasks or () if not (pending and task.saved) for q in interrupts_of(task)
+    )
 
     def config_of(checkpoint_id: str | None) -> Any:
         address = {"thread_id": session.thread_id}
@@ -145,17 +149,17 @@ def snapshot_of(
         created_at=stored.ts,
         parent_config=config_of(stored.parent_id),
         tasks=shown,
-        interrupts=tuple(asked for task in shown for asked in task.interrupts),
+        interrupts=asked,
     )
 
 
-def _task(task: Task, graph: Pregel) -> PregelTask:
-    error = None
-    interrupts: tuple[Interrupt, ...] = ()
-    for channel, value in task.prior:
-        if channel == ERROR:
-            error = value
-        elif channel == INTERRUPT:
-            interrupts = tuple(value)
+def interrupts_of(task: Task) -> tuple[Interrupt, ...]:
+    """The questions a stored task has asked."""
+    return tuple(q for channel, value in task.prior if channel == INTERRUPT for q in value)
+
+
+def _task(task: Task, graph: Pregel, thread_id: str) -> PregelTask:
+    error = next((value for channel, value in task.prior if channel == ERROR), None)
+    state = report.nested_config(task, {"thread_id": thread_id})
     result = report.result_of(task.writes, graph.plan.stream) if task.saved else None
-    return PregelTask(task.id, task.name, task.path, error, interrupts, None, result)
+    return PregelTask(task.id, task.name, task.path, error, interrupts_of(task), state, result)

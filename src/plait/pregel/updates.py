@@ -92,13 +92,14 @@ class _Update:
         self.loop.restore(stored)
         kept: list[TaskWrites] = []
         source = "update"
+        if stored is None and as_node != INPUT:
+            self.loop.step = 0
         if as_node == COPY:
             source = self._copy(stored)
         elif as_node == INPUT:
             source = self._as_input(values)
         elif values is None and as_node is None:
-            if stored is None:
-                raise InvalidUpdateError(f"{self.loop.spec.where} has nothing to update.")
+            pass  # a new checkpoint with the same state and the same next nodes
         elif values is None and as_node == END:
             self._end(stored)
         else:
@@ -168,9 +169,11 @@ class _Update:
         kept: list[TaskWrites] = []
         if stored is not None:
             kept = self._outcomes(as_node, writes, task_id)
-        deferred = loop.frontier.deferred
+        before = loop.frontier
         loop.frontier = loop.state.advance(writes)
-        loop.frontier.deferred = {**deferred, **loop.frontier.deferred}
+        loop.frontier.deferred = {**before.deferred, **loop.frontier.deferred}
+        for name in loop.state.still_triggered(before.pulls):
+            loop.frontier.pulls[name] = None
         if not loop.frontier:
             loop.state.finish(loop.frontier)
         loop.last = (as_node,)
