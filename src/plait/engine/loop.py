@@ -634,8 +634,12 @@ class Loop:
             return
         spec = self.spec
         payload = {
-            "config": report.config_of(spec.configurable, spec.ns, self.checkpoint_id),
-            "parent_config": report.config_of(spec.configurable, spec.ns, self.parent_id),
+            "config": report.config_of(
+                spec.configurable, spec.ns, self.checkpoint_id, spec.parents
+            ),
+            "parent_config": report.config_of(
+                spec.configurable, spec.ns, self.parent_id, spec.parents
+            ),
             "values": self.state.ordered(self.plan.stream),
             "metadata": {**self._metadata(stored=False), "step": self.step - 1},
             "next": [task.name for task in tasks],

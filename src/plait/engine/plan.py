@@ -52,8 +52,8 @@ class NodePlan:
     hidden: bool = False
     managed: tuple[tuple[str, Callable[[int, int], Any]], ...] = ()
     """Keys of its input that the run computes: (key, function of step and stop)."""
-    subgraph: bool = False
-    """Whether the node is a graph that keeps checkpoints of its own."""
+    subgraph: Any = None
+    """The compiled graph that the node is, if it keeps checkpoints of its own."""
     metadata: Mapping[str, Any] | None = None
     tags: tuple[str, ...] = ()
     command: Callable[[Task, Any], Writes] | None = None

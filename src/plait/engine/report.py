@@ -15,18 +15,22 @@ _MARKS = frozenset({ERROR, INTERRUPT, RESUME})
 
 
 def config_of(
-    configurable: Mapping[str, Any], ns: str, checkpoint_id: str | None
+    configurable: Mapping[str, Any],
+    ns: str,
+    checkpoint_id: str | None,
+    parents: Mapping[str, str] | None = None,
 ) -> dict[str, Any] | None:
-    """The config that addresses a checkpoint, with what else the caller configured."""
+    """The config that addresses a checkpoint, with what else the caller configured.
+
+    Args:
+        parents: namespace to checkpoint of the runs around a nested one.
+    """
     if checkpoint_id is None:
         return None
-    return {
-        "configurable": {
-            **configurable,
-            "checkpoint_ns": ns,
-            "checkpoint_id": checkpoint_id,
-        }
-    }
+    address: dict[str, Any] = {"checkpoint_ns": ns, "checkpoint_id": checkpoint_id}
+    if ns:
+        address["checkpoint_map"] = {**(parents or {}), ns: checkpoint_id}
+    return {"configurable": {**configurable, **address}}
 
 
 def updates_part(task: Task, output: Reads, *, cached: bool = False) -> dict[str, Any] | None:
@@ -122,7 +126,7 @@ def interrupt_payload(asked: Interrupt) -> dict[str, Any]:
 
 def nested_config(task: Task, configurable: Mapping[str, Any]) -> dict[str, Any] | None:
     """The config that addresses the checkpoints of the graph inside a task, if it is one."""
-    if not task.node.subgraph or "thread_id" not in configurable:
+    if task.node.subgraph is None or "thread_id" not in configurable:
         return None
     return {"configurable": {"thread_id": configurable["thread_id"], "checkpoint_ns": task.ns}}
 

@@ -243,13 +243,19 @@ def node_plan(
         retry=spec.retry,
         defer=spec.defer,
         triggers=triggers,
-        subgraph=bool(getattr(spec.runnable, "plan", None))
-        and getattr(spec.runnable, "checkpointer", None) is not False,
+        subgraph=_saved_graph(spec.runnable),
         managed=tuple((key, kind.get) for key, kind in managed_of(spec.input_schema).items()),
         metadata=spec.metadata,
         command=lambda task, command: writer.finish(task, command, _NO_SCOPE),
         update=writer.by_hand,
     )
+
+
+def _saved_graph(runnable: Any) -> Any:
+    """The compiled graph behind a node, if it may keep checkpoints."""
+    if not hasattr(runnable, "plan") or getattr(runnable, "checkpointer", None) is False:
+        return None
+    return runnable
 
 
 def _sync_call(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.constants import INTERRUPT
 from plait.drivers.base import Part
@@ -20,7 +20,7 @@ from plait.errors import (
 from plait.pregel.run import MODES, Options, Run
 from plait.runnables.base import Runnable
 from plait.runnables.config import merge_configs
-from plait.types import Checkpointer, Command, StateSnapshot
+from plait.types import Checkpointer, Command, GraphOutput, StateSnapshot
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
@@ -108,6 +108,7 @@ class Pregel(Runnable[Any, Any]):
         interrupt_before: Sequence[str] | str | None = None,
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
+        version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> Any:
         """Run the graph to its end, or to where it waits, and return its output.
@@ -122,6 +123,8 @@ class Pregel(Runnable[Any, Any]):
             interrupt_before: nodes to stop before ("*": all).
             interrupt_after: nodes to stop after ("*": all).
             durability: "sync" (default), "async" or "exit"; see `plait.types.Durability`.
+            version: "v2" returns a `GraphOutput` (state and questions apart), and parts of
+                streams as dicts of type, ns and data.
 
         Returns:
             The state; with the questions under "__interrupt__" where the run waits for answers.
@@ -143,9 +146,9 @@ class Pregel(Runnable[Any, Any]):
         run = Run(self, _input(input, kwargs), config, options, "sync")
         parts: list[Any] = []
         for part in self._drive(run, print_mode):
-            if part[1] in _asked(stream_mode) and (not part[0] or part[0] == run.ns):
-                parts.append(part[2] if isinstance(stream_mode, str) else (part[1], part[2]))
-        return _result(run, stream_mode, parts)
+            if part[1] in _asked(stream_mode) and part[0] == run.ns:
+                parts.append(_shaped(part, stream_mode, False, version))
+        return _result(run, stream_mode, parts, version)
 
     async def ainvoke(
         self,
@@ -159,6 +162,7 @@ class Pregel(Runnable[Any, Any]):
         interrupt_before: Sequence[str] | str | None = None,
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
+        version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> Any:
         """`invoke` in an event loop: async nodes run on it, sync nodes in worker threads."""
@@ -175,9 +179,9 @@ class Pregel(Runnable[Any, Any]):
         run = Run(self, _input(input, kwargs), config, options, "async")
         parts: list[Any] = []
         async for part in self._adrive(run, print_mode):
-            if part[1] in _asked(stream_mode) and (not part[0] or part[0] == run.ns):
-                parts.append(part[2] if isinstance(stream_mode, str) else (part[1], part[2]))
-        return _result(run, stream_mode, parts)
+            if part[1] in _asked(stream_mode) and part[0] == run.ns:
+                parts.append(_shaped(part, stream_mode, False, version))
+        return _result(run, stream_mode, parts, version)
 
     def stream(
         self,
@@ -192,6 +196,7 @@ class Pregel(Runnable[Any, Any]):
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
         subgraphs: bool = False,
+        version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> Iterator[Any]:
         """Run the graph and yield what happens, as it happens.
@@ -220,7 +225,7 @@ class Pregel(Runnable[Any, Any]):
         asked = _asked(mode)
         for part in self._drive(run, print_mode):
             if part[1] in asked:
-                yield _shaped(part, mode, subgraphs)
+                yield _shaped(part, mode, subgraphs, version)
         _bubble(run)
 
     async def astream(
@@ -236,6 +241,7 @@ class Pregel(Runnable[Any, Any]):
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
         subgraphs: bool = False,
+        version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """`stream` in an event loop."""
@@ -257,7 +263,7 @@ class Pregel(Runnable[Any, Any]):
         try:
             async for part in parts:
                 if part[1] in asked:
-                    yield _shaped(part, mode, subgraphs)
+                    yield _shaped(part, mode, subgraphs, version)
         finally:
             await parts.aclose()
         _bubble(run)
@@ -307,16 +313,17 @@ class Pregel(Runnable[Any, Any]):
 
         Args:
             config: names the thread, and with `checkpoint_id` one of its checkpoints.
+            subgraphs: also read the state of the graphs inside its tasks (`task.state`).
         """
         from plait.pregel import snapshots
 
-        return snapshots.get_state(self, config)
+        return snapshots.get_state(self, config, subgraphs)
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """`get_state` in an event loop."""
         from plait.pregel import snapshots
 
-        return await snapshots.aget_state(self, config)
+        return await snapshots.aget_state(self, config, subgraphs)
 
     def get_state_history(
         self,
@@ -415,11 +422,25 @@ def _input(given: Any, kwargs: dict[str, Any]) -> Any:
     return state if given is None else given
 
 
-def _shaped(part: Part, mode: str | Sequence[str], subgraphs: bool) -> Any:
+def _shaped(part: Part, mode: str | Sequence[str], subgraphs: bool, version: str) -> Any:
     ns, name, payload = part
+    if version == "v2":
+        shaped: dict[str, Any] = {"type": name, "ns": ns, "data": payload}
+        if name == "values":
+            values, interrupts = _split(payload)
+            shaped |= {"data": values, "interrupts": interrupts}
+        return shaped
     if isinstance(mode, str):
         return (ns, payload) if subgraphs else payload
     return (ns, name, payload) if subgraphs else (name, payload)
+
+
+def _split(values: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A state and the questions beside it."""
+    if not isinstance(values, dict) or INTERRUPT not in values:
+        return values, ()
+    plain = cast("dict[str, Any]", values)
+    return {k: v for k, v in plain.items() if k != INTERRUPT}, tuple(plain[INTERRUPT])
 
 
 def _chunk(part: Part) -> Any:
@@ -428,12 +449,14 @@ def _chunk(part: Part) -> Any:
     return Chunk(*part)
 
 
-def _result(run: Run, mode: str | Sequence[str], parts: list[Any]) -> Any:
+def _result(run: Run, mode: str | Sequence[str], parts: list[Any], version: str) -> Any:
     _bubble(run)
     if mode != "values":
         return parts
     outcome: Outcome = run.driver.outcome
     value = outcome.value
+    if version == "v2":
+        return GraphOutput(value, outcome.interrupts)
     if outcome.interrupts:
         questions = list(outcome.interrupts)
         return (
@@ -462,4 +485,4 @@ def _for_parent(error: ParentCommand, run: Run) -> ParentCommand:
 def _print(part: Part) -> None:
     ns, mode, payload = part
     where = f"[{'|'.join(ns)}]" if ns else ""
-    print(f"[{mode}]{where} {payload}")
+    print(f"\x1b[1m[{mode}]{where}\x1b[0m {payload}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.checkpoint.base.port import Snapshot
+from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.constants import ERROR, INTERRUPT
 from plait.drivers.base import Storage
 from plait.drivers.env import SYSTEM
@@ -45,28 +45,40 @@ def checkpoint_id_of(configurable: Mapping[str, Any]) -> str | None:
     return configurable.get("checkpoint_id") or configurable.get("thread_ts")
 
 
-def get_state(graph: Pregel, config: Any) -> StateSnapshot:
+def get_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.get_state`."""
     configurable, storage = addressed(graph, config)
-    stored = storage.saver.run(storage.session.load(checkpoint_id_of(configurable)))
-    return _current(graph, stored, configurable, storage)
+    return storage.saver.run(_read(graph, configurable, storage.session, subgraphs))
 
 
-async def aget_state(graph: Pregel, config: Any) -> StateSnapshot:
+async def aget_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.aget_state`."""
     configurable, storage = addressed(graph, config)
-    stored = await storage.saver.arun(storage.session.load(checkpoint_id_of(configurable)))
-    return _current(graph, stored, configurable, storage)
+    return await storage.saver.arun(_read(graph, configurable, storage.session, subgraphs))
 
 
-def _current(
-    graph: Pregel, stored: Snapshot | None, configurable: dict[str, Any], storage: Storage
-) -> StateSnapshot:
+def _read(
+    graph: Pregel, configurable: Mapping[str, Any], session: Session, subgraphs: bool
+) -> Plan[StateSnapshot]:
+    """Read a lane's checkpoint, and with `subgraphs` those of the graphs inside its tasks."""
+    checkpoint_id = checkpoint_id_of(configurable)
+    stored = yield from session.load(checkpoint_id)
     if stored is None:
         config = cast(Any, {"configurable": dict(configurable)})
         return StateSnapshot({}, (), config, None, None, None, (), ())
-    pending = checkpoint_id_of(configurable) is None
-    return snapshot_of(graph, stored, storage, pending=pending)
+    snapshot = snapshot_of(graph, stored, session, pending=checkpoint_id is None)
+    if not subgraphs:
+        return snapshot
+    tasks: list[PregelTask] = []
+    for task in snapshot.tasks:
+        if task.state is not None:
+            inner = graph.plan.nodes[task.name].subgraph
+            address: dict[str, Any] = task.state["configurable"]
+            nested = session.nested(address["checkpoint_ns"])
+            state = yield from _read(inner, address, nested, True)
+            task = task._replace(state=state)
+        tasks.append(task)
+    return snapshot._replace(tasks=tuple(tasks))
 
 
 def history(
@@ -76,7 +88,7 @@ def history(
     configurable, storage = addressed(graph, config)
     for page in _pages(storage, configurable, filter, before, limit):
         for stored in storage.saver.run(page):
-            yield snapshot_of(graph, stored, storage, pending=False)
+            yield snapshot_of(graph, stored, storage.session, pending=False)
 
 
 async def ahistory(
@@ -86,7 +98,7 @@ async def ahistory(
     configurable, storage = addressed(graph, config)
     for page in _pages(storage, configurable, filter, before, limit):
         for stored in await storage.saver.arun(page):
-            yield snapshot_of(graph, stored, storage, pending=False)
+            yield snapshot_of(graph, stored, storage.session, pending=False)
 
 
 def _pages(
@@ -114,7 +126,7 @@ def _only(storage: Storage, checkpoint_id: str, filter: Any, limit: int | None) 
 
 
 def snapshot_of(
-    graph: Pregel, stored: Snapshot, storage: Storage, *, pending: bool
+    graph: Pregel, stored: Snapshot, session: Session, *, pending: bool
 ) -> StateSnapshot:
     """One stored checkpoint as users see it.
 
@@ -122,7 +134,6 @@ def snapshot_of(
         pending: show what finished tasks of its super-step wrote as part of the state, and only
             the others as next (a thread as it stands); else the checkpoint as it was.
     """
-    session = storage.session
     loop = Loop(RunSpec(graph.plan, saved=True, ns=session.ns), SYSTEM)
     loop.restore(stored)
     adopt(loop, stored)
@@ -132,14 +143,13 @@ def snapshot_of(
         tasks = None  # its code is gone: the thread can still be looked at
     done = [task for task in tasks or () if task.saved] if pending else []
     following = loop.frontier.names() if tasks is None else [t.name for t in tasks if t not in done]
-    shown = tuple(_task(task, graph, session.thread_id) for task in tasks or ())
-    asked = tuple(
-        q for task in tasks or () if not (pending and task.saved) for q in interrupts_of(task)
-    )
+    shown = tuple(_task(task, graph, session.thread_id, task in done) for task in tasks or ())
+    asked = tuple(question for task in shown for question in task.interrupts)
 
     def config_of(checkpoint_id: str | None) -> Any:
         address = {"thread_id": session.thread_id}
-        return report.config_of(address, session.ns, checkpoint_id)
+        parents: Any = stored.metadata.get("parents")
+        return report.config_of(address, session.ns, checkpoint_id, parents)
 
     return StateSnapshot(
         values=loop.values_with(done, graph.plan.stream),
@@ -158,8 +168,9 @@ def interrupts_of(task: Task) -> tuple[Interrupt, ...]:
     return tuple(q for channel, value in task.prior if channel == INTERRUPT for q in value)
 
 
-def _task(task: Task, graph: Pregel, thread_id: str) -> PregelTask:
+def _task(task: Task, graph: Pregel, thread_id: str, done: bool) -> PregelTask:
     error = next((value for channel, value in task.prior if channel == ERROR), None)
+    asked = () if done else interrupts_of(task)
     state = report.nested_config(task, {"thread_id": thread_id})
     result = report.result_of(task.writes, graph.plan.stream) if task.saved else None
-    return PregelTask(task.id, task.name, task.path, error, interrupts_of(task), state, result)
+    return PregelTask(task.id, task.name, task.path, error, asked, state, result)
