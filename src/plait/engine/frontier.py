@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
+from plait.engine.plan import Writes
 from plait.types import Send
 
 
@@ -57,9 +58,22 @@ class Frontier:
         return new
 
 
+def without(value: Any, untracked: frozenset[str]) -> Any:
+    """A dict without the keys that are never stored; any other value as it is."""
+    if not isinstance(value, dict) or untracked.isdisjoint(cast("dict[str, Any]", value)):
+        return value
+    return {k: v for k, v in cast("dict[str, Any]", value).items() if k not in untracked}
+
+
+def stored_writes(writes: Writes, untracked: frozenset[str]) -> Writes:
+    """Those of a task's writes that are stored, with Sends stripped of untracked keys."""
+    return [
+        (name, _storable(value, untracked) if isinstance(value, Send) else value)
+        for name, value in writes
+        if name not in untracked
+    ]
+
+
 def _storable(send: Send, untracked: frozenset[str]) -> Send:
-    """`send` without values of keys that are never stored."""
-    if not isinstance(send.arg, dict) or untracked.isdisjoint(send.arg):  # pyright: ignore[reportUnknownArgumentType]
-        return send
-    kept = {k: v for k, v in send.arg.items() if k not in untracked}  # pyright: ignore[reportUnknownVariableType]
-    return Send(send.node, kept, timeout=send.timeout)
+    kept = without(send.arg, untracked)
+    return send if kept is send.arg else Send(send.node, kept, timeout=send.timeout)

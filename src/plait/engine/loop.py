@@ -36,7 +36,7 @@ from plait.engine.commands import (
     Wait,
 )
 from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
-from plait.engine.frontier import Frontier
+from plait.engine.frontier import Frontier, stored_writes, without
 from plait.engine.plan import NodePlan, Reads, Writes
 from plait.engine.records import NewCheckpoint, Snapshot, TaskWrites
 from plait.engine.retries import retry_delay
@@ -336,6 +336,7 @@ class Loop:
         if task.saved:
             resolved.append(task)
         else:
+            self._report_starts([task])
             self._waiting.append(task)
 
     # --- acknowledging, ending, leaving ----------------------------------------------------------
@@ -362,7 +363,10 @@ class Loop:
             yield Emit(self._take_parts())
 
     def _outcome_of(self, task: Task) -> TaskWrites:
-        writes = task.writes or [(NO_WRITES, None)]
+        writes = task.writes
+        if self.plan.untracked:
+            writes = stored_writes(writes, self.plan.untracked)
+        writes = writes or [(NO_WRITES, None)]
         if task.prior:
             writes = [*task.prior, *writes]
         return TaskWrites(task.step.checkpoint_id, task.id, task.order, writes)
@@ -371,7 +375,10 @@ class Loop:
         """Apply all writes, commit, report; returns the next tasks and whether to stop here."""
         ordered = tasks if len(tasks) == 1 else sorted(tasks, key=_order)
         spec, state = self.spec, self.state
+        deferred = self.frontier.deferred
         self.frontier = frontier = state.apply(ordered)
+        if deferred:
+            frontier.deferred = {**deferred, **frontier.deferred}
         if not frontier:
             state.finish(frontier)
         self.last = tuple(task.name for task in ordered) if len(ordered) > 1 else (ordered[0].name,)
@@ -411,6 +418,8 @@ class Loop:
     def _checkpoint(self, parent: str | None) -> NewCheckpoint:
         assert self.checkpoint_id is not None
         changed, removed = self.state.take_changes()
+        if self.plan.untracked and self.plan.entry in changed:
+            changed[self.plan.entry] = without(changed[self.plan.entry], self.plan.untracked)
         record = self.frontier.record(self.plan.untracked)
         if self.last:
             record["last"] = self.last
@@ -532,8 +541,8 @@ class Loop:
                         if isinstance(event, TaskFinished) and event.task not in self._calls:
                             event.task.writes = event.writes
                             self._unsaved.append(event.task)
-            if self._unsaved and self.saving:
-                yield from self._acknowledge()
+        if self._unsaved and self.saving and not self._left:
+            yield from self._acknowledge()
         yield from self._leave()
 
     def _outcome(self, kept: Sequence[Task] = ()) -> Outcome:

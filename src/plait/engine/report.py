@@ -97,18 +97,12 @@ def result_payload(
     }
 
 
-def result_of(writes: Writes, stream: Reads) -> Any:
+def result_of(writes: Writes, stream: Reads) -> dict[str, Any]:
     """What a task's writes amount to: key to value (several writes of one key: `$writes`)."""
-    if isinstance(stream, str):
-        for channel, value in writes:
-            if channel in (stream, RETURN):
-                return value
-        return None
+    members = {stream} if isinstance(stream, str) else stream.members
     result: dict[str, Any] = {}
     for channel, value in writes:
-        if channel == RETURN:
-            return value
-        if channel not in stream.members:
+        if channel not in members and channel != RETURN:
             continue
         if channel not in result:
             result[channel] = value
