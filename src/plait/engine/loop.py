@@ -578,7 +578,7 @@ class Loop:
     def emit_values(self) -> None:
         """Tell the whole state."""
         values = self.state.ordered(self.output)
-        if values or not isinstance(values, dict):
+        if values is not None and values != {}:
             self._add("values", values)
 
     def _debug(self, kind: str, step: int, payload: Any) -> None:

@@ -141,9 +141,16 @@ def snapshot_of(
         tasks = loop.prepare()
     except UnknownNodeError:
         tasks = None  # its code is gone: the thread can still be looked at
+    else:
+        declared = {name: at for at, name in enumerate(graph.plan.nodes)}
+        tasks.sort(key=lambda task: -1 if task.is_push else declared[task.name])
     done = [task for task in tasks or () if task.saved] if pending else []
     following = loop.frontier.names() if tasks is None else [t.name for t in tasks if t not in done]
-    shown = tuple(_task(task, graph, session.thread_id, task in done) for task in tasks or ())
+    open_of = _unanswered if pending else interrupts_of
+    shown = tuple(
+        _task(task, graph, session.thread_id, () if task in done else open_of(task))
+        for task in tasks or ()
+    )
     asked = tuple(question for task in shown for question in task.interrupts)
 
     def config_of(checkpoint_id: str | None) -> Any:
@@ -168,9 +175,18 @@ def interrupts_of(task: Task) -> tuple[Interrupt, ...]:
     return tuple(q for channel, value in task.prior if channel == INTERRUPT for q in value)
 
 
-def _task(task: Task, graph: Pregel, thread_id: str, done: bool) -> PregelTask:
+def _unanswered(task: Task) -> tuple[Interrupt, ...]:
+    """The questions a task still waits with; an answer may be stored before what came of it."""
+    answers = task.questions.answers if task.questions is not None else {}
+    return tuple(question for question in interrupts_of(task) if question.id not in answers)
+
+
+def _task(task: Task, graph: Pregel, thread_id: str, asked: tuple[Interrupt, ...]) -> PregelTask:
     error = next((value for channel, value in task.prior if channel == ERROR), None)
-    asked = () if done else interrupts_of(task)
     state = report.nested_config(task, {"thread_id": thread_id})
-    result = report.result_of(task.writes, graph.plan.stream) if task.saved else None
+    result = None
+    if task.saved:
+        result = report.result_of(task.writes, graph.plan.stream)
+        if isinstance(graph.plan.stream, str):
+            result = result.get(graph.plan.stream)
     return PregelTask(task.id, task.name, task.path, error, asked, state, result)

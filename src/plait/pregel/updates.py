@@ -98,7 +98,7 @@ class _Update:
             source = self._copy(stored)
         elif as_node == INPUT:
             source = self._as_input(values)
-        elif values is None and as_node is None:
+        elif values is None and as_node is None and stored is not None:
             pass  # a new checkpoint with the same state and the same next nodes
         elif values is None and as_node == END:
             self._end(stored)
