@@ -1,0 +1,201 @@
+"""SIGKILL before and after every storage request of a workflow; then new processes finish it.
+
+A failing trial prints the command that replays it; the replay reads `PLAIT_KILL`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from .processes import fork
+from .savers import CrashingSaver
+from .workflow import CONFIG, EXPECTED, Journal, afinish, build, finish
+
+HERE = "tests/durability/test_kill.py"
+MOST_POINTS = 400
+"""More storage requests than the workflow makes: an enumeration that gets here runs away."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One schedule: which storage request of each worker in turn kills it, and when."""
+
+    api: str
+    durability: str
+    when: str
+    points: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.api} {self.durability} {self.when} {','.join(map(str, self.points))}"
+
+    @staticmethod
+    def parse(text: str) -> Trial:
+        api, durability, when, points = text.split()
+        return Trial(api, durability, when, tuple(int(point) for point in points.split(",")))
+
+    def replay(self) -> str:
+        """The command that plays this trial alone."""
+        return f'PLAIT_KILL="{self}" .venv/bin/python -m pytest {HERE} -k replay'
+
+
+@dataclass
+class Result:
+    """What a trial left behind."""
+
+    journal: list[list[str]]
+    state: Any
+    history: list[Any]
+    deaths: int
+
+
+def work(trial: Trial, place: Path, point: int) -> None:
+    """A worker process: bring the thread to its end, or die on the way."""
+    journal = Journal(place / "journal")
+    saver = CrashingSaver(place / "log.db", journal, point, trial.when)
+    graph = build(saver, journal, trial.api)
+    if trial.api == "async":
+        asyncio.run(afinish(graph, trial.durability))
+    else:
+        finish(graph, trial.durability)
+
+
+def play(trial: Trial, place: Path) -> Result:
+    """Workers that die at their points, then one that lives, then a look at what is stored."""
+    place.mkdir()
+    journal = Journal(place / "journal")
+    deaths = 0
+    for point in (*trial.points, 0):
+        status = fork(lambda _, point=point: work(trial, place, point)).wait()
+        journal.add("end", str(status))
+        deaths += status == -signal.SIGKILL
+        if status == 0:
+            break
+    with CrashingSaver(place / "log.db", Journal(place / "reading")) as saver:
+        graph = build(saver, journal, trial.api)
+        history = [*graph.get_state_history(CONFIG)]
+        return Result(journal.lines(), graph.get_state(CONFIG), history, deaths)
+
+
+def check(trial: Trial, result: Result) -> None:
+    """The promises, held against what the trial left behind."""
+    try:
+        check_state(result)
+        check_effects(result.journal, strict=trial.durability == "sync")
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n\nreplay: {trial.replay()}") from error
+
+
+def check_state(result: Result) -> None:
+    """The final state is right, and its history has every super-step once."""
+    assert result.state.next == ()
+    assert result.state.values == EXPECTED
+    steps = [snapshot.metadata["step"] for snapshot in reversed(result.history)]
+    assert steps == list(range(-1, 8)), f"super-steps {steps}"
+    ids = [snapshot.config["configurable"]["checkpoint_id"] for snapshot in result.history]
+    parents = [snapshot.parent_config for snapshot in result.history]
+    linked = [parent["configurable"]["checkpoint_id"] for parent in parents if parent]
+    assert ids[1:] == linked, "the history is one chain"
+
+
+def check_effects(journal: list[list[str]], *, strict: bool) -> None:
+    """No task ran again once its writes were acknowledged; none in flight was forgotten.
+
+    Args:
+        strict: tasks of an earlier life have the same ids later (`sync` durability, where a task
+            only begins when the checkpoint it stands on is stored).
+    """
+    finished: set[str] = set()
+    acknowledged: set[str] = set()
+    begun: dict[str, str] = {}
+    for words in journal:
+        if words[0] == "begin":
+            begun[words[2]] = words[1]
+            assert words[2] not in acknowledged, f"{words[1]} {words[2]} ran again"
+        elif words[0] == "done":
+            finished.add(words[2])
+        elif words[0] == "stored" and words[1] in finished:
+            acknowledged.add(words[1])
+    kept = Counter(begun[task] for task in acknowledged)
+    once = dict.fromkeys(("plan", "prepare", "reduce", "ask", "finish", "tail"), 1)
+    if strict:
+        assert set(begun) == acknowledged, "a task that began was not carried to its end"
+        assert kept == {**once, "work": 6}
+
+
+def enumerate_points(api: str, durability: str, place: Path, stride: int = 1) -> tuple[int, int]:
+    """Kill at every `stride`th storage request, before and after it. Returns (trials, deaths)."""
+    trials = deaths = 0
+    for when in ("before", "after"):
+        for point in count(1, stride):
+            assert point < MOST_POINTS
+            trial = Trial(api, durability, when, (point,))
+            result = play(trial, place / f"{when}-{point}")
+            trials += 1
+            deaths += result.deaths
+            check(trial, result)
+            if not result.deaths:
+                break
+    return trials, deaths
+
+
+@pytest.mark.parametrize("api", ["sync", "async"])
+def test_killed_at_any_storage_request_nothing_is_lost_or_repeated(
+    api: str, tmp_path: Path
+) -> None:
+    trials, deaths = enumerate_points(api, "sync", tmp_path)
+    print(f"{trials} trials, {deaths} deaths")
+    assert deaths > 40
+
+
+@pytest.mark.parametrize("api", ["sync", "async"])
+def test_killed_while_writing_behind_what_is_stored_is_a_prefix(api: str, tmp_path: Path) -> None:
+    trials, deaths = enumerate_points(api, "async", tmp_path, stride=3)
+    print(f"{trials} trials, {deaths} deaths")
+    assert deaths > 10
+
+
+@pytest.mark.parametrize("api", ["sync", "async"])
+def test_killed_with_exit_durability_the_run_starts_over_or_is_whole(
+    api: str, tmp_path: Path
+) -> None:
+    for when in ("before", "after"):
+        for point in count(1):
+            trial = Trial(api, "exit", when, (point,))
+            result = play(trial, tmp_path / f"{when}-{point}")
+            assert result.state.values == EXPECTED, trial.replay()
+            assert result.state.next == (), trial.replay()
+            if not result.deaths:
+                break
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_worker_after_worker_killed_the_workflow_still_ends_right(
+    seed: int, tmp_path: Path
+) -> None:
+    chance = Random(seed)
+    trial = Trial(
+        chance.choice(["sync", "async"]),
+        "sync",
+        chance.choice(["before", "after"]),
+        tuple(chance.randint(4, 14) for _ in range(40)),
+    )
+    check(trial, play(trial, tmp_path / "trial"))
+
+
+@pytest.mark.skipif("PLAIT_KILL" not in os.environ, reason="plays the trial that PLAIT_KILL names")
+def test_replay(tmp_path: Path) -> None:
+    trial = Trial.parse(os.environ["PLAIT_KILL"])
+    result = play(trial, tmp_path / "trial")
+    for words in result.journal:
+        print(*words)
+    check(replace(trial), result)

@@ -1,0 +1,109 @@
+"""The workflow that the kill tests run: a sequence, a fan-out, a question, an end.
+
+Every node leaves "begin" and "done" lines in a file opened for appending, under its task id, so
+that what happened is counted outside the database under test.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+from plait.graph import START, StateGraph
+from plait.runtime import get_runtime
+from plait.types import Command, Send, interrupt
+
+DOCUMENTS = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff"]
+CONFIG: Any = {"configurable": {"thread_id": "kill"}, "max_concurrency": 2}
+EXPECTED = {
+    "trail": ["plan", "prepare", *DOCUMENTS, "reduce", "ask:yes", "finish", "tail"],
+    "sizes": [1, 2, 3, 4, 5, 6],
+    "total": 21,
+}
+"""The final state of a run that nothing disturbed."""
+
+
+class Journal:
+    """Lines in a file that only grows; each is one atomic append."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def add(self, *words: str) -> None:
+        """Append one line."""
+        os.write(self._file, (" ".join(words) + "\n").encode())
+
+    def lines(self) -> list[list[str]]:
+        """All lines so far, as words."""
+        return [line.split() for line in self.path.read_text().splitlines()]
+
+
+class State(TypedDict, total=False):
+    trail: Annotated[list[str], operator.add]
+    sizes: Annotated[list[int], operator.add]
+    total: int
+
+
+def build(saver: Any, journal: Journal, api: str) -> Any:
+    """The compiled workflow; with `api="async"` its nodes are coroutines."""
+
+    def node(name: str, work: Callable[[Any], dict[str, Any]]) -> Any:
+        def run(given: Any) -> dict[str, Any]:
+            info = get_runtime().execution_info
+            journal.add("begin", name, info.task_id, str(info.node_attempt))
+            update = work(given)
+            journal.add("done", name, info.task_id)
+            return update
+
+        async def arun(given: Any) -> dict[str, Any]:
+            return run(given)
+
+        return arun if api == "async" else run
+
+    def step(name: str) -> Any:
+        return node(name, lambda state: {"trail": [name]})
+
+    builder: Any = StateGraph(State)
+    builder.add_node("plan", step("plan"))
+    builder.add_node("prepare", step("prepare"))
+    builder.add_node("work", node("work", lambda doc: {"trail": [doc], "sizes": [len(doc)]}))
+    builder.add_node(
+        "reduce", node("reduce", lambda s: {"trail": ["reduce"], "total": sum(s["sizes"])})
+    )
+    builder.add_node("ask", node("ask", lambda s: {"trail": [f"ask:{interrupt('go on?')}"]}))
+    builder.add_node("finish", step("finish"))
+    builder.add_node("tail", step("tail"))
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "prepare")
+    builder.add_conditional_edges(
+        "prepare", lambda _: [Send("work", doc) for doc in DOCUMENTS], ["work"]
+    )
+    builder.add_edge("work", "reduce")
+    for first, then in (("reduce", "ask"), ("ask", "finish"), ("finish", "tail")):
+        builder.add_edge(first, then)
+    return builder.compile(checkpointer=saver)
+
+
+def next_input(state: Any) -> Any:
+    """What the thread needs to go on: an input, an answer, nothing, or (...) it has finished."""
+    if state.created_at is None:
+        return {"trail": []}
+    if any(task.interrupts for task in state.tasks):
+        return Command(resume="yes")
+    return None if state.next else ...
+
+
+def finish(graph: Any, durability: str) -> None:
+    """Go on until the workflow has ended."""
+    while (given := next_input(graph.get_state(CONFIG))) is not ...:
+        graph.invoke(given, CONFIG, durability=durability)
+
+
+async def afinish(graph: Any, durability: str) -> None:
+    """`finish` with the async API."""
+    while (given := next_input(await graph.aget_state(CONFIG))) is not ...:
+        await graph.ainvoke(given, CONFIG, durability=durability)
