@@ -42,4 +42,4 @@ bench: $(DEV_STAMP)
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .ruff_cache .hypothesis .import_linter_cache demo-run build
