@@ -106,9 +106,10 @@ def at_most_one(key: str, values: Sequence[Any]) -> Any:
 
 
 @cache
-def slots_of(cls: type) -> tuple[str, ...]:
-    """The names of all slots of a class, inherited ones included."""
-    return tuple(name for base in cls.__mro__ for name in getattr(base, "__slots__", ()))
+def extra_slots(cls: type) -> tuple[str, ...]:
+    """The slots that a kind of `Held` channel adds to type, key and value."""
+    names = [name for base in cls.__mro__ for name in getattr(base, "__slots__", ())]
+    return tuple(name for name in names if name not in ("typ", "key", "value"))
 
 
 class Held(BaseChannel[Any, Any, Any]):
@@ -123,16 +124,21 @@ class Held(BaseChannel[Any, Any, Any]):
     def __eq__(self, value: object) -> bool:
         return type(value) is type(self)
 
-    def from_checkpoint(self, checkpoint: Any) -> Held:
-        new = self.copy()
-        new.value = checkpoint
-        return new
-
-    def copy(self) -> Held:
+    def holding(self, value: Any) -> Held:
+        """A channel of the same kind and settings that holds `value`."""
         new = object.__new__(type(self))
-        for name in slots_of(type(self)):
+        new.typ = self.typ
+        new.key = self.key
+        new.value = value
+        for name in extra_slots(type(self)):
             setattr(new, name, getattr(self, name))
         return new
+
+    def from_checkpoint(self, checkpoint: Any) -> Held:
+        return self.holding(checkpoint)
+
+    def copy(self) -> Held:
+        return self.holding(self.value)
 
     def get(self) -> Any:
         if self.value is MISSING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 from collections.abc import Callable, Sequence
+from operator import add
 from typing import Any, get_origin
 
 from plait.channels.base import Held
@@ -76,7 +77,9 @@ class BinaryOperatorAggregate(Held):
         if not values:
             return False
         current = self.value
+        operator = self.operator
         replaced = False
+        owned = False
         for update in values:
             found, inner = overwritten(update)
             if found:
@@ -86,7 +89,16 @@ class BinaryOperatorAggregate(Held):
                         "one task of a step may overwrite a key."
                     )
                 replaced, current = True, inner
-            elif not replaced:
-                current = update if current is MISSING else self.operator(current, update)
+            elif replaced:
+                continue
+            elif current is MISSING:
+                current = update
+            elif owned and type(update) is list:
+                # `add` of lists copies the whole list each time: a fan-out would be quadratic.
+                # From the second update on, the list is ours alone and may grow in place.
+                current.extend(update)
+            else:
+                owned = operator is add and type(current) is list and type(update) is list
+                current = operator(current, update)
         self.value = current
         return True
