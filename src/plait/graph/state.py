@@ -158,8 +158,6 @@ class StateGraph(Generic[StateT]):
                     f"{char!r} is a reserved character and is not allowed in the node names "
                     f"({node!r})."
                 )
-        if node in self.channels:
-            raise InvalidGraphError(f"'{node}' is already being used as a state key")
 
     def add_sequence(self, nodes: Sequence[Any]) -> StateGraph[StateT]:
         """Add nodes, functions or (name, function) pairs, that run one after the other."""
