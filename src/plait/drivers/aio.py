@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from _thread import get_ident
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
 from typing import Any
 
-from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter
+from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter, thread_of_control
 from plait.drivers.calls import ThreadCall, result_of
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.engine.commands import (
@@ -217,7 +218,9 @@ class AioDriver:
         context = copy_context()
         self._inline = True
         try:
-            writes = await InContext(self._enter(task, self._make_scope(task)), context)
+            writes = await InContext(
+                self._enter(task, self._make_scope(task, thread_of_control())), context
+            )
         except Exception as error:
             event: Any = TaskFailed(task, task.attempt, error)
         except asyncio.CancelledError as error:
@@ -259,7 +262,7 @@ class AioDriver:
         """Run a task's code in the asyncio task made for it."""
         self._queued.pop(task, None)
         try:
-            writes = await self._enter(task, self._make_scope(task))
+            writes = await self._enter(task, self._make_scope(task, thread_of_control()))
         except asyncio.CancelledError as error:
             stopped = task in self._cancelled
             event: Any = TaskFailed(
@@ -278,7 +281,7 @@ class AioDriver:
             return
         try:
             event: Any = TaskFinished(
-                task, attempt, context.run(enter, task, self._make_scope(task))
+                task, attempt, context.run(enter, task, self._make_scope(task, (get_ident(), 0)))
             )
         except BaseException as error:
             event = TaskFailed(task, attempt, error)

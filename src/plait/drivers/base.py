@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from _thread import get_ident
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
@@ -13,7 +15,9 @@ from plait.scope import Scope, current_scope
 
 Part: TypeAlias = tuple[tuple[str, ...], str, Any]
 """(namespace, mode, payload) of one streamed part."""
-ScopeFactory: TypeAlias = Callable[[Task], Scope]
+Here: TypeAlias = tuple[int, int]
+"""A thread of control: (thread, asyncio task)."""
+ScopeFactory: TypeAlias = Callable[[Task, Here], Scope]
 
 
 class PlanRunner(Protocol):
@@ -53,11 +57,12 @@ class Storage:
     def may_lag(self, command: Command) -> bool:
         """Whether the run goes on while this is written (`durability="async"`).
 
-        A claim never lags: nobody may work on a thread that is not his.
+        A claim never lags: nobody may work on a thread that is not his. Nor does what ends the
+        run: its caller learns whether everything is stored.
         """
         if self.durability != "async" or not isinstance(command, (Commit, SaveWrites)):
             return False
-        return not command.claim
+        return not (command.claim or command.release)
 
 
 def enter(task: Task, scope: Scope) -> Writes:
@@ -72,8 +77,25 @@ def enter(task: Task, scope: Scope) -> Writes:
     return call(task, scope)
 
 
+def thread_of_control() -> Here:
+    """Which thread and asyncio task this is: two calls that differ in it may race."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None:
+        return get_ident(), 0
+    return get_ident(), id(asyncio.current_task())
+
+
 class Closed(Exception):
     """The consumer of a stream went away; the loop ends as when it is cancelled."""
 
 
-__all__ = ["Closed", "Part", "PlanRunner", "ScopeFactory", "Storage", "enter"]
+__all__ = [
+    "Closed",
+    "Here",
+    "Part",
+    "PlanRunner",
+    "ScopeFactory",
+    "Storage",
+    "enter",
+    "thread_of_control",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable, Generator
 from contextvars import copy_context
 from heapq import heappop, heappush
@@ -10,7 +11,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
-from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter
+from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter, thread_of_control
 from plait.drivers.calls import ThreadCall
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.drivers.writer import BackgroundWriter
@@ -58,6 +59,7 @@ class SyncDriver:
         self._ticket = count()
         self._parts: list[Part] = []
         self._inline = False
+        self._here = thread_of_control()
         self._generator = loop.run()
         self._writer = (
             BackgroundWriter(storage.saver)
@@ -136,7 +138,7 @@ class SyncDriver:
         task = command.task
         outer, self._inline = self._inline, True
         try:
-            writes = copy_context().run(enter, task, self._make_scope(task))
+            writes = copy_context().run(enter, task, self._make_scope(task, self._here))
         except Exception as error:
             return [TaskFailed(task, task.attempt, error)]
         except BaseException as error:  # the whole run is to stop: tell the loop what became of it
@@ -157,7 +159,7 @@ class SyncDriver:
         if self._queued.pop(task, None) is None:
             return
         try:
-            writes = context.run(enter, task, self._make_scope(task))
+            writes = context.run(enter, task, self._make_scope(task, (get_ident(), 0)))
         except BaseException as error:
             self._events.put(TaskFailed(task, attempt, error))
         else:

@@ -154,21 +154,22 @@ class Loop:
     def prepare(self) -> list[Task]:
         """The tasks of the next super-step: `Send`s in order, then triggered nodes by name."""
         frontier, state, nodes = self.frontier, self.state, self.plan.nodes
-        checkpoint_id = self.checkpoint_id or ""
-        base = checkpoint_id or f"{self._run_id()}:{self.step}"
-        step = Step(self.step, base, checkpoint_id, self.spec.ns, state)
-        tasks = [
-            Task(self._node(send.node), (PUSH, i, False), (PUSH,), send.arg, step)
-            for i, send in enumerate(frontier.sends)
-        ]
+        step = Step(self.step, self._run_id, self.checkpoint_id or "", self.spec.ns, state)
+        tasks: list[Task] = []
+        if frontier.sends:
+            tasks = [
+                Task(self._node(send.node), (PUSH, i, False), (PUSH,), send.arg, step)
+                for i, send in enumerate(frontier.sends)
+            ]
         for name in sorted(frontier.pulls) if len(frontier.pulls) > 1 else frontier.pulls:
             node = nodes.get(name) or self._node(name)
             try:
                 given = state.read(node.reads)
             except EmptyChannelError:
                 continue
-            for key, compute in node.managed:
-                given[key] = compute(self.step, self.stop)
+            if node.managed:
+                for key, compute in node.managed:
+                    given[key] = compute(self.step, self.stop)
             tasks.append(Task(node, (PULL, name), node.triggers, given, step))
         if self.journal or self.spec.answers:
             answers = dict(self.spec.answers)
@@ -201,6 +202,11 @@ class Loop:
             if self.parts:
                 yield Emit(self._take_parts())
             events = yield Run(task)
+            if len(events) == 1 and type(events[0]) is TaskFinished and task.questions is None:
+                task.writes = events[0].writes  # the ordinary case: nothing else to look at
+                self._inflight.clear()
+                self._unsaved.append(task)
+                return
         else:
             self._waiting.extend(todo)
             yield from self._start_more()

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plait.channels.base import BaseChannel
+from plait.channels.binop import BinaryOperatorAggregate
+from plait.channels.last_value import LastValue
 from plait.scope import Scope
 from plait.types import RetryPolicy
 
@@ -88,6 +90,8 @@ class GraphPlan:
     step_scoped: frozenset[str] = field(init=False)
     finish_scoped: tuple[str, ...] = field(init=False)
     untracked: frozenset[str] = field(init=False)
+    plain: frozenset[str] = field(init=False)
+    """Channels that, once written, simply hold a value that triggers nobody by itself."""
 
     def __post_init__(self) -> None:
         def named(test: Callable[[Channel], bool]) -> tuple[str, ...]:
@@ -97,6 +101,11 @@ class GraphPlan:
             "initial": frozenset(named(lambda c: c.is_available())),
             "step_scoped": frozenset(named(lambda c: c.step_scoped)),
             "finish_scoped": named(lambda c: c.finish_scoped),
+            "plain": frozenset(
+                name
+                for name in named(lambda c: type(c) in (LastValue, BinaryOperatorAggregate))
+                if name not in self.readers
+            ),
             "untracked": frozenset(named(lambda c: not c.persisted)),
         }
         for name, value in derived.items():

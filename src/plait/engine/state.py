@@ -133,8 +133,16 @@ class State:
                     f"A task wrote to channel {name!r}, which graph {plan.name!r} does not have. "
                     + nearest(name, prototypes)
                 )
+        plain = plan.plain
         for name, values in grouped.items():
-            if self.channel(name).update(values):
+            channel = self._channels.get(name) or self.channel(name)
+            if not channel.update(values):
+                continue
+            if name in plain:
+                self.changed.add(name)
+                for view in self._views_of.get(name, ()):
+                    view[name] = channel.value  # type: ignore[attr-defined]
+            else:
                 self._touch(name, frontier)
 
     def apply(self, tasks: Sequence[Task]) -> Frontier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -27,39 +27,47 @@ def uuid_form(hex32: str) -> str:
 
 
 class Step:
-    """What the tasks of one super-step share."""
+    """What the tasks of one super-step share.
 
-    __slots__ = ("base", "checkpoint_id", "ns", "number", "state")
+    Args:
+        base: what task ids derive from where there is no checkpoint: the run's own id.
+    """
 
-    def __init__(self, number: int, base: str, checkpoint_id: str, ns: str, state: State) -> None:
+    __slots__ = ("_base", "checkpoint_id", "ns", "number", "state")
+
+    def __init__(
+        self, number: int, base: Callable[[], str], checkpoint_id: str, ns: str, state: State
+    ) -> None:
         self.number = number
-        self.base = base
-        """What task ids derive from: the checkpoint's id, else the run's id and step."""
         self.checkpoint_id = checkpoint_id
         self.ns = ns
         self.state = state
+        self._base = base
+
+    @property
+    def base(self) -> str:
+        """What task ids derive from: the checkpoint's id, else the run's id and step."""
+        return self.checkpoint_id or f"{self._base()}:{self.number}"
 
 
 class Task:
     """One execution of one node (or of one `@task` call) in one super-step."""
 
-    __slots__ = (
-        "_id",
-        "attempt",
-        "calls",
-        "error",
-        "first_attempt_at",
-        "input",
-        "node",
-        "parent",
-        "path",
-        "prior",
-        "questions",
-        "saved",
-        "step",
-        "triggers",
-        "writes",
-    )
+    # Most tasks never need these: they stay on the class until they are set.
+    attempt = 1
+    calls = 0
+    """How many `@task` calls it has made so far."""
+    saved = False
+    """Whether its writes were acknowledged."""
+    writes: Writes = _NO_WRITES
+    prior: Writes = _NO_WRITES
+    """Interrupts, answers and errors of earlier attempts, kept beside the task's outcome."""
+    questions: Questions | None = None
+    error: BaseException | None = None
+    parent: Task | None = None
+    """The task whose code called this one (a `@task`)."""
+    first_attempt_at: float | None = None
+    _id: str | None = None
 
     def __init__(
         self,
@@ -74,19 +82,6 @@ class Task:
         self.triggers = triggers
         self.input = input
         self.step = step
-        self.writes = _NO_WRITES
-        self.attempt = 1
-        self.first_attempt_at: float | None = None
-        self.questions: Questions | None = None
-        self.prior: Writes = _NO_WRITES
-        """Interrupts and answers of earlier attempts, kept beside the task's outcome."""
-        self.saved = False
-        """Whether its writes were acknowledged."""
-        self.error: BaseException | None = None
-        self.parent: Task | None = None
-        self.calls = 0
-        """How many `@task` calls it has made so far."""
-        self._id: str | None = None
 
     @property
     def name(self) -> str:

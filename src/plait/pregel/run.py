@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.constants import NS_END, NS_SEP, PREVIOUS
-from plait.drivers.base import Storage
+from plait.drivers.base import Here, Storage
 from plait.drivers.env import SYSTEM
 from plait.engine.loop import Loop
 from plait.engine.plan import GraphPlan, Reads, View, Writes
@@ -204,9 +204,9 @@ class Run:
 
     # --- what tasks are told ---------------------------------------------------------------------
 
-    def scope(self, task: Task) -> TaskScope:
-        """What the code inside `task` sees."""
-        return TaskScope(self, task)
+    def scope(self, task: Task, main: Here) -> TaskScope:
+        """What the code inside `task` sees; `main` is the task's own thread of control."""
+        return TaskScope(self, task, main)
 
     def task_config(self, task: Task) -> dict[str, Any]:
         """The RunnableConfig of a task: the run's, with where it runs."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
+from plait.drivers.base import Here, thread_of_control
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
 
@@ -14,23 +13,15 @@ if TYPE_CHECKING:
     from plait.runtime import Runtime
 
 
-def thread_of_control() -> tuple[int, int]:
-    """Which thread and asyncio task this is: two calls that differ in it may race."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None or asyncio._get_running_loop() is None:
-        return get_ident(), 0
-    return get_ident(), id(asyncio.current_task())
-
-
 class TaskScope:
     """One attempt of one task, as the code inside it sees it."""
 
     __slots__ = ("_children", "_config", "_main", "_runtime", "run", "task")
 
-    def __init__(self, run: Run, task: Task) -> None:
+    def __init__(self, run: Run, task: Task, main: Here) -> None:
         self.run = run
         self.task = task
-        self._main = thread_of_control()
+        self._main = main
         self._config: Any = None
         self._runtime: Runtime[Any] | None = None
         self._children: dict[str, int] | None = None
