@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from _thread import get_ident
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from plait.checkpoint.base.port import Plan, Session
 from plait.engine.commands import Claim, Command, Commit, Load, Release, SaveWrites
 from plait.engine.plan import Writes
 from plait.engine.tasks import Task
 from plait.scope import Scope, current_scope
+
+if TYPE_CHECKING:  # the port is all types; savers load when a graph has one
+    from plait.checkpoint.base.port import Plan, Session
 
 Part: TypeAlias = tuple[tuple[str, ...], str, Any]
 """(namespace, mode, payload) of one streamed part."""
