@@ -56,9 +56,7 @@ class TaskFunction(Generic[P, T]):
         return scope.run.driver.call(scope.task, self.plan, (args, kwargs))
 
 
-def _task_plan(
-    function: Callable[..., Any], name: str, retry: tuple[RetryPolicy, ...]
-) -> NodePlan:
+def _task_plan(function: Callable[..., Any], name: str, retry: tuple[RetryPolicy, ...]) -> NodePlan:
     def call(task: Task, scope: Scope) -> Writes:
         args, kwargs = task.input
         return [(RETURN, function(*args, **kwargs))]
@@ -72,9 +70,7 @@ def _task_plan(
 
 
 @overload
-def task(
-    function: Callable[P, Awaitable[T]], /
-) -> TaskFunction[P, T]: ...
+def task(function: Callable[P, Awaitable[T]], /) -> TaskFunction[P, T]: ...
 @overload
 def task(function: Callable[P, T], /) -> TaskFunction[P, T]: ...
 @overload
@@ -111,7 +107,11 @@ def task(
     policies = _policies(retry_policy)
     if function is not None:
         return TaskFunction(function, name, policies)
-    return lambda func: TaskFunction(func, name, policies)
+
+    def decorate(decorated: Callable[..., Any]) -> TaskFunction[..., Any]:
+        return TaskFunction(decorated, name, policies)
+
+    return decorate
 
 
 def _policies(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:

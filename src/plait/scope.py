@@ -25,6 +25,10 @@ class Scope(Protocol):
         """The task's Runtime (made when first asked for)."""
         ...
 
+    def extras(self) -> dict[str, Any]:
+        """The extra keywords of the call of the graph."""
+        ...
+
     def write_custom(self, chunk: Any) -> None:
         """Send a chunk to the `custom` stream."""
         ...

@@ -113,9 +113,11 @@ class TimeoutPolicy:
 
 def default_cache_key(*args: Any, **kwargs: Any) -> bytes:
     """The cache key of a node's input: a digest of its canonical encoding."""
-    from plait.checkpoint.serde import canonical_digest  # floor 2, needed only when caching
+    from hashlib import blake2b
 
-    return canonical_digest((args, kwargs))
+    from plait.checkpoint.serde import Codec  # a higher floor, needed only when caching
+
+    return blake2b(Codec().dumps([list(args), kwargs]), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

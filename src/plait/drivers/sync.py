@@ -93,7 +93,8 @@ class SyncDriver:
     def parts(self) -> Generator[Part, None, None]:
         """Run to the end, yielding the parts of the stream as they come."""
         send, throw, handlers = self._generator.send, self._generator.throw, self._handlers
-        advance, answer = send, None
+        advance: Callable[[Any], Command] = send
+        answer: Any = None
         try:
             while True:
                 command = advance(answer)

@@ -60,9 +60,12 @@ class Frontier:
 
 def without(value: Any, untracked: frozenset[str]) -> Any:
     """A dict without the keys that are never stored; any other value as it is."""
-    if not isinstance(value, dict) or untracked.isdisjoint(cast("dict[str, Any]", value)):
+    if not isinstance(value, dict):
         return value
-    return {k: v for k, v in cast("dict[str, Any]", value).items() if k not in untracked}
+    known = cast("dict[str, Any]", value)
+    if untracked.isdisjoint(known):
+        return known
+    return {k: v for k, v in known.items() if k not in untracked}
 
 
 def stored_writes(writes: Writes, untracked: frozenset[str]) -> Writes:

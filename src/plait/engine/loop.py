@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from plait.constants import ERROR, INTERRUPT, NO_WRITES, PULL, PUSH, RESUME
 from plait.engine import report, restore
@@ -37,8 +37,9 @@ from plait.engine.commands import (
 )
 from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
 from plait.engine.frontier import Frontier, stored_writes, without
-from plait.engine.plan import NodePlan, Reads, Writes
+from plait.engine.plan import NodePlan, Writes
 from plait.engine.records import NewCheckpoint, Snapshot, TaskWrites
+from plait.engine.reporting import Reporting, task_order
 from plait.engine.retries import retry_delay
 from plait.engine.spec import Env, Outcome, RunSpec
 from plait.engine.state import State
@@ -58,7 +59,7 @@ Flow: TypeAlias = Generator[Command, Any, None]
 WAIT = Wait()
 
 
-class Loop:
+class Loop(Reporting):
     """One run of one graph (nested runs are loops of their own)."""
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
@@ -239,7 +240,7 @@ class Loop:
         while True:
             resolved: list[Task] = []
             for event in events:
-                kind = type(event)
+                kind = cast("type[Any]", type(event))
                 if kind is TaskFinished:
                     self._finished(event, resolved)
                 elif kind is Chunk:
@@ -379,7 +380,7 @@ class Loop:
 
     def _end_step(self, tasks: list[Task]) -> Generator[Command, Any, tuple[list[Task], bool]]:
         """Apply all writes, commit, report; returns the next tasks and whether to stop here."""
-        ordered = tasks if len(tasks) == 1 else sorted(tasks, key=_order)
+        ordered = tasks if len(tasks) == 1 else sorted(tasks, key=task_order)
         spec, state = self.spec, self.state
         deferred = self.frontier.deferred
         self.frontier = frontier = state.apply(ordered)
@@ -440,10 +441,6 @@ class Loop:
             removed,
         )
 
-    def _metadata(self, *, stored: bool) -> dict[str, Any]:
-        metadata = {"source": self.source, "step": self.step, "parents": dict(self.spec.parents)}
-        return {**metadata, **self.spec.metadata} if stored else metadata
-
     def _leave(self) -> Flow:
         """Give the thread back; with `exit` durability, store first what this run did."""
         if self._left:
@@ -482,7 +479,7 @@ class Loop:
 
     def _interrupt(self, tasks: list[Task]) -> Generator[Command, Any, Outcome]:
         """Tasks wait for answers: keep what the others did, store the questions, surface them."""
-        waiting = sorted(self._interrupted, key=_order)
+        waiting = sorted(self._interrupted, key=task_order)
         outcomes: list[TaskWrites] = []
         for task in waiting:
             task.prior = [
@@ -554,16 +551,6 @@ class Loop:
     def _outcome(self, kept: Sequence[Task] = ()) -> Outcome:
         return Outcome(self.values_with(kept, self.output))
 
-    def values_with(self, kept: Sequence[Task], reads: Reads) -> Any:
-        """The state; of a stopped super-step, with the writes of the tasks that finished."""
-        writes = [write for task in sorted(kept, key=_order) for write in task.writes]
-        if not writes:
-            return self.state.ordered(reads)
-        try:
-            return self.state.peek(reads, writes)
-        except EmptyChannelError:
-            return None
-
     def _limit_message(self) -> str:
         return (
             f"Recursion limit of {self.spec.recursion_limit} reached without hitting a stop "
@@ -571,103 +558,6 @@ class Loop:
             f"{', '.join(self.frontier.names()) or 'nothing'}). Raise `recursion_limit` in the "
             "config if the graph needs more super-steps, or look for a loop that never ends."
         )
-
-    # --- reporting -------------------------------------------------------------------------------
-
-    def _add(self, mode: str, payload: Any) -> None:
-        self.parts.append((self.ns, mode, payload))
-
-    def _take_parts(self) -> list[tuple[tuple[str, ...], str, Any]]:
-        parts, self.parts = self.parts, []
-        return parts
-
-    def emit_values(self) -> None:
-        """Tell the whole state."""
-        values = self.state.ordered(self.output)
-        if values is not None and values != {}:
-            self._add("values", values)
-
-    def _debug(self, kind: str, step: int, payload: Any) -> None:
-        mode = "checkpoints" if kind == "checkpoint" else "tasks"
-        if mode in self.modes:
-            self._add(mode, payload)
-        if "debug" in self.modes:
-            self._add(
-                "debug",
-                {
-                    "step": step,
-                    "timestamp": self.env.timestamp(),
-                    "type": kind,
-                    "payload": payload,
-                },
-            )
-
-    def _report_starts(self, tasks: Sequence[Task]) -> None:
-        if not ("tasks" in self.modes or "debug" in self.modes):
-            return
-        for task in tasks:
-            if not task.node.hidden:
-                payload = report.start_payload(task, self.spec.task_metadata)
-                self._debug("task", self.step, payload)
-
-    def _report_done(self, done: Sequence[Task]) -> None:
-        if not self.modes:
-            return
-        for task in done:
-            if "updates" in self.modes:
-                part = report.updates_part(task, self.output)
-                if part is not None:
-                    self._add("updates", part)
-            self._report_result(task, None, ())
-
-    def _report_kept(self, tasks: Sequence[Task]) -> None:
-        """A resumed super-step retells what its finished tasks had written."""
-        if "updates" in self.modes:
-            for task in (task for task in tasks if task.saved):
-                part = report.updates_part(task, self.output, cached=True)
-                if part is not None:
-                    self._add("updates", part)
-
-    def _report_result(
-        self, task: Task, error: BaseException | None, questions: Sequence[Interrupt]
-    ) -> None:
-        if task.node.hidden or not ("tasks" in self.modes or "debug" in self.modes):
-            return
-        payload = report.result_payload(task, self.plan.stream, error, questions)
-        self._debug("task_result", task.step.number, payload)
-
-    def _report_questions(self, questions: tuple[Interrupt, ...], kept: Sequence[Task]) -> None:
-        if "updates" in self.modes:
-            self._add("updates", {INTERRUPT: questions})
-        if "values" in self.modes:
-            values = self.values_with(kept, self.output)
-            shown = {**values, INTERRUPT: questions} if isinstance(values, dict) else values
-            self._add("values", shown if isinstance(values, dict) else {INTERRUPT: questions})
-
-    def _report_checkpoint(self, tasks: Sequence[Task]) -> None:
-        if self.checkpoint_id is None or not ("checkpoints" in self.modes or "debug" in self.modes):
-            return
-        spec = self.spec
-        payload = {
-            "config": report.config_of(
-                spec.configurable, spec.ns, self.checkpoint_id, spec.parents
-            ),
-            "parent_config": report.config_of(
-                spec.configurable, spec.ns, self.parent_id, spec.parents
-            ),
-            "values": self.state.ordered(self.plan.stream),
-            "metadata": {**self._metadata(stored=False), "step": self.step - 1},
-            "next": [task.name for task in tasks],
-            "tasks": [
-                report.task_in_checkpoint(task, self.plan.stream, spec.configurable)
-                for task in tasks
-            ],
-        }
-        self._debug("checkpoint", self.step - 1, payload)
-
-
-def _order(task: Task) -> str:
-    return task.order
 
 
 def _swallowed(task: Task) -> InterruptSwallowedError:

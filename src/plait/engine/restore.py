@@ -44,8 +44,8 @@ def begin(loop: Loop) -> Begin:
         yield from _fresh(loop, snapshot)
     elif snapshot is None:
         raise EmptyInputError(
-            f"Received no input for {loop.plan.input if isinstance(loop.plan.input, str) else list(loop.plan.input)}"
-            f": {spec.where} has nothing to continue. Pass an input to start it."
+            f"Received no input for {loop.plan.input}: {spec.where} has nothing to continue. "
+            "Pass an input to start it."
         )
     elif spec.checkpoint_id is not None and not _untouched_fork(snapshot):
         yield from _replay(loop, snapshot)

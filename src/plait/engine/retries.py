@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from plait.types import RetryPolicy
 
@@ -38,7 +39,7 @@ def _matches(policy: RetryPolicy, error: Exception) -> bool:
     if isinstance(retry_on, type):
         return isinstance(error, retry_on)
     if isinstance(retry_on, Sequence):
-        return isinstance(error, tuple(retry_on))
+        return isinstance(error, tuple(cast("Sequence[type[Exception]]", retry_on)))
     if callable(retry_on):
         return bool(retry_on(error))
     raise TypeError(

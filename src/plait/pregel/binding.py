@@ -11,9 +11,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, get_origin
+from typing import Any, cast, get_origin
 
-from plait.errors import InvalidGraphError
+from plait.errors import InvalidNodeError
 from plait.scope import Scope
 from plait.types import RunContext
 
@@ -51,10 +51,10 @@ class Binding:
 def _unwrapped(function: Any) -> Any:
     """The function behind partials and callable objects, to see whether it is async."""
     while isinstance(function, partial):
-        function = function.func  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    if not inspect.isroutine(function) and not inspect.isclass(function):
-        return getattr(type(function), "__call__", function)
-    return function
+        function = cast("partial[Any]", function).func
+    if inspect.isroutine(function) or inspect.isclass(function):
+        return function
+    return getattr(cast("type[Any]", type(function)), "__call__", function)  # noqa: B004
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
@@ -121,7 +121,8 @@ def _with_context(
         context: RunContext[Any] = RunContext(state, scope.runtime(), scope.config())
         given = {key: get(scope) for key, get in injected.items()}
         if unpacks is not None:
-            given = {**(state if isinstance(state, dict) else vars(state)), **given}
+            keys = cast("dict[str, Any]", state if isinstance(state, dict) else vars(state))
+            given = {**keys, **given}
         return function(context, **given)
 
     return call
@@ -162,8 +163,10 @@ def _names(text: str, type_name: str) -> bool:
     for char in "[]|,":
         text = text.replace(char, " ")
     words = [word.rsplit(".", 1)[-1] for word in text.split()]
-    return bool(words) and (type_name in words[:1] or (words[0] in ("Optional", "Union", "UnionType")
-                            and type_name in words))  # fmt: skip
+    if not words:
+        return False
+    optional = words[0] in ("Optional", "Union", "UnionType")
+    return words[0] == type_name or (optional and type_name in words)
 
 
 def _injected(
@@ -177,7 +180,7 @@ def _injected(
         if getter is not None and parameter.kind is not parameter.POSITIONAL_ONLY:
             getters[parameter.name] = getter
         elif parameter.default is parameter.empty:
-            raise InvalidGraphError(
+            raise InvalidNodeError(
                 f"Nothing can fill parameter {parameter.name!r} of {name!r} "
                 f"({getattr(function, '__qualname__', function)!s}). A node takes the state first "
                 f"and then any of: {', '.join(_BY_NAME)}; give others a default or bind them with "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.constants import INTERRUPT
 from plait.drivers.base import Part
+from plait.engine.events import Chunk
 from plait.engine.plan import GraphPlan, View, Writes
 from plait.engine.spec import Outcome
 from plait.errors import (
@@ -280,7 +281,7 @@ class Pregel(Runnable[Any, Any]):
                 if shown and part[1] in shown:
                     _print(part)
                 if outer is not None:
-                    outer.driver.deliver(_chunk(part))
+                    outer.driver.deliver(Chunk(*part))
                 yield part
         except ParentCommand as error:
             raise _for_parent(error, run) from None
@@ -299,7 +300,7 @@ class Pregel(Runnable[Any, Any]):
                 if shown and part[1] in shown:
                     _print(part)
                 if outer is not None:
-                    outer.driver.deliver(_chunk(part))
+                    outer.driver.deliver(Chunk(*part))
                 yield part
         except ParentCommand as error:
             raise _for_parent(error, run) from None
@@ -437,16 +438,12 @@ def _shaped(part: Part, mode: str | Sequence[str], subgraphs: bool, version: str
 
 def _split(values: Any) -> tuple[Any, tuple[Any, ...]]:
     """A state and the questions beside it."""
-    if not isinstance(values, dict) or INTERRUPT not in values:
+    if not isinstance(values, dict):
         return values, ()
     plain = cast("dict[str, Any]", values)
+    if INTERRUPT not in plain:
+        return plain, ()
     return {k: v for k, v in plain.items() if k != INTERRUPT}, tuple(plain[INTERRUPT])
-
-
-def _chunk(part: Part) -> Any:
-    from plait.engine.events import Chunk
-
-    return Chunk(*part)
 
 
 def _result(run: Run, mode: str | Sequence[str], parts: list[Any], version: str) -> Any:
@@ -459,12 +456,11 @@ def _result(run: Run, mode: str | Sequence[str], parts: list[Any], version: str)
         return GraphOutput(value, outcome.interrupts)
     if outcome.interrupts:
         questions = list(outcome.interrupts)
-        return (
-            {**value, INTERRUPT: questions} if isinstance(value, dict) else {INTERRUPT: questions}
-        )
+        state = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return {**state, INTERRUPT: questions}
     if not value and isinstance(run.graph.plan.output, View):
         return None
-    return cast(Any, value)
+    return value
 
 
 def _bubble(run: Run) -> None:

@@ -211,7 +211,7 @@ class Run:
     def task_config(self, task: Task) -> dict[str, Any]:
         """The RunnableConfig of a task: the run's, with where it runs."""
         ns = task.ns
-        metadata = {
+        metadata: dict[str, Any] = {
             **(self.config.get("metadata") or {}),
             "langgraph_step": task.step.number,
             "langgraph_node": task.name,
@@ -265,7 +265,9 @@ _ADDRESS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "thread_ts"
 """Keys that say where a run is, not what it is about."""
 
 
-def stored_metadata(configurable: Mapping[str, Any], config: Any) -> dict[str, Any]:
+def stored_metadata(
+    configurable: Mapping[str, Any], config: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """What a checkpoint keeps of a run's config: its metadata, plain entries of configurable."""
     facts = {
         key: value
@@ -277,9 +279,9 @@ def stored_metadata(configurable: Mapping[str, Any], config: Any) -> dict[str, A
     return {**facts, **own_metadata(config)}
 
 
-def own_metadata(config: Any) -> dict[str, Any]:
+def own_metadata(config: Mapping[str, Any] | None) -> dict[str, Any]:
     """A config's metadata, without what says where a run is."""
-    given: dict[str, Any] = (config or {}).get("metadata") or {}
+    given: dict[str, Any] = {} if config is None else config.get("metadata") or {}
     return {
         key: value
         for key, value in given.items()
@@ -292,7 +294,7 @@ def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:
     scope = current_scope.get()
     if not isinstance(scope, TaskScope):
         return None
-    asked = (config or {}).get("configurable") or {}
+    asked: dict[str, Any] = {} if config is None else config.get("configurable") or {}
     thread_id = asked.get("thread_id")
     own = scope.run.configurable.get("thread_id")
     return scope if thread_id is None or thread_id == own else None
@@ -301,7 +303,7 @@ def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:
 def _nested_ns(graph: Pregel, parent: TaskScope) -> str:
     """Where a nested graph keeps its checkpoints: per task, or (True) per node for ever."""
     if graph.checkpointer is not True:
-        return parent.child_ns(graph.name)
+        return parent.child_ns()
     outer = parent.task.step.ns
     levels = [level.split(NS_END)[0] for level in outer.split(NS_SEP)] if outer else []
     return NS_SEP.join([*levels, parent.task.name])

@@ -24,7 +24,7 @@ class TaskScope:
         self._main = main
         self._config: Any = None
         self._runtime: Runtime[Any] | None = None
-        self._children: dict[str, int] | None = None
+        self._children = 0
         if task.questions is not None:
             task.questions.restart(self._main)
 
@@ -59,10 +59,7 @@ class TaskScope:
         if mode in run.modes:
             run.driver.deliver(Chunk(run.ns, mode, payload))
 
-    def child_ns(self, name: str) -> str:
+    def child_ns(self) -> str:
         """The namespace of a graph that this task runs: its own, numbered from the second on."""
-        if self._children is None:
-            self._children = {}
-        nth = self._children.get("", 0)
-        self._children[""] = nth + 1
+        nth, self._children = self._children, self._children + 1
         return self.task.ns if nth == 0 else f"{self.task.ns}|{nth}"

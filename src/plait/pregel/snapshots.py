@@ -30,7 +30,7 @@ def addressed(graph: Pregel, config: Any) -> tuple[dict[str, Any], Storage]:
         ConfigError: the graph has no saver, or the config no thread id.
     """
     merged = merge_configs(graph.config, config)
-    configurable = cast("dict[str, Any]", merged.get("configurable") or {})
+    configurable: dict[str, Any] = merged.get("configurable") or {}
     if graph.checkpointer in (None, True, False):
         raise ConfigError(
             f"No checkpointer set: graph {graph.name!r} keeps no threads. Compile it with "
@@ -112,11 +112,14 @@ def _pages(
     if one is not None:
         yield _only(storage, one, filter, limit)
         return
-    limit_id = checkpoint_id_of((before or {}).get("configurable") or {})
+    asked: dict[str, Any] = {} if before is None else before.get("configurable") or {}
+    limit_id = checkpoint_id_of(asked)
     yield from storage.session.history(before=limit_id, limit=limit, filter=filter)
 
 
-def _only(storage: Storage, checkpoint_id: str, filter: Any, limit: int | None) -> Any:
+def _only(
+    storage: Storage, checkpoint_id: str, filter: dict[str, Any] | None, limit: int | None
+) -> Plan[list[Snapshot]]:
     """The history of a config that addresses one checkpoint: that one."""
     stored = yield from storage.session.load(checkpoint_id)
     if stored is None or limit == 0:

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plait.drivers.base import Storage
-from plait.errors import ConfigError
+from plait.errors import MissingThreadIdError
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
 
 
 def thread_of(configurable: Mapping[str, Any]) -> str:
-    """The thread id of a config. Raises ConfigError when there is none."""
+    """The thread id of a config. Raises MissingThreadIdError when there is none."""
     thread_id = configurable.get("thread_id")
     if thread_id is None:
-        raise ConfigError(
+        raise MissingThreadIdError(
             "Checkpointer requires one or more of the following 'configurable' keys: thread_id. "
             'Pass config={"configurable": {"thread_id": "..."}} to say which conversation this is.'
         )

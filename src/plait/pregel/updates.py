@@ -84,7 +84,7 @@ class _Update:
     def plan(self, values: Any, as_node: str | None, task_id: str | None) -> Plan[Any]:
         """Load, write, commit; returns the config of the new checkpoint."""
         asked = checkpoint_id_of(self.configurable)
-        stored = cast("Snapshot | None", (yield from self.session.load(asked)))
+        stored = yield from self.session.load(asked)
         if stored is None and asked is not None:
             raise UnknownCheckpointError(
                 f"Checkpoint {asked!r} does not exist on {self.loop.spec.where}."

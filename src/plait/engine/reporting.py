@@ -1,0 +1,142 @@
+"""What a loop tells those who stream: which parts, when, under which modes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from plait.constants import INTERRUPT
+from plait.engine import report
+from plait.engine.plan import GraphPlan, Reads
+from plait.engine.spec import Env, RunSpec
+from plait.engine.state import State
+from plait.engine.tasks import Task
+from plait.errors import EmptyChannelError
+from plait.types import Interrupt
+
+
+def task_order(task: Task) -> str:
+    """The place of a task in the order in which writes apply."""
+    return task.order
+
+
+class Reporting:
+    """The reporting side of a loop: collects parts, which the loop emits when they may be told."""
+
+    spec: RunSpec
+    env: Env
+    plan: GraphPlan
+    modes: frozenset[str]
+    output: Reads
+    state: State
+    step: int
+    source: str
+    checkpoint_id: str | None
+    parent_id: str | None
+    parts: list[tuple[tuple[str, ...], str, Any]]
+    ns: tuple[str, ...]
+
+    def _metadata(self, *, stored: bool) -> dict[str, Any]:
+        metadata = {"source": self.source, "step": self.step, "parents": dict(self.spec.parents)}
+        return {**metadata, **self.spec.metadata} if stored else metadata
+
+    def values_with(self, kept: Sequence[Task], reads: Reads) -> Any:
+        """The state; of a stopped super-step, with the writes of the tasks that finished."""
+        writes = [write for task in sorted(kept, key=task_order) for write in task.writes]
+        if not writes:
+            return self.state.ordered(reads)
+        try:
+            return self.state.peek(reads, writes)
+        except EmptyChannelError:
+            return None
+
+    def _add(self, mode: str, payload: Any) -> None:
+        self.parts.append((self.ns, mode, payload))
+
+    def _take_parts(self) -> list[tuple[tuple[str, ...], str, Any]]:
+        parts, self.parts = self.parts, []
+        return parts
+
+    def emit_values(self) -> None:
+        """Tell the whole state."""
+        values = self.state.ordered(self.output)
+        if values is not None and values != {}:
+            self._add("values", values)
+
+    def _debug(self, kind: str, step: int, payload: Any) -> None:
+        mode = "checkpoints" if kind == "checkpoint" else "tasks"
+        if mode in self.modes:
+            self._add(mode, payload)
+        if "debug" in self.modes:
+            self._add(
+                "debug",
+                {
+                    "step": step,
+                    "timestamp": self.env.timestamp(),
+                    "type": kind,
+                    "payload": payload,
+                },
+            )
+
+    def _report_starts(self, tasks: Sequence[Task]) -> None:
+        if not ("tasks" in self.modes or "debug" in self.modes):
+            return
+        for task in tasks:
+            if not task.node.hidden:
+                payload = report.start_payload(task, self.spec.task_metadata)
+                self._debug("task", self.step, payload)
+
+    def _report_done(self, done: Sequence[Task]) -> None:
+        if not self.modes:
+            return
+        for task in done:
+            if "updates" in self.modes:
+                part = report.updates_part(task, self.output)
+                if part is not None:
+                    self._add("updates", part)
+            self._report_result(task, None, ())
+
+    def _report_kept(self, tasks: Sequence[Task]) -> None:
+        """A resumed super-step retells what its finished tasks had written."""
+        if "updates" in self.modes:
+            for task in (task for task in tasks if task.saved):
+                part = report.updates_part(task, self.output, cached=True)
+                if part is not None:
+                    self._add("updates", part)
+
+    def _report_result(
+        self, task: Task, error: BaseException | None, questions: Sequence[Interrupt]
+    ) -> None:
+        if task.node.hidden or not ("tasks" in self.modes or "debug" in self.modes):
+            return
+        payload = report.result_payload(task, self.plan.stream, error, questions)
+        self._debug("task_result", task.step.number, payload)
+
+    def _report_questions(self, questions: tuple[Interrupt, ...], kept: Sequence[Task]) -> None:
+        if "updates" in self.modes:
+            self._add("updates", {INTERRUPT: questions})
+        if "values" in self.modes:
+            values = self.values_with(kept, self.output)
+            state = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+            self._add("values", {**state, INTERRUPT: questions})
+
+    def _report_checkpoint(self, tasks: Sequence[Task]) -> None:
+        if self.checkpoint_id is None or not ("checkpoints" in self.modes or "debug" in self.modes):
+            return
+        spec = self.spec
+        payload = {
+            "config": report.config_of(
+                spec.configurable, spec.ns, self.checkpoint_id, spec.parents
+            ),
+            "parent_config": report.config_of(
+                spec.configurable, spec.ns, self.parent_id, spec.parents
+            ),
+            "values": self.state.ordered(self.plan.stream),
+            "metadata": {**self._metadata(stored=False), "step": self.step - 1},
+            "next": [task.name for task in tasks],
+            "tasks": [
+                report.task_in_checkpoint(task, self.plan.stream, spec.configurable)
+                for task in tasks
+            ],
+        }
+        self._debug("checkpoint", self.step - 1, payload)
