@@ -1,0 +1,47 @@
+"""Which codec a saver's values go through: plait's, or one over a serializer given by the user."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import ormsgpack
+
+from plait.checkpoint.base import SerializerProtocol
+from plait.checkpoint.serde import Codec, Registry
+from plait.errors import CorruptCheckpointError
+
+
+class TypedCodec(Codec):
+    """A codec over a serializer that gives (tag, bytes), such as an encrypting one."""
+
+    def __init__(self, serde: SerializerProtocol) -> None:
+        super().__init__()
+        self._serde = serde
+
+    def dumps(self, value: Any) -> bytes:
+        """Encode a value and keep the serializer's tag with it."""
+        return ormsgpack.packb(self._serde.dumps_typed(value))
+
+    def loads(self, data: bytes) -> Any:
+        """Decode what `dumps` gave."""
+        try:
+            tag, body = cast("tuple[str, bytes]", ormsgpack.unpackb(data))
+        except (ValueError, TypeError) as error:
+            raise CorruptCheckpointError(
+                "A stored value was not written with this saver's serializer. Open the database "
+                "with the serializer that wrote it."
+            ) from error
+        return self._serde.loads_typed((tag, body))
+
+
+def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:
+    """The codec of a saver.
+
+    Args:
+        serde: The saver's serializer.
+        registry: The types of one graph, where the serializer is plait's own.
+    """
+    own = getattr(serde, "codec", None)
+    if isinstance(own, Codec):
+        return own if registry is None else Codec(registry)
+    return TypedCodec(serde)

@@ -1,0 +1,84 @@
+"""How a claim stays alive while its run does: one daemon thread per process renews all leases.
+
+It starts with the first claim that other processes can see, wakes several times per lease, renews
+every held lease of a saver in one statement, and ends when nothing is held any more. It works on
+connections of its own, so that neither a node that blocks nor a long transaction delays it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from threading import Event, Lock, Thread
+from time import time
+from typing import Any
+from weakref import WeakSet
+
+from plait.checkpoint.log.claims import Hold
+from plait.checkpoint.log.requests import Renew
+from plait.errors import StorageError
+
+_BEATS = 4
+"""Renewals per lease: three may fail before it is lost."""
+
+
+class _Heart:
+    """The thread and what it keeps alive."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Nothing is held: at the start, and in a forked child."""
+        self._lock = Lock()
+        self._holds: WeakSet[Hold] = WeakSet()
+        self._wake = Event()
+        self._running = False
+
+    def keep(self, hold: Hold) -> None:
+        """Renew a hold's lease until it is given back, lost or dropped."""
+        with self._lock:
+            self._holds.add(hold)
+            if self._running:
+                if hold.lease_seconds < self._shortest():
+                    self._wake.set()
+                return
+            self._running = True
+        Thread(target=self._beat, name="plait-heartbeat", daemon=True).start()
+
+    def _shortest(self) -> float:
+        return min((hold.lease_seconds for hold in self._holds), default=1.0)
+
+    def _beat(self) -> None:
+        while True:
+            with self._lock:
+                pause = self._shortest() / _BEATS
+            self._wake.wait(pause)
+            self._wake.clear()
+            with self._lock:
+                held = [hold for hold in self._holds if hold.held]
+                self._holds = WeakSet(held)
+                if not held:
+                    self._running = False
+                    return
+            _renew(held)
+            del held  # a dropped hold must not live on here
+
+
+def _renew(held: list[Hold]) -> None:
+    """One statement for each saver and length of lease."""
+    groups: dict[tuple[Callable[[Any], Any], float], list[tuple[int, int]]] = {}
+    for hold in held:
+        if hold.root is not None and hold.renew is not None:
+            key = (hold.renew, hold.lease_seconds)
+            groups.setdefault(key, []).append((hold.root, hold.fence))
+    for (renew, seconds), lanes in groups.items():
+        try:
+            renew(Renew(lanes, time() + seconds))
+        except StorageError:
+            pass  # the next beat tries again; a lease that is lost is refused at the commit
+
+
+heart = _Heart()
+
+os.register_at_fork(after_in_child=heart.reset)

@@ -1,0 +1,274 @@
+"""LangGraph's port over the log: whole checkpoints put and got, as plans.
+
+A checkpoint that came through `put` keeps what the peer's shape carries besides values (versions,
+versions seen) in its frontier under `PORT`, and gives it back as it was. A checkpoint of a plait
+run has the ids of the checkpoints that wrote its channels as their versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, cast
+
+from plait.checkpoint.base import (
+    LATEST_VERSION,
+    WRITES_IDX_MAP,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
+from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.reader import LaneReader, Point
+from plait.checkpoint.log.records import CheckpointFrame, Ref
+from plait.checkpoint.log.requests import CheckpointRow, LaneRow, ListLanes, ReadLane
+from plait.checkpoint.log.session import PAGE, LogSession
+from plait.checkpoint.serde import Codec
+from plait.errors import ConfigError
+
+if TYPE_CHECKING:
+    from plait.runnables.config import RunnableConfig
+
+PORT = "__port__"
+_LAST = b"\xff\xff"
+
+
+def lane_of(config: RunnableConfig) -> tuple[str, str]:
+    """The thread and namespace that a config names.
+
+    Raises:
+        ConfigError: It names no thread.
+    """
+    configurable = cast("Mapping[str, Any]", config).get("configurable", {})
+    thread_id = configurable.get("thread_id")
+    if thread_id is None:
+        raise ConfigError(
+            "The config names no thread. Pass "
+            '{"configurable": {"thread_id": "..."}}; any text that names the conversation will do.'
+        )
+    return str(thread_id), configurable.get("checkpoint_ns") or ""
+
+
+def next_version(current: str | int | float | None) -> str:
+    """The version that follows another: a number that sorts as text.
+
+    >>> next_version(None) < next_version(next_version(None))
+    True
+    """
+    text = "0" if current is None else str(current).split(".")[0]
+    return f"{int(text) + 1:032}" if text.isdigit() else f"{1:032}"
+
+
+def config_of(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
+    """The config that names a checkpoint."""
+    return cast(
+        "RunnableConfig",
+        {
+            "configurable": {
+                "thread_id": thread_id,
+                "checkpoint_ns": ns,
+                "checkpoint_id": checkpoint_id,
+            }
+        },
+    )
+
+
+def _tuple(
+    reader: LaneReader, snapshot: Snapshot, point: Point, frame: CheckpointFrame
+) -> CheckpointTuple:
+    """A stored checkpoint in the peer's shape."""
+    extra = snapshot.frontier.get(PORT)
+    port: dict[str, Any] = cast("dict[str, Any]", extra) if type(extra) is dict else {}
+    versions = {name: unpack(key) for name, key in point.map.items()}
+    checkpoint = {
+        "v": LATEST_VERSION,
+        "ts": snapshot.ts,
+        "id": snapshot.id,
+        "channel_values": snapshot.values,
+        "channel_versions": versions,
+        "versions_seen": {},
+        "updated_channels": sorted(frame.changed),
+        **port,
+    }
+    parent = snapshot.parent_id
+    return CheckpointTuple(
+        config_of(reader.thread_id, reader.ns, snapshot.id),
+        cast("Any", checkpoint),
+        cast("Any", snapshot.metadata),
+        config_of(reader.thread_id, reader.ns, parent) if parent is not None else None,
+        snapshot.writes,
+    )
+
+
+def get_tuple(codec: Codec, config: RunnableConfig) -> Plan[CheckpointTuple | None]:
+    """The checkpoint that a config names (the newest by default), or None."""
+    thread_id, ns = lane_of(config)
+    lane: LaneRow | None = yield ReadLane(thread_id, ns)
+    if lane is None:
+        return None
+    named = get_checkpoint_id(config)
+    key = pack(str(named)) if named else lane.head
+    if key is None:
+        return None
+    reader = LaneReader(thread_id, ns, codec, lane.lane)
+    row = yield from reader.row(key)
+    found = (yield from reader.entry(row)) if row is not None else None
+    return _tuple(reader, *found) if found is not None else None
+
+
+def put(
+    session: LogSession,
+    config: RunnableConfig,
+    checkpoint: Mapping[str, Any],
+    metadata: Any,
+    new_versions: Mapping[str, Any],
+) -> Plan[RunnableConfig]:
+    """Store a whole checkpoint; channels that did not change are shared with the parent's."""
+    thread_id, ns = session.thread_id, session.ns
+    parent = get_checkpoint_id(config)
+    values: dict[str, Any] = dict(checkpoint["channel_values"])
+    port = {
+        name: value
+        for name, value in checkpoint.items()
+        if name not in ("id", "ts", "channel_values")
+    }
+    known = yield from session.stand_at(parent)
+    new = NewCheckpoint(
+        id=checkpoint["id"],
+        parent_id=parent,
+        ts=checkpoint["ts"],
+        metadata=cast("dict[str, Any]", get_checkpoint_metadata(config, metadata)),
+        frontier={PORT: port},
+        changed={k: v for k, v in values.items() if k in new_versions or k not in known},
+        removed=[name for name in known if name not in values],
+    )
+    lane: LaneRow | None = yield ReadLane(thread_id, ns)
+    newest = lane is None or lane.head is None or lane.head <= pack(new.id)
+    yield from session.commit(new, newest=newest)
+    return config_of(thread_id, ns, new.id)
+
+
+def put_writes(
+    session: LogSession,
+    config: RunnableConfig,
+    writes: Sequence[tuple[str, Any]],
+    task_id: str,
+    task_path: str,
+) -> Plan[None]:
+    """Store what a task wrote: reserved channels replace, other positions stay as they were."""
+    checkpoint_id = get_checkpoint_id(config)
+    if not checkpoint_id:
+        raise ConfigError("put_writes() needs a config that names a checkpoint (checkpoint_id).")
+    task = TaskWrites(str(checkpoint_id), task_id, task_path, writes, merge=True)
+    return session.save_merged(task, _join)
+
+
+def _join(
+    stored: list[tuple[str, bytes | Ref]], new: list[tuple[str, bytes | Ref]]
+) -> list[tuple[str, bytes | Ref]]:
+    """A task's writes after more came in."""
+    replaced = {channel for channel, _ in new if channel in WRITES_IDX_MAP}
+    plain = [each for each in stored if each[0] not in WRITES_IDX_MAP]
+    more = [each for each in new if each[0] not in WRITES_IDX_MAP]
+    kept = [each for each in stored if each[0] in WRITES_IDX_MAP and each[0] not in replaced]
+    return [
+        *plain,
+        *more[len(plain) :],
+        *kept,
+        *(each for each in new if each[0] in WRITES_IDX_MAP),
+    ]
+
+
+class _Cursor:
+    """Where the walk through one lane stands."""
+
+    __slots__ = ("before", "ended", "reader", "rows")
+
+    def __init__(self, reader: LaneReader, before: bytes | None) -> None:
+        self.reader = reader
+        self.before = before
+        self.rows: list[CheckpointRow] = []
+        self.ended = False
+
+    def top(self, size: int) -> Plan[CheckpointRow | None]:
+        """The newest checkpoint that was not taken yet."""
+        if not self.rows and not self.ended:
+            self.rows = yield from self.reader.page(self.before, size)
+            self.rows.reverse()
+            self.ended = len(self.rows) < size
+        return self.rows[-1] if self.rows else None
+
+    def take(self) -> CheckpointRow:
+        row = self.rows.pop()
+        self.before = row.id
+        return row
+
+
+class Walk:
+    """Checkpoints of one lane, one thread or all threads, newest first, page by page."""
+
+    def __init__(
+        self,
+        codec: Codec,
+        config: RunnableConfig | None,
+        filter: Mapping[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> None:
+        self._codec = codec
+        self._config = config
+        self._wanted = dict(filter or {})
+        older = get_checkpoint_id(before) if before is not None else None
+        self._before = pack(str(older)) if older else None
+        self._left = limit
+        self._heap: list[tuple[bytes, int, _Cursor]] | None = None
+        self.done = limit is not None and limit <= 0
+
+    def page(self) -> Plan[list[CheckpointTuple]]:
+        """The next checkpoints; sets `done` when there are no more."""
+        if self._heap is None:
+            self._heap = []
+            for lane in (yield from self._lanes()):
+                reader = LaneReader(lane.thread_id, lane.ns, self._codec, lane.lane)
+                yield from self._push(self._heap, _Cursor(reader, self._before), lane.lane)
+        heap = self._heap
+        page: list[CheckpointTuple] = []
+        size = PAGE if self._left is None else min(self._left, PAGE)
+        named = get_checkpoint_id(self._config) if self._config is not None else None
+        while heap and len(page) < size:
+            _, number, cursor = heappop(heap)
+            row = cursor.take()
+            if not named or row.id == pack(str(named)):
+                found = yield from cursor.reader.entry(row, self._wanted)
+                if found is not None:
+                    page.append(_tuple(cursor.reader, *found))
+            yield from self._push(heap, cursor, number)
+        if self._left is not None:
+            self._left -= len(page)
+        self.done = not heap or self._left == 0
+        return page
+
+    def _push(
+        self, heap: list[tuple[bytes, int, _Cursor]], cursor: _Cursor, number: int
+    ) -> Plan[None]:
+        size = PAGE if self._left is None else min(PAGE, max(1, self._left))
+        row = yield from cursor.top(size)
+        if row is not None:
+            heappush(heap, (_descending(row.id), number, cursor))
+
+    def _lanes(self) -> Plan[list[LaneRow]]:
+        """The lanes to walk: one namespace if the config names one, else all of its thread."""
+        if self._config is None:
+            return (yield ListLanes(None))
+        thread_id, ns = lane_of(self._config)
+        configurable = cast("Mapping[str, Any]", self._config)["configurable"]
+        if configurable.get("checkpoint_ns") is None:
+            return (yield ListLanes(thread_id))
+        lane: LaneRow | None = yield ReadLane(thread_id, ns)
+        return [lane] if lane is not None else []
+
+
+def _descending(key: bytes) -> bytes:
+    """A key that sorts the other way round."""
+    return bytes(255 - each for each in key) + _LAST

@@ -1,0 +1,178 @@
+"""Reading one lane: records opened at their places, channel maps resolved, snapshots built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from plait.checkpoint.base.port import Plan, Snapshot
+from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.reading import read_items, read_values
+from plait.checkpoint.log.records import (
+    CHECKPOINT,
+    ENTIRE,
+    SINGLE,
+    WRITES,
+    CheckpointFrame,
+    Ref,
+    damaged,
+    read_checkpoint,
+    read_writes,
+)
+from plait.checkpoint.log.requests import CheckpointRow, ReadCheckpoints, ReadWrites, WriteRow
+from plait.checkpoint.serde import Codec, place, unseal
+from plait.errors import CorruptCheckpointError
+
+
+class Point:
+    """A checkpoint as later ones build on it: its map of channels, its distance to a full map."""
+
+    __slots__ = ("anchor", "depth", "id", "map")
+
+    def __init__(self, id: bytes, anchor: bytes, depth: int, map: dict[str, bytes]) -> None:
+        self.id = id
+        self.anchor = anchor
+        self.depth = depth
+        self.map = map
+
+
+class LaneReader:
+    """Reads the rows of one lane."""
+
+    __slots__ = ("codec", "lane", "ns", "place", "thread_id")
+
+    def __init__(self, thread_id: str, ns: str, codec: Codec, lane: int) -> None:
+        self.thread_id = thread_id
+        self.ns = ns
+        self.codec = codec
+        self.lane = lane
+        self.place = place(thread_id, ns)
+
+    def row(self, key: bytes) -> Plan[CheckpointRow | None]:
+        """The row of one checkpoint."""
+        rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, key, key)
+        return rows[0] if rows else None
+
+    def entry(
+        self, row: CheckpointRow, wanted: Mapping[str, Any] | None = None
+    ) -> Plan[tuple[Snapshot, Point, CheckpointFrame] | None]:
+        """A checkpoint read whole, or None where its metadata does not hold `wanted`."""
+        frame = self.open_checkpoint(row)
+        if wanted and not _fits(self.body(frame)[1], wanted):
+            return None
+        point = yield from self.resolve(row, frame)
+        values, _ = yield from read_values(
+            self.open_value, self.lane, point.map, self.codec, track=False
+        )
+        return (yield from self.snapshot(row, frame, values)), point, frame
+
+    def body(self, frame: CheckpointFrame) -> tuple[str, dict[str, Any], dict[str, Any]]:
+        """Timestamp, metadata and frontier of a checkpoint."""
+        body = self.codec.loads(frame.body)
+        if type(body) is not list or [type(part) for part in body] != [str, dict, dict]:
+            raise damaged("checkpoint")
+        return body[0], body[1], body[2]
+
+    def page(self, before: bytes | None, size: int) -> Plan[list[CheckpointRow]]:
+        """Up to `size` checkpoints, newest first."""
+        return (yield ReadCheckpoints(self.lane, before=before, limit=size, newest_first=True))
+
+    def snapshot(
+        self, row: CheckpointRow, frame: CheckpointFrame, values: dict[str, Any]
+    ) -> Plan[Snapshot]:
+        writes: list[WriteRow] = yield ReadWrites(self.lane, row.id)
+        decoded: list[tuple[str, str, Any]] = []
+        for write in writes:
+            yield from self._open_writes(write, decoded)
+        ts, metadata, frontier = self.body(frame)
+        parent = unpack(row.parent) if row.parent is not None else None
+        return Snapshot(unpack(row.id), parent, ts, metadata, frontier, values, decoded)
+
+    def _open(self, record: bytes, where: str, *parts: str) -> tuple[int, bytes]:
+        try:
+            return unseal(self.place + place(*parts), record)
+        except CorruptCheckpointError as error:
+            raise CorruptCheckpointError(
+                f"{error} (thread {self.thread_id!r}, namespace {self.ns!r}, {where})"
+            ) from error
+
+    def open_checkpoint(self, row: CheckpointRow) -> CheckpointFrame:
+        id = unpack(row.id)
+        kind, payload = self._open(row.record, f"checkpoint {id!r}", id, "")
+        if kind != CHECKPOINT:
+            raise damaged("checkpoint")
+        return read_checkpoint(payload)
+
+    def open_value(self, channel: str, key: bytes, record: bytes | None) -> tuple[int, bytes]:
+        id = unpack(key)
+        where = f"checkpoint {id!r}, channel {channel!r}"
+        if record is None:
+            raise CorruptCheckpointError(
+                f"A stored value is missing (thread {self.thread_id!r}, namespace {self.ns!r}, "
+                f"{where}). Its row was deleted by hand; restore the database from a backup."
+            )
+        return self._open(record, where, id, channel)
+
+    def _open_writes(self, row: WriteRow, into: list[tuple[str, str, Any]]) -> Plan[None]:
+        task = unpack(row.task)
+        for channel, data in self.writes_frame(row):
+            if type(data) is bytes:
+                into.append((task, channel, self.codec.loads(data)))
+            else:
+                into.append((task, channel, (yield from self._deref(data))))
+
+    def writes_frame(self, row: WriteRow) -> list[tuple[str, bytes | Ref]]:
+        id, task = unpack(row.checkpoint), unpack(row.task)
+        where = f"checkpoint {id!r}, writes of task {task!r}"
+        kind, payload = self._open(row.record, where, id, f"writes:{task}")
+        if kind != WRITES:
+            raise damaged("task's writes")
+        return read_writes(payload)
+
+    def _deref(self, ref: Any) -> Plan[Any]:
+        value = yield from read_items(
+            self.open_value, self.lane, ref.channel, ref.version, self.codec
+        )
+        if ref.count == ENTIRE:
+            return value
+        if type(value) is not list:
+            raise damaged("task's writes")
+        if ref.count == SINGLE:
+            return value[ref.start]
+        return value[ref.start : ref.start + ref.count]
+
+    def resolve(self, row: CheckpointRow, frame: CheckpointFrame) -> Plan[Point]:
+        """The channel map of a checkpoint: its changes, over its ancestors' up to a full map."""
+        if frame.full is not None:
+            return Point(row.id, row.id, 0, frame.full)
+        rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, frame.anchor, row.id)
+        by_id = {each.id: each for each in rows}
+        trail = [(row.id, frame)]
+        current = row
+        while trail[-1][1].full is None:
+            parent = by_id.get(current.parent) if current.parent is not None else None
+            if parent is None or len(trail) > len(by_id):
+                raise CorruptCheckpointError(
+                    f"An ancestor of checkpoint {unpack(row.id)!r} is missing (thread "
+                    f"{self.thread_id!r}, namespace {self.ns!r}). Its row was deleted by hand; "
+                    "restore the database from a backup."
+                )
+            current = parent
+            trail.append((parent.id, self.open_checkpoint(parent)))
+        anchor, first = trail.pop()
+        map = dict(first.full or {})
+        depth = len(trail)
+        while trail:
+            key, change = trail.pop()
+            map.update(dict.fromkeys(change.changed, key))
+            for name in change.removed:
+                map.pop(name, None)
+        return Point(row.id, anchor, depth, map)
+
+
+def _fits(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether metadata holds every wanted pair, compared exactly (True is not 1)."""
+    return all(
+        key in metadata and type(metadata[key]) is type(value) and metadata[key] == value
+        for key, value in wanted.items()
+    )
