@@ -57,6 +57,14 @@ class InvalidGraphError(GraphError, ValueError):
     """The graph cannot be built or compiled as declared."""
 
 
+class InvalidNodeError(InvalidGraphError, TypeError, RuntimeError):
+    """What was to be a node cannot be called as one: no function, or one nothing can fill."""
+
+
+class NotSupportedError(GraphError, NotImplementedError):
+    """This version of plait cannot do yet what was asked; nothing was ignored."""
+
+
 class UnknownNodeError(GraphError, ValueError):
     """A route, an update or a resume names a node that the graph does not have."""
 
@@ -102,6 +110,12 @@ class RunError(Exception):
 
 class ConfigError(RunError, ValueError, RuntimeError):
     """The config lacks what the call needs (a thread id), or there is no running graph here."""
+
+
+class MissingThreadIdError(ConfigError, KeyError):
+    """A call on a stored thread does not say which thread."""
+
+    __str__ = Exception.__str__
 
 
 class EmptyInputError(RunError):
@@ -256,11 +270,14 @@ __all__ = [
     "InterruptRaceError",
     "InterruptSwallowedError",
     "InvalidGraphError",
+    "InvalidNodeError",
     "InvalidStateError",
     "InvalidUpdateError",
+    "MissingThreadIdError",
     "NodeCancelledError",
     "NodeInterrupt",
     "NodeTimeoutError",
+    "NotSupportedError",
     "ParentCommand",
     "PlaitWarning",
     "RunError",

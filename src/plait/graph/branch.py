@@ -107,9 +107,11 @@ def checked(node: Any, nodes: Mapping[str, Any], source: str) -> str:
 
 
 def _checked_send(send: Send, nodes: Mapping[str, Any], source: str) -> Send:
-    if send.node == END:
+    if send.node in (START, END):
+        virtual = "END" if send.node == END else "START"
         raise InvalidUpdateError(
-            f"Cannot send a packet to the END node (from {source!r}). Leave the Send out instead."
+            f"Cannot send a packet to the {virtual} node (from {source!r}), which runs nothing. "
+            "Leave the Send out, or name a node that was added."
         )
     checked(send.node, nodes, source)
     return send

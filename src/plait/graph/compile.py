@@ -48,9 +48,12 @@ def build_plan(
     for node, spec in builder.nodes.items():
         writer = _writer(builder, node, edges[node], spec.input_schema, views)
         triggers = (route(node), *(j for j, names in readers.items() if node in names))
-        nodes[node] = node_plan(spec, views[spec.input_schema], writer, triggers)
+        nodes[node] = node_plan(
+            spec, views[spec.input_schema], writer, triggers, builder.default_retry
+        )
     writer = _writer(builder, START, edges[START], builder.state_schema, views)
-    nodes[START] = start_plan(builder.input_schema, writer)
+    taken = {key: channels[key] for key in builder.schemas[builder.input_schema]}
+    nodes[START] = start_plan(builder.input_schema, taken, writer)
     return GraphPlan(
         name=name,
         nodes=nodes,
@@ -85,6 +88,12 @@ class CompiledStateGraph(Pregel):
         super().__init__(stream_mode="updates", **kwargs)
         self.builder = builder
         self._registry: Any = None
+
+    @property
+    def nodes(self) -> Mapping[str, NodePlan]:
+        """Its nodes by name, the virtual start first."""
+        plans = self.plan.nodes
+        return {START: plans[START], **{n: p for n, p in plans.items() if n != START}}
 
     def coerce_context(self, context: Any) -> Any:
         schema = self.builder.context_schema

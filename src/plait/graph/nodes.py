@@ -17,10 +17,10 @@ from plait.errors import (
     nearest,
 )
 from plait.graph.branch import Branch, goto_writes
-from plait.graph.schema import coercion, managed_of, updates_of_object
+from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_object
 from plait.pregel.binding import Binding
 from plait.scope import Scope
-from plait.types import CachePolicy, Command, RetryPolicy, Send
+from plait.types import Command, RetryPolicy, Send
 
 if TYPE_CHECKING:
     from plait.engine.state import State
@@ -38,8 +38,8 @@ class NodeSpec:
     """The Runnable behind the node, or None for a plain function."""
     input_schema: Any
     metadata: dict[str, Any] | None = None
-    retry: tuple[RetryPolicy, ...] = ()
-    cache: CachePolicy | None = None
+    retry: tuple[RetryPolicy, ...] | None = None
+    """When its errors are retried; None: as the graph's default says."""
     defer: bool = False
     ends: Mapping[str, str] | tuple[str, ...] = ()
     """Where its Commands may go, for pictures and for the check of reachability."""
@@ -88,6 +88,11 @@ class Writer:
         if isinstance(result, Command):
             command = cast("Command[Any]", result)
             if command.graph is not None:
+                if command.graph != Command.PARENT:
+                    raise InvalidUpdateError(
+                        f"Node {self.name!r} returned Command(graph={command.graph!r}). graph= is "
+                        "None (this graph) or Command.PARENT (the graph around it)."
+                    )
                 raise ParentCommand(command)
             return [] if command.update is None else self._command_update(command.update)
         if self.root:
@@ -229,7 +234,11 @@ def _has_command(items: Sequence[Any]) -> bool:
 
 
 def node_plan(
-    spec: NodeSpec, reads: Reads, writer: Writer, triggers: tuple[str, ...]
+    spec: NodeSpec,
+    reads: Reads,
+    writer: Writer,
+    triggers: tuple[str, ...],
+    default_retry: tuple[RetryPolicy, ...],
 ) -> NodePlan:
     """The plan of a node: its code bound to its writer."""
     coerce = coercion(spec.input_schema) if isinstance(reads, View) else None
@@ -240,7 +249,7 @@ def node_plan(
         call,
         acall,
         reads=reads,
-        retry=spec.retry,
+        retry=default_retry if spec.retry is None else spec.retry,
         defer=spec.defer,
         triggers=triggers,
         subgraph=_saved_graph(spec.runnable),
@@ -309,14 +318,30 @@ def _async_call(
     return acall
 
 
-def start_plan(input_schema: Any, writer: Writer) -> NodePlan:
-    """The plan of the virtual node that applies the input."""
-    coerce = coercion(input_schema)
+def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> NodePlan:
+    """The plan of the virtual node that applies the input.
+
+    Args:
+        input_schema: what the graph takes.
+        keys: the keys of the input schema; what else is given does not enter.
+        writer: of the edges that leave the start.
+    """
+    check = None
+    if is_pydantic(input_schema) and keys.keys() != writer.keys.keys():
+        check = coercion(input_schema)
 
     def given(task: Task) -> Any:
-        if coerce is None or isinstance(task.input, Command):
-            return task.input
-        return coerced(coerce, task.input, START)
+        values = task.input
+        if type(values) is not dict or writer.root:
+            return values
+        if check is not None:
+            coerced(check, values, START)
+        known = cast("dict[str, Any]", values)
+        if known.keys() <= keys.keys():
+            return known
+        if not task.step.ns:  # a nested graph is handed all of its parent's state
+            _warn_of_input(known, keys, input_schema)
+        return {key: value for key, value in known.items() if key in keys}
 
     async def acall(task: Task, scope: Scope) -> Writes:
         return await writer.afinish(task, given(task), scope)
@@ -330,6 +355,17 @@ def start_plan(input_schema: Any, writer: Writer) -> NodePlan:
         hidden=True,
         update=writer.by_hand,
     )
+
+
+def _warn_of_input(given: Mapping[str, Any], keys: Mapping[str, Any], schema: Any) -> None:
+    for key in given:
+        if key not in keys:
+            warn(
+                f"The input has key {key!r}, which {getattr(schema, '__name__', schema)} does not "
+                f"know; it is dropped. {nearest(key, keys)}",
+                UnknownKeyWarning,
+                stacklevel=2,
+            )
 
 
 def coerced(coerce: Coerce, values: Any, name: str) -> Any:

@@ -155,25 +155,21 @@ def coercion(schema: Any) -> Callable[[Any], Any] | None:
 def updates_of_object(value: Any, keys: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What a state object (pydantic, dataclass) returned by a node writes.
 
-    Fields that were set, or hold something else than None; a None counts when it was set.
+    Fields that hold something; a None counts when it was set, or is not the default.
     """
+    given: set[str] = set()
     if is_pydantic(type(value)):
-        given: Any = value.model_fields_set
-        defaults = {name: info.default for name, info in type(value).model_fields.items()}
-        return [
-            (key, held)
-            for key in keys
-            if (held := getattr(value, key, MISSING)) is not MISSING
-            and ((key in given and (held is None or held != defaults.get(key, MISSING)))
-                 or (held is not None and held != defaults.get(key, MISSING)))
-        ]  # fmt: skip
-    defaults = {
-        name: None if field.default is NO_DEFAULT else field.default
-        for name, field in getattr(value, "__dataclass_fields__", {}).items()
-    }
+        given = value.model_fields_set
+        fields = type(value).model_fields.items()
+        defaults = {name: None if info.is_required() else info.default for name, info in fields}
+    else:
+        fields = getattr(value, "__dataclass_fields__", {}).items()
+        defaults = {
+            name: None if field.default is NO_DEFAULT else field.default for name, field in fields
+        }
     return [
         (key, held)
         for key in keys
         if (held := getattr(value, key, MISSING)) is not MISSING
-        and (held is not None or defaults.get(key) is not None)
+        and (held is not None or key in given or defaults.get(key) is not None)
     ]

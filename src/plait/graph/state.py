@@ -10,11 +10,23 @@ from warnings import warn
 
 from plait.channels.last_value import LastValue
 from plait.constants import END, RESERVED, START
-from plait.errors import InvalidGraphError, UnreachableNodeWarning, nearest
+from plait.errors import (
+    InvalidGraphError,
+    InvalidNodeError,
+    NotSupportedError,
+    UnreachableNodeWarning,
+    nearest,
+)
 from plait.graph.branch import Branch, literals
 from plait.graph.compile import CompiledStateGraph, build_plan
 from plait.graph.nodes import NodeSpec
-from plait.graph.schema import channels_of, is_dataclass, is_mapping_schema, is_pydantic
+from plait.graph.schema import (
+    channels_of,
+    is_dataclass,
+    is_mapping_schema,
+    is_pydantic,
+    managed_of,
+)
 from plait.pregel.binding import Binding
 from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy, ensure_valid_checkpointer
 
@@ -58,6 +70,7 @@ class StateGraph(Generic[StateT]):
         self.input_schema: Any = input_schema or state_schema
         self.output_schema: Any = output_schema or state_schema
         self.nodes: dict[str, NodeSpec] = {}
+        self.default_retry: tuple[RetryPolicy, ...] = ()
         self.edges: set[tuple[str, str]] = set()
         self.waiting_edges: set[tuple[tuple[str, ...], str]] = set()
         self.branches: dict[str, dict[str, Branch]] = {}
@@ -65,6 +78,12 @@ class StateGraph(Generic[StateT]):
         self.schemas: dict[Any, tuple[str, ...]] = {}
         for schema in (self.state_schema, self.input_schema, self.output_schema):
             self._add_schema(schema)
+        for name, schema in (("input_schema", input_schema), ("output_schema", output_schema)):
+            if schema is not None and (found := managed_of(schema)):
+                raise InvalidGraphError(
+                    f"Managed values {sorted(found)} cannot be in {name}: the run computes them. "
+                    "Declare them in the state schema, or in the schema of the node that reads them."
+                )
 
     def _add_schema(self, schema: Any) -> None:
         """Declare the keys of a schema."""
@@ -96,7 +115,10 @@ class StateGraph(Generic[StateT]):
         input_schema: Any = None,
         retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
         cache_policy: CachePolicy | None = None,
+        error_handler: Any = None,
         destinations: Mapping[str, str] | tuple[str, ...] | None = None,
+        timeout: Any = None,
+        trace_policy: Any = None,
     ) -> StateGraph[StateT]:
         """Add a node.
 
@@ -108,24 +130,37 @@ class StateGraph(Generic[StateT]):
             input_schema: what it reads (default: its first parameter's annotation if that is a
                 schema, else the state).
             retry_policy: when its errors are retried; of several, the first that matches decides.
-            cache_policy: when its result may come from the cache.
+            cache_policy: not supported yet, like `error_handler`, `timeout` and `trace_policy`.
             destinations: where its Commands may go.
 
         Returns:
             The graph, so that calls chain.
 
         Raises:
-            InvalidGraphError: the name is taken, reserved or invalid, or the function takes
-                parameters that nothing can fill.
+            InvalidGraphError: the name is taken, reserved or invalid.
+            InvalidNodeError: there is no function, or it has parameters that nothing can fill.
+            NotSupportedError: an argument that this version cannot honour.
         """
         if not isinstance(node, str):
             action, node = node, node_name(node)
         elif action is None:
-            raise InvalidGraphError(f"add_node({node!r}) needs the function of the node.")
+            raise InvalidNodeError(
+                f"add_node({node!r}) needs the function of the node: add_node({node!r}, function)."
+            )
         self._check_name(node)
+        _not_yet(
+            f"Node {node!r}",
+            cache_policy=cache_policy,
+            error_handler=error_handler,
+            timeout=timeout,
+            trace_policy=trace_policy,
+        )
         runnable = None
         if not callable(action) and not hasattr(action, "invoke"):
-            raise TypeError(f"Node {node!r} must be a function or a Runnable, got {action!r}.")
+            hint = " Compile it first." if isinstance(action, StateGraph) else ""
+            raise InvalidNodeError(
+                f"Node {node!r} must be a function or a Runnable, got {action!r}.{hint}"
+            )
         if hasattr(action, "invoke") and hasattr(action, "ainvoke"):
             runnable = action
             binding = Binding(_runnable_caller(action), node)
@@ -140,11 +175,37 @@ class StateGraph(Generic[StateT]):
             runnable,
             schema,
             metadata,
-            _policies(retry_policy),
-            cache_policy,
+            None if retry_policy is None else _policies(retry_policy),
             defer,
             destinations if destinations is not None else _command_ends(hints),
         )
+        return self
+
+    def set_node_defaults(
+        self,
+        *,
+        retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+        cache_policy: CachePolicy | None = None,
+        error_handler: Any = None,
+        timeout: Any = None,
+    ) -> StateGraph[StateT]:
+        """Policies of all nodes that say nothing themselves, whenever they were added.
+
+        Args:
+            retry_policy: when errors are retried.
+            cache_policy: not supported yet, like `error_handler` and `timeout`.
+
+        Raises:
+            NotSupportedError: an argument that this version cannot honour.
+        """
+        _not_yet(
+            "set_node_defaults()",
+            cache_policy=cache_policy,
+            error_handler=error_handler,
+            timeout=timeout,
+        )
+        if retry_policy is not None:
+            self.default_retry = _policies(retry_policy)
         return self
 
     def _check_name(self, node: str) -> None:
@@ -276,6 +337,9 @@ class StateGraph(Generic[StateT]):
                     self._check_end(
                         end, f"At {source!r} node, {name!r} branch found unknown target"
                     )
+        for node, spec in self.nodes.items():
+            for end in spec.ends:
+                self._check_end(end, f"Node {node!r} declares a Command to unknown node")
         for node in interrupt or ():
             if node not in self.nodes:
                 raise InvalidGraphError(
@@ -341,22 +405,28 @@ class StateGraph(Generic[StateT]):
         interrupt_after: Sequence[str] | str | None = None,
         debug: bool = False,
         name: str | None = None,
+        transformers: Any = None,
     ) -> CompiledStateGraph:
         """Check the graph and make it runnable.
 
         Args:
             checkpointer: the saver that keeps its threads. As a subgraph: None inherits the
                 parent's, True keeps a memory of its own, False keeps nothing.
-            cache: where results of nodes with a `cache_policy` are kept.
+            cache: not supported yet, like `transformers`.
             store: long-term memory that nodes find in `runtime.store`.
             interrupt_before: nodes to stop before ("*": all).
             interrupt_after: nodes to stop after ("*": all).
             debug: print what happens.
             name: the graph's name.
+
+        Raises:
+            InvalidGraphError: the structure is wrong (see `validate`).
+            NotSupportedError: an argument that this version cannot honour.
         """
         before, after = _named(interrupt_before), _named(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
         ensure_valid_checkpointer(checkpointer)
+        _not_yet(f"Graph {name or 'LangGraph'!r}", cache=cache, transformers=transformers)
         plan = build_plan(self, name or "LangGraph", before, after)
         return CompiledStateGraph(
             builder=self,
@@ -383,8 +453,6 @@ def node_name(action: Any) -> str:
     """
     if hasattr(action, "invoke") and hasattr(action, "get_name"):
         return action.get_name()
-    while isinstance(action, partial):
-        action = cast(Any, action).func
     name = getattr(action, "__name__", None)
     if name is None and not inspect.isroutine(action):
         name = type(action).__name__
@@ -404,6 +472,27 @@ def _runnable_caller(runnable: Any) -> Callable[..., Any]:
         return runnable.invoke(state, config)
 
     return call
+
+
+_INSTEAD = {
+    "cache": "leave it out",
+    "cache_policy": "leave it out; a @task inside the node keeps its work from repeating",
+    "error_handler": "catch the error in the node and return a Command",
+    "timeout": "bound the work inside the node, with asyncio.timeout or the client's own limit",
+    "trace_policy": "leave it out; nothing is traced unless callbacks are given",
+    "transformers": "transform the parts where they are consumed",
+}
+"""Arguments of the peer that this version cannot honour, and what to do meanwhile."""
+
+
+def _not_yet(who: str, **given: Any) -> None:
+    """Refuse what would otherwise be ignored. Raises NotSupportedError."""
+    for name, value in given.items():
+        if value is not None:
+            raise NotSupportedError(
+                f"{who} asks for {name}=, which this version of plait does not support yet: "
+                f"{_INSTEAD[name]}."
+            )
 
 
 def _policies(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:
