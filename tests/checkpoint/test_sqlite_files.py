@@ -1,0 +1,217 @@
+"""The SQLite file itself: opening, sharing, forking, failing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plait.checkpoint.base import new_checkpoint_id
+from plait.checkpoint.base.port import NewCheckpoint
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
+from plait.checkpoint.sqlite.database import Database
+from plait.checkpoint.sqlite.schema import migrations
+from plait.errors import CorruptCheckpointError, StorageUnavailableError
+
+TS = "2026-01-01T00:00:00.000000+00:00"
+
+
+def checkpoint(parent: str | None = None, **values: Any) -> NewCheckpoint:
+    return NewCheckpoint(new_checkpoint_id(), parent, TS, {}, {}, values)
+
+
+def store(saver: SqliteSaver, thread: str, **values: Any) -> None:
+    session = saver.open_session(thread)
+    saver.run(session.commit(checkpoint(**values), claim=True, release=True))
+
+
+def read(saver: SqliteSaver, thread: str) -> Any:
+    found = saver.run(saver.open_session(thread).load())
+    return found and found.values
+
+
+def test_one_object_serves_with_and_async_with(tmp_path: Path) -> None:
+    path = str(tmp_path / "log.db")
+    with SqliteSaver.from_conn_string(path) as saver:
+        store(saver, "t", n=1)
+
+    async def again() -> Any:
+        async with AsyncSqliteSaver.from_conn_string(path) as saver:
+            await saver.asetup()
+            found = await saver.aget_tuple({"configurable": {"thread_id": "t"}})
+            return found.checkpoint["channel_values"]
+
+    assert asyncio.run(again()) == {"n": 1}
+
+
+def test_a_connection_that_was_given_is_used_and_left_open() -> None:
+    conn = sqlite3.connect(":memory:", check_same_thread=False)
+    conn.row_factory = sqlite3.Row
+    saver = SqliteSaver(conn)
+    store(saver, "t", n=1)
+    assert read(saver, "t") == {"n": 1}
+    saver.close()
+    assert conn.execute("SELECT count(*) FROM checkpoints").fetchone()[0] == 1
+
+
+def test_nothing_is_opened_before_first_use(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    saver = SqliteSaver(path)
+    saver.open_session("t")
+    assert not path.exists()
+    saver.setup()
+    assert path.exists()
+
+
+def test_a_closed_saver_says_so(tmp_path: Path) -> None:
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        pass
+    with pytest.raises(StorageUnavailableError, match="closed"):
+        store(saver, "t", n=1)
+
+
+def test_eight_processes_open_a_fresh_file_at_once(tmp_path: Path) -> None:
+    for n in range(5):
+        path = tmp_path / f"{n}.db"
+        start, go = os.pipe()
+        children: list[int] = []
+        for k in range(8):
+            pid = os.fork()
+            if pid == 0:
+                code = 1
+                try:
+                    os.read(start, 1)
+                    store(SqliteSaver(path), f"thread-{k}", n=k)
+                    code = 0
+                finally:
+                    os._exit(code)
+            children.append(pid)
+        os.write(go, b"x" * 8)
+        codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
+        assert codes == [0] * 8
+        saver = SqliteSaver(path)
+        assert [read(saver, f"thread-{k}") for k in range(8)] == [{"n": k} for k in range(8)]
+        saver.close()
+
+
+def test_a_forked_child_opens_its_own_connection(tmp_path: Path) -> None:
+    saver = SqliteSaver(tmp_path / "log.db")
+    store(saver, "parent", n=1)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            store(saver, "child", n=2)
+            code = 0 if read(saver, "parent") == {"n": 1} else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    store(saver, "parent-2", n=3)
+    assert read(saver, "child") == {"n": 2}
+
+
+def test_many_threads_and_event_loops_share_one_saver(tmp_path: Path) -> None:
+    saver = SqliteSaver(tmp_path / "log.db")
+    errors: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for n in range(10):
+                store(saver, f"{name}-{n}", n=n)
+            asyncio.run(more(name))
+        except BaseException as error:
+            errors.append(error)
+
+    async def more(name: str) -> None:
+        async def one(n: int) -> None:
+            session = saver.open_session(f"{name}-async-{n}")
+            await saver.arun(session.commit(checkpoint(n=n), claim=True, release=True))
+
+        await asyncio.gather(*(one(n) for n in range(10)))
+
+    threads = [threading.Thread(target=work, args=(f"w{k}",)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len(list(saver.list(None))) == 120
+    saver.close()
+
+
+def test_a_locked_file_is_a_named_error_and_stores_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    saver = SqliteSaver(path, timeout=0.05)
+    saver.setup()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageUnavailableError, match="locked"):
+        store(saver, "t", n=1)
+    other.execute("ROLLBACK")
+    store(saver, "t", n=2)
+    assert read(saver, "t") == {"n": 2}
+
+
+def test_a_full_disk_is_a_named_error_and_the_thread_stays_whole(tmp_path: Path) -> None:
+    conn = sqlite3.connect(tmp_path / "log.db", isolation_level=None, check_same_thread=False)
+    saver = SqliteSaver(conn)
+    store(saver, "t", n=1)
+    pages = conn.execute("PRAGMA page_count").fetchone()[0]
+    conn.execute(f"PRAGMA max_page_count = {pages + 2}")
+    with pytest.raises(StorageUnavailableError, match="no space"):
+        store(saver, "u", n="x" * 100_000)
+    assert read(saver, "t") == {"n": 1}
+    assert read(saver, "u") is None
+    conn.execute("PRAGMA max_page_count = 1000000")
+    store(saver, "u", n=2)
+
+
+def test_a_file_that_is_no_database_is_a_named_error(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    path.write_bytes(b"This is a poem, not a database. " * 200)
+    with pytest.raises(CorruptCheckpointError, match="no SQLite file"):
+        SqliteSaver(path).setup()
+
+
+def test_a_directory_that_does_not_exist_is_a_named_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailableError, match="directory"):
+        SqliteSaver(tmp_path / "no" / "log.db").setup()
+
+
+def test_a_file_of_a_newer_plait_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    SqliteSaver(path).setup()
+    with sqlite3.connect(path) as conn:
+        conn.execute(f"PRAGMA user_version = {migrations()[-1][0] + 1}")
+    with pytest.raises(StorageUnavailableError, match="newer"):
+        SqliteSaver(path).setup()
+
+
+def test_full_synchronous_reaches_the_connection(tmp_path: Path) -> None:
+    for level, number in (("NORMAL", 1), ("FULL", 2)):
+        database = Database(tmp_path / "log.db", synchronous=level)  # type: ignore[arg-type]
+        for pragma, value in (("synchronous", number), ("journal_mode", "wal")):
+            row = database.run(lambda conn, name=pragma: conn.execute(f"PRAGMA {name}").fetchone())
+            assert row == (value,)
+        database.close()
+
+
+def test_a_cancelled_call_leaves_the_saver_usable(tmp_path: Path) -> None:
+    async def program() -> Any:
+        async with SqliteSaver.from_conn_string(str(tmp_path / "log.db")) as saver:
+            session = saver.open_session("t")
+            plan = session.commit(checkpoint(n=1), claim=True, release=True)
+            task = asyncio.create_task(saver.arun(plan))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return await saver.arun(saver.open_session("u", policy="allow").load())
+
+    assert asyncio.run(program()) is None
