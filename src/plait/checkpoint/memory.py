@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
+from plait.checkpoint.base import SerializerProtocol
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     Done,
@@ -75,46 +76,34 @@ class _Lane:
         self.writes: dict[bytes, dict[bytes, tuple[str, bytes]]] = {}
 
 
-class InMemorySaver(NativeSaver):
-    """Keep checkpoints in the memory of this process.
+class _Rows:
+    """All lanes of a saver, and what it takes to execute requests on them."""
 
-    >>> from plait.checkpoint.memory import InMemorySaver
-    >>> saver = InMemorySaver()
-    >>> saver.get_tuple({"configurable": {"thread_id": "1"}}) is None
-    True
-    """
-
-    def __init__(self, *, serde: Any = None) -> None:
-        super().__init__(serde=serde)
+    def __init__(self) -> None:
         self._lanes: dict[tuple[str, str], _Lane] = {}
         self._by_number: dict[int, _Lane] = {}
         self._numbers = count(1)
+        self._handlers: dict[type, Callable[[Any], Any]] = {
+            ReadLane: self._read_lane,
+            ListLanes: self._list_lanes,
+            ReadCheckpoints: self._read_checkpoints,
+            ReadValues: self._read_values,
+            ReadVersions: self._read_versions,
+            ListValues: self._list_values,
+            ReadWrites: self._read_writes,
+            Transact: self._transact,
+            DropLane: self._drop_lane,
+            Renew: self._renew,
+        }
         self._lock = Lock()
         _all.add(self)
 
-    def __enter__(self) -> InMemorySaver:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    async def __aenter__(self) -> InMemorySaver:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        return None
-
     def execute(self, request: Any) -> Any:
-        """Do one storage request (see `plait.checkpoint.log.requests`)."""
         with self._lock:
-            return _HANDLERS[type(request)](self, request)
+            return self._handlers[type(request)](request)
 
-    async def aexecute(self, request: Any) -> Any:
-        """Do one storage request; nothing here waits."""
-        return self.execute(request)
-
-    def renew_lock(self) -> None:
-        """Free the lock in a forked child, where its holder does not exist."""
+    def free(self) -> None:
+        """In a forked child: the lock's holder does not exist here."""
         self._lock = Lock()
 
     def _lane(self, thread_id: str, ns: str, fence: int = 0) -> _Lane:
@@ -243,28 +232,52 @@ def _write_order(row: WriteRow) -> tuple[str, bytes]:
     return row.path, row.task
 
 
-_HANDLERS: dict[type, Callable[[InMemorySaver, Any], Any]] = {
-    ReadLane: InMemorySaver._read_lane,
-    ListLanes: InMemorySaver._list_lanes,
-    ReadCheckpoints: InMemorySaver._read_checkpoints,
-    ReadValues: InMemorySaver._read_values,
-    ReadVersions: InMemorySaver._read_versions,
-    ListValues: InMemorySaver._list_values,
-    ReadWrites: InMemorySaver._read_writes,
-    Transact: InMemorySaver._transact,
-    DropLane: InMemorySaver._drop_lane,
-    Renew: InMemorySaver._renew,
-}
-
-_all: WeakSet[InMemorySaver] = WeakSet()
+_all: WeakSet[_Rows] = WeakSet()
 
 
 def _after_fork() -> None:
-    for saver in _all:
-        saver.renew_lock()
+    for rows in _all:
+        rows.free()
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+class InMemorySaver(NativeSaver):
+    """Keep checkpoints in the memory of this process.
+
+    Args:
+        serde: The serializer of values (None: plait's codec).
+
+    >>> saver = InMemorySaver()
+    >>> saver.get_tuple({"configurable": {"thread_id": "1"}}) is None
+    True
+    """
+
+    def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
+        super().__init__(serde=serde)
+        self._rows = _Rows()
+
+    def __enter__(self) -> InMemorySaver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    async def __aenter__(self) -> InMemorySaver:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    def execute(self, request: Any) -> Any:
+        """Do one storage request (see `plait.checkpoint.log.requests`)."""
+        return self._rows.execute(request)
+
+    async def aexecute(self, request: Any) -> Any:
+        """Do one storage request; nothing here waits."""
+        return self._rows.execute(request)
+
 
 MemorySaver = InMemorySaver
 

@@ -186,10 +186,10 @@ class Hold:
             fence, lease = (row.fence, row.lease) if row else (batch.seed, None)
             batch.claim = Claim(fence, lease, token, now + self.lease_seconds)
             answer: Done | Refused = yield batch
-            if type(answer) is Done:
+            if isinstance(answer, Done):
                 self._took(answer.root, fence + 1, row)
                 return answer
-            row = answer[0]
+            row = answer.root
 
     def _took(self, root: int, fence: int, row: LaneRow | None) -> None:
         if row is not None and row.owner is not None:

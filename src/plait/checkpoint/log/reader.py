@@ -16,6 +16,7 @@ from plait.checkpoint.log.records import (
     CheckpointFrame,
     Ref,
     damaged,
+    is_list,
     read_checkpoint,
     read_writes,
 )
@@ -69,7 +70,7 @@ class LaneReader:
     def body(self, frame: CheckpointFrame) -> tuple[str, dict[str, Any], dict[str, Any]]:
         """Timestamp, metadata and frontier of a checkpoint."""
         body = self.codec.loads(frame.body)
-        if type(body) is not list or [type(part) for part in body] != [str, dict, dict]:
+        if not is_list(body) or [type(part) for part in body] != [str, dict, dict]:
             raise damaged("checkpoint")
         return body[0], body[1], body[2]
 
@@ -133,13 +134,13 @@ class LaneReader:
         value = yield from read_items(
             self.open_value, self.lane, ref.channel, ref.version, self.codec
         )
-        if ref.count == ENTIRE:
+        if ref.length == ENTIRE:
             return value
-        if type(value) is not list:
+        if not is_list(value):
             raise damaged("task's writes")
-        if ref.count == SINGLE:
+        if ref.length == SINGLE:
             return value[ref.start]
-        return value[ref.start : ref.start + ref.count]
+        return value[ref.start : ref.start + ref.length]
 
     def resolve(self, row: CheckpointRow, frame: CheckpointFrame) -> Plan[Point]:
         """The channel map of a checkpoint: its changes, over its ancestors' up to a full map."""

@@ -7,7 +7,7 @@ read was written by others: every length and place is checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.dicts import dict_stamps
@@ -20,6 +20,8 @@ from plait.checkpoint.log.records import (
     DictPatch,
     ListPatch,
     damaged,
+    is_dict,
+    is_list,
     read_dict_patch,
     read_list_patch,
     read_manifest,
@@ -97,20 +99,18 @@ def _held(kind: int, payload: bytes, codec: Codec) -> Any:
 
 def _items(data: bytes, codec: Codec) -> list[Any]:
     items = codec.loads(data)
-    if type(items) is not list:
+    if not is_list(items):
         raise damaged("list")
-    return cast("list[Any]", items)
+    return items
 
 
 def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
-    if type(value) is list:
-        items = cast("list[Any]", value)
-        version = _bare_list(key, key, 0, [(key, 0, len(items))] if items else [], size)
-        _stamp(version, items, codec)
+    if is_list(value):
+        version = _bare_list(key, key, 0, [(key, 0, len(value))] if value else [], size)
+        _stamp(version, value, codec)
         return version
-    if type(value) is dict:
-        data = cast("dict[Any, Any]", value)
-        return DictVersion(key, key, 0, data.copy(), dict_stamps(codec, data), size, size)
+    if is_dict(value):
+        return DictVersion(key, key, 0, value.copy(), dict_stamps(codec, value), size, size)
     return Version(key, key, 0)
 
 
@@ -173,7 +173,7 @@ class _Reader:
         yield from self._fetch(run[0] for run in manifest.runs)
         held: dict[bytes, list[Any]] = {}
         sizes: dict[bytes, int] = {}
-        items = []
+        items: list[Any] = []
         size = 0
         for version, start, count in manifest.runs:
             if version not in held:
@@ -205,10 +205,9 @@ class _Reader:
             trail.append(patch)
             at = patch.base
             kind, payload = yield from self._record(at)
-        data = self._codec.loads(payload) if kind == WHOLE else None
-        if type(data) is not dict:
+        value = self._codec.loads(payload) if kind == WHOLE else None
+        if not is_dict(value):
             raise damaged("dict")
-        value = cast("dict[Any, Any]", data)
         written = len(payload)
         for patch in reversed(trail):
             _apply_keys(value, patch, self._codec)
@@ -242,9 +241,9 @@ class _Reader:
 
 def _list_held(kind: int, payload: bytes, codec: Codec) -> list[Any]:
     held = _held(kind, payload, codec)
-    if type(held) is not list:
+    if not is_list(held):
         raise damaged("list")
-    return cast("list[Any]", held)
+    return held
 
 
 def _apply(
@@ -277,13 +276,13 @@ def _apply(
 
 def _apply_keys(value: dict[Any, Any], patch: DictPatch, codec: Codec) -> None:
     body = codec.loads(patch.body)
-    if type(body) is not list or len(cast("list[Any]", body)) != 2:
+    if not is_list(body) or len(body) != 2:
         raise damaged("dict")
-    gone, put = cast("list[Any]", body)
-    if type(gone) is not list or type(put) is not dict:
+    gone, put = body
+    if not is_list(gone) or not is_dict(put):
         raise damaged("dict")
-    for name in cast("list[Any]", gone):
+    for name in gone:
         value.pop(name, None)
-    value.update(cast("dict[Any, Any]", put))
+    value.update(put)
     if len(value) != patch.length:
         raise damaged("dict")

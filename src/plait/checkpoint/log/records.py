@@ -16,7 +16,7 @@ users are encoded by the codec and sit inside the frame as bytes, so a frame is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 import ormsgpack
 
@@ -88,7 +88,17 @@ class Ref(NamedTuple):
     channel: str
     version: bytes
     start: int
-    count: int
+    length: int
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether a value is exactly a list."""
+    return type(value) is list
+
+
+def is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
+    """Whether a value is exactly a dict."""
+    return type(value) is dict
 
 
 def damaged(what: str) -> CorruptCheckpointError:
@@ -105,7 +115,7 @@ def _frame(payload: bytes, what: str, types: Sequence[type | tuple[type, ...]]) 
         parts = _unpack(payload)
     except ValueError as error:
         raise damaged(what) from error
-    if type(parts) is not list or len(parts) != len(types):
+    if not is_list(parts) or len(parts) != len(types):
         raise damaged(what)
     for part, allowed in zip(parts, types, strict=True):
         if not isinstance(part, allowed):
@@ -118,7 +128,7 @@ def _rows(rows: list[Any], what: str, *types: type) -> list[Any]:
     width = len(types)
     out: list[Any] = []
     for row in rows:
-        if type(row) is not list or len(row) != width:
+        if not is_list(row) or len(row) != width:
             raise damaged(what)
         for part, wanted in zip(row, types, strict=True):
             if type(part) is not wanted or (wanted is int and part < 0):
@@ -178,7 +188,7 @@ def read_writes(payload: bytes) -> list[tuple[str, bytes | Ref]]:
         channel, form, data = row
         if form == INLINE and type(data) is bytes:
             out.append((channel, data))
-        elif form == REF and type(data) is list and _is_ref(data):
+        elif form == REF and is_list(data) and _is_ref(data):
             out.append((channel, Ref(*data)))
         else:
             raise damaged("task's writes")
@@ -186,10 +196,10 @@ def read_writes(payload: bytes) -> list[tuple[str, bytes | Ref]]:
 
 
 def _rows_of_writes(rows: Any) -> list[list[Any]]:
-    if type(rows) is not list:
+    if not is_list(rows):
         raise damaged("task's writes")
     for row in rows:
-        if type(row) is not list or len(row) != 3 or type(row[0]) is not str:
+        if not is_list(row) or len(row) != 3 or type(row[0]) is not str:
             raise damaged("task's writes")
     return rows
 

@@ -331,9 +331,8 @@ class LogSession:
         at = self._at
         gone: list[str] = []
         if at is None:
-            at = Point(key, key, 0, {})
-        else:
-            at = Point(key, at.anchor, at.depth + 1, at.map)
+            at = Point(key, key, -1, {})
+        at = Point(key, at.anchor, at.depth + 1, at.map)
         map = at.map
         for name in changed:
             map[name] = key

@@ -27,9 +27,8 @@ IMMUTABLE = COMPARABLE | {float, complex, date, datetime, time, timedelta, Decim
 
 def content(item: Any, codec: Codec) -> Stamp:
     """A token of what an item holds, equal for another object that holds the same."""
-    kind = type(item)
-    if kind in COMPARABLE:
-        return (kind, item)
+    if type(item) in COMPARABLE:
+        return (item.__class__, item)
     try:
         return hash(marshal.dumps(item, 0))  # version 0: equal data gives equal bytes
     except ValueError:

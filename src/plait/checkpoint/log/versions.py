@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plait.checkpoint.log.records import DICT_PATCH, ENTIRE, SINGLE, WHOLE, Ref
+from plait.checkpoint.log.records import DICT_PATCH, ENTIRE, SINGLE, WHOLE, Ref, is_list
 from plait.checkpoint.log.stamps import Stamp
 from plait.checkpoint.serde import Codec
 
@@ -111,14 +111,12 @@ class Encoded:
 
 def _spot(fresh: list[Any], value: Any) -> tuple[int, int] | None:
     """Where `value`, an item or a list of items, lies among the fresh items, by identity."""
-    many = type(value) is list
-    if many and not value:
+    if not is_list(value):
+        return next(((i, SINGLE) for i, item in enumerate(fresh) if item is value), None)
+    if not value:
         return None
-    first = value[0] if many else value
     for i, item in enumerate(fresh):
-        if item is first:
-            if not many:
-                return i, SINGLE
+        if item is value[0]:
             piece = fresh[i : i + len(value)]
             if len(piece) == len(value) and all(a is b for a, b in zip(piece, value, strict=True)):
                 return i, len(value)

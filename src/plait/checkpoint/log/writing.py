@@ -6,7 +6,7 @@ from typing import Any
 
 from plait.checkpoint.log.dicts import dict_stamps, next_dict, whole_dict
 from plait.checkpoint.log.lists import next_list, whole_list
-from plait.checkpoint.log.records import WHOLE
+from plait.checkpoint.log.records import WHOLE, is_dict, is_list
 from plait.checkpoint.log.stamps import stamps_of
 from plait.checkpoint.log.versions import DictVersion, Encoded, ListVersion, Version
 from plait.checkpoint.serde import Codec
@@ -21,12 +21,11 @@ def encode_version(codec: Codec, old: Version | None, value: Any, key: bytes) ->
     Raises:
         UnregisteredTypeError: Something in it is of a type that the registry does not know.
     """
-    kind = type(value)
-    if kind is list:
+    if is_list(value):
         if type(old) is ListVersion:
             return next_list(codec, old, value, key)
         return whole_list(codec, value, stamps_of(value, set(map(type, value)), codec), key)
-    if kind is dict:
+    if is_dict(value):
         if type(old) is DictVersion:
             return next_dict(codec, old, value, key)
         return whole_dict(codec, value, dict_stamps(codec, value), key)

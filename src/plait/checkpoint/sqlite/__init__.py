@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import Any, cast
+from typing import Any
 
 from plait.checkpoint.log.requests import Renew
 from plait.checkpoint.log.saver import NativeSaver
@@ -99,10 +99,11 @@ class SqliteSaver(NativeSaver):
 
     def execute(self, request: Any) -> Any:
         """Do one storage request (see `plait.checkpoint.log.requests`)."""
-        read = READS.get(cast("type", type(request)))
+        kind = request.__class__
+        read = READS.get(kind)
         if read is not None:
             return self._database.run(lambda conn: read(conn, request))
-        write = WRITES[type(request)]
+        write = WRITES[kind]
         return self._database.transact(lambda conn: write(conn, request))
 
     async def aexecute(self, request: Any) -> Any:

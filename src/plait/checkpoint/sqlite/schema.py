@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"(\d{4})_\w+\.sql$")
 @cache
 def statements() -> dict[str, str]:
     """The statements of queries.sql by name, read on first use."""
-    text = files(__package__).joinpath("queries.sql").read_text("utf-8")
+    text = files(__name__.rpartition(".")[0]).joinpath("queries.sql").read_text("utf-8")
     parts = _NAME.split(text)[1:]
     return {
         name: " ".join(sql.split()).rstrip(";")
@@ -28,7 +28,7 @@ def statements() -> dict[str, str]:
 def migrations() -> tuple[tuple[int, tuple[str, ...]], ...]:
     """(number, statements) of each migration, ascending."""
     found: list[tuple[int, tuple[str, ...]]] = []
-    for entry in files(__package__).joinpath("migrations").iterdir():
+    for entry in files(__name__.rpartition(".")[0]).joinpath("migrations").iterdir():
         match = _NUMBER.fullmatch(entry.name)
         if match:
             lines = entry.read_text("utf-8").splitlines()
