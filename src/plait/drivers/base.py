@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from plait.engine.commands import Claim, Command, Commit, Load, Release, SaveWrites
-from plait.engine.plan import Writes
+from plait.engine.loop import Loop
+from plait.engine.plan import NodePlan, Writes
+from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
 from plait.scope import Scope, current_scope
 
@@ -87,17 +90,56 @@ def thread_of_control() -> Here:
     return get_ident(), id(asyncio.current_task())
 
 
+class Driver(Protocol):
+    """Who runs one loop, as the code around it and inside its tasks sees it."""
+
+    outcome: Outcome | None
+
+    def deliver(self, event: Any) -> None: ...
+
+    def call(self, parent: Task, node: NodePlan, given: Any) -> Any: ...
+
+
+class SyncRunner(Driver, Protocol):
+    """A driver for `invoke` and `stream`."""
+
+    def parts(self) -> Generator[Part, None, None]: ...
+
+
+class AsyncRunner(Driver, Protocol):
+    """A driver for `ainvoke` and `astream`."""
+
+    def parts(self) -> AsyncGenerator[Part, None]: ...
+
+
+class DriverSource(Protocol):
+    """Makes the drivers of a context's runs in place of threads and asyncio."""
+
+    def sync(self, loop: Loop, scope: ScopeFactory, storage: Storage | None) -> SyncRunner: ...
+
+    def aio(self, loop: Loop, scope: ScopeFactory, storage: Storage | None) -> AsyncRunner: ...
+
+
+driver_source: ContextVar[DriverSource | None] = ContextVar("plait_driver_source", default=None)
+"""Who drives the runs of this context (None: threads, asyncio); a simulation sets it."""
+
+
 class Closed(Exception):
     """The consumer of a stream went away; the loop ends as when it is cancelled."""
 
 
 __all__ = [
+    "AsyncRunner",
     "Closed",
+    "Driver",
+    "DriverSource",
     "Here",
     "Part",
     "PlanRunner",
     "ScopeFactory",
     "Storage",
+    "SyncRunner",
+    "driver_source",
     "enter",
     "thread_of_control",
 ]

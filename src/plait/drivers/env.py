@@ -1,12 +1,14 @@
-"""The system's clock, ids and chance."""
+"""Clock, ids and chance of runs: the system's, unless a context brings its own."""
 
 from __future__ import annotations
 
 import time
+from contextvars import ContextVar
 from os import urandom
 from random import random
 from threading import Lock
 
+from plait.engine.spec import Env
 from plait.ids import new_id
 
 
@@ -49,3 +51,6 @@ class SystemEnv:
 
 
 SYSTEM = SystemEnv()
+
+run_env: ContextVar[Env] = ContextVar("plait_run_env", default=SYSTEM)
+"""Clock, ids and chance of the runs of this context; tests set it to make runs reproducible."""

@@ -7,7 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.constants import INTERRUPT
-from plait.drivers.base import Part
+from plait.drivers.base import Part, driver_source
 from plait.engine.events import Chunk
 from plait.engine.plan import GraphPlan, View, Writes
 from plait.engine.spec import Outcome
@@ -271,9 +271,13 @@ class Pregel(Runnable[Any, Any]):
 
     def _drive(self, run: Run, print_mode: str | Sequence[str]) -> Generator[Part, None, None]:
         """The parts of a run; a nested run also hands them to the run around it."""
-        from plait.drivers.sync import SyncDriver  # threads only where something runs
+        source = driver_source.get()
+        if source is not None:
+            driver = run.driver = source.sync(run.loop, run.scope, run.storage)
+        else:
+            from plait.drivers.sync import SyncDriver  # threads only where something runs
 
-        driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
+            driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
         shown = _asked(print_mode) if print_mode else ()
         outer = run.parent.run if run.parent is not None and run.parent.run.subgraphs else None
         try:
@@ -289,9 +293,13 @@ class Pregel(Runnable[Any, Any]):
     async def _adrive(
         self, run: Run, print_mode: str | Sequence[str]
     ) -> AsyncGenerator[Part, None]:
-        from plait.drivers.aio import AioDriver  # asyncio only where it is used
+        source = driver_source.get()
+        if source is not None:
+            driver = run.driver = source.aio(run.loop, run.scope, run.storage)
+        else:
+            from plait.drivers.aio import AioDriver  # asyncio only where it is used
 
-        driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
+            driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
         shown = _asked(print_mode) if print_mode else ()
         outer = run.parent.run if run.parent is not None and run.parent.run.subgraphs else None
         parts = driver.parts()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.constants import NS_END, NS_SEP, PREVIOUS
 from plait.drivers.base import Here, Storage
-from plait.drivers.env import SYSTEM
+from plait.drivers.env import run_env
 from plait.engine.loop import Loop
 from plait.engine.plan import GraphPlan, Reads, View, Writes
 from plait.engine.spec import Env, RunSpec
@@ -32,9 +31,6 @@ MODES = frozenset({"values", "updates", "checkpoints", "tasks", "debug", "messag
 LIVE_MODES = frozenset({"custom", "messages"})
 """Modes whose parts come from inside running tasks."""
 DURABILITIES = ("sync", "async", "exit")
-
-run_env: ContextVar[Env] = ContextVar("plait_run_env", default=SYSTEM)
-"""Clock, ids and chance of the runs of this context; tests set it to make runs reproducible."""
 
 
 def current_env() -> Env:
