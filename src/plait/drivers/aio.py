@@ -228,6 +228,9 @@ class AioDriver:
                 self._events.append(TaskFailed(task, task.attempt, error))
                 raise
             event = TaskFailed(task, task.attempt, _self_cancelled(task, error))
+        except BaseException as error:  # KeyboardInterrupt, SystemExit: as above
+            self._events.append(TaskFailed(task, task.attempt, error))
+            raise
         else:
             event = TaskFinished(task, task.attempt, writes)
         finally:

@@ -199,9 +199,9 @@ class Loop(Reporting):
     def _execute(self, todo: list[Task]) -> Flow:
         if len(todo) == 1 and self._inlines(todo[0]):
             task = todo[0]
-            self._inflight[task] = task.attempt
             if self.parts:
-                yield Emit(self._take_parts())
+                yield Emit(self._take_parts())  # the consumer may leave here: nothing runs yet
+            self._inflight[task] = task.attempt
             events = yield Run(task)
             if len(events) == 1 and type(events[0]) is TaskFinished and task.questions is None:
                 task.writes = events[0].writes  # the ordinary case: nothing else to look at
