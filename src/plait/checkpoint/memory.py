@@ -67,13 +67,19 @@ class _Sorted:
 class _Lane:
     """One lane and its rows."""
 
-    __slots__ = ("checkpoints", "row", "values", "writes")
+    __slots__ = ("checkpoints", "claim", "head", "values", "writes")
 
     def __init__(self, row: LaneRow) -> None:
-        self.row = row
+        self.claim = row
+        """The row but for its head, which moves with every commit."""
+        self.head: bytes | None = None
         self.checkpoints = _Sorted()
         self.values: dict[str, _Sorted] = {}
         self.writes: dict[bytes, dict[bytes, tuple[str, bytes]]] = {}
+
+    @property
+    def row(self) -> LaneRow:
+        return self.claim._replace(head=self.head)
 
 
 class _Rows:
@@ -123,7 +129,7 @@ class _Rows:
         return [
             lane.row
             for lane in self._by_number.values()
-            if wanted is None or lane.row.thread_id == wanted
+            if wanted is None or lane.claim.thread_id == wanted
         ]
 
     def _read_checkpoints(self, request: ReadCheckpoints) -> list[CheckpointRow]:
@@ -176,19 +182,19 @@ class _Rows:
         claim = request.claim
         if claim is not None:
             root = root or self._lane(request.thread_id, "", request.seed)
-            row = root.row
+            row = root.claim
             if row.fence != claim.fence or row.lease != claim.lease:
-                return Refused(row)
-            root.row = row._replace(fence=row.fence + 1, owner=claim.owner, lease=claim.new_lease)
-        elif request.fence is not None and (root is None or root.row.fence != request.fence):
+                return Refused(root.row)
+            root.claim = row._replace(fence=row.fence + 1, owner=claim.owner, lease=claim.new_lease)
+        elif request.fence is not None and (root is None or root.claim.fence != request.fence):
             return Refused(root.row if root is not None else None)
         if root is None:
             root = self._lane(request.thread_id, "", request.seed)
         lane = root if request.ns == "" else self._lane(request.thread_id, request.ns)
         self._store(lane, request)
         if request.release:
-            root.row = root.row._replace(owner=None, lease=None)
-        return Done(lane.row.lane, root.row.lane)
+            root.claim = root.claim._replace(owner=None, lease=None)
+        return Done(lane.claim.lane, root.claim.lane)
 
     def _store(self, lane: _Lane, request: Transact) -> None:
         for key in request.drop_checkpoints:
@@ -210,22 +216,22 @@ class _Rows:
         for checkpoint, task, path, record in request.writes:
             lane.writes.setdefault(checkpoint, {})[task] = (path, record)
         if request.head is not None:
-            lane.row = lane.row._replace(head=request.head)
+            lane.head = request.head
 
     def _drop_lane(self, request: DropLane) -> Done | Refused:
         root = self._lanes.get((request.thread_id, ""))
-        if request.fence is not None and (root is None or root.row.fence != request.fence):
+        if request.fence is not None and (root is None or root.claim.fence != request.fence):
             return Refused(root.row if root is not None else None)
         lane = self._by_number.pop(request.lane, None)
         if lane is not None:
-            del self._lanes[lane.row.thread_id, lane.row.ns]
+            del self._lanes[lane.claim.thread_id, lane.claim.ns]
         return Done(request.lane, request.lane)
 
     def _renew(self, request: Renew) -> None:
         for number, fence in request.lanes:
             lane = self._by_number.get(number)
-            if lane is not None and lane.row.fence == fence and lane.row.owner is not None:
-                lane.row = lane.row._replace(lease=request.lease)
+            if lane is not None and lane.claim.fence == fence and lane.claim.owner is not None:
+                lane.claim = lane.claim._replace(lease=request.lease)
 
 
 def _write_order(row: WriteRow) -> tuple[str, bytes]:

@@ -5,12 +5,17 @@ on this. Order is kept: packed UUIDs sort as their text does, which time-ordered
 need. An id that is no canonical UUID is kept as text behind a marker byte.
 """
 
+from functools import lru_cache
+
+from functools import lru_cache
+
 from plait.errors import CorruptCheckpointError
 
 _TEXT = b"\xff"
-_HEX = frozenset("0123456789abcdef-")
 
 
+@lru_cache(maxsize=512)  # a step names its checkpoint and its parent several times
+@lru_cache(maxsize=4096)  # a step packs the same few ids several times
 def pack(text: str) -> bytes:
     """The stored form of an id.
 
@@ -21,8 +26,12 @@ def pack(text: str) -> bytes:
     """
     if len(text) == 36 and text[8] == text[13] == text[18] == text[23] == "-":
         bare = text.replace("-", "")
-        if len(bare) == 32 and _HEX.issuperset(bare):
-            return bytes.fromhex(bare)
+        try:
+            raw = bytes.fromhex(bare)
+        except ValueError:
+            raw = b""
+        if len(raw) == 16 and len(bare) == 32 and bare == bare.lower():
+            return raw
     raw = _TEXT + text.encode("utf-8", "surrogatepass")
     return raw + b"\0" if len(raw) == 16 else raw  # 16 bytes always mean a UUID
 

@@ -8,6 +8,7 @@ they return only carry bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import lru_cache
 from time import time_ns
 from typing import Any, NamedTuple, TypeAlias
 
@@ -37,6 +38,8 @@ from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, place, seal
 
 _FULL_EVERY = 16
+_NO_CHANNEL = place("")
+_part = lru_cache(maxsize=1024)(place)
 PAGE = 32
 
 
@@ -230,8 +233,7 @@ class LogSession:
                 else:
                     answer = yield from hold.acquire(batch, self._moved)
         except BaseException:
-            self._at = None
-            self._versions = {}
+            self._forget()
             raise
         if type(answer) is Refused:
             raise hold.lost(answer.root)
@@ -263,7 +265,20 @@ class LogSession:
             ThreadBusyError: The claim is refused, or was lost to another run.
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
-        id, key = checkpoint.id, pack(checkpoint.id)
+        try:
+            batch, merges, late = self._encode(checkpoint, writes, newest)
+        except BaseException:
+            self._forget()  # versions may stand on records that will never be stored
+            raise
+        if late is not None or merges:
+            return self._finish(batch, merges, late=late, claim=claim, release=release)
+        return self.send(batch, claim=claim, release=release)
+
+    def _encode(
+        self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], newest: bool
+    ) -> tuple[Transact, Merges, _Late | None]:
+        """The transaction of a commit, and what must be read before it can be sent."""
+        key = pack(checkpoint.id)
         parent = pack(checkpoint.parent_id) if checkpoint.parent_id is not None else None
         at = self._at
         follows = at.id == parent if at is not None else parent is None
@@ -272,25 +287,25 @@ class LogSession:
         body = self.codec.dumps(
             [checkpoint.ts, dict(checkpoint.metadata), dict(checkpoint.frontier)]
         )
-        where = self._place + place(id)
+        where = self._place + place(checkpoint.id)
         encoded = self._encode_values(checkpoint.changed, key)
         batch = Transact(self.thread_id, self.ns, head=key if newest else None)
         batch.values = [
-            (name, key, seal(each.kind, where + place(name), each.payload))
+            (name, key, seal(each.kind, where + _part(name), each.payload))
             for name, each in encoded.items()
         ]
-        if parent is None:
-            self._at = None
+        late: _Late | None = None
         if follows:
             frame = self._advance(key, list(encoded), checkpoint.removed, body)
-            batch.checkpoints = [(key, parent, seal(CHECKPOINT, where + place(""), frame))]
-        merges = self._encode_writes(batch, writes, encoded)
-        if not follows:
+            batch.checkpoints = [(key, parent, seal(CHECKPOINT, where + _NO_CHANNEL, frame))]
+        else:
             late = _Late(key, parent, list(encoded), checkpoint.removed, body)
-            return self._finish(batch, merges, late=late, claim=claim, release=release)
-        if merges:
-            return self._finish(batch, merges, claim=claim, release=release)
-        return self.send(batch, claim=claim, release=release)
+        return batch, self._encode_writes(batch, writes, encoded), late
+
+    def _forget(self) -> None:
+        """Stand nowhere: the next commit looks up its parent."""
+        self._at = None
+        self._versions = {}
 
     def _finish(
         self,
@@ -306,7 +321,7 @@ class LogSession:
         if late is not None:
             yield from self._arrive(late.parent)
             frame = self._advance(late.key, late.changed, late.removed, late.body)
-            where = self._place + place(unpack(late.key), "")
+            where = self._place + place(unpack(late.key)) + _NO_CHANNEL
             batch.checkpoints = [(late.key, late.parent, seal(CHECKPOINT, where, frame))]
         if merges:
             yield from self._merge(batch, merges, join)

@@ -35,6 +35,8 @@ class _Sql:
     """The named statements as attributes, read on first use."""
 
     def __getattr__(self, name: str) -> str:
+        if name.startswith("__"):
+            raise AttributeError(name)
         for key, text in statements().items():
             setattr(self, key, text)
         return statements()[name]
