@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from contextvars import ContextVar
 from os import urandom
 from random import random
@@ -40,14 +41,18 @@ class SystemEnv:
 
     def timestamp(self) -> str:
         seconds, ns = divmod(time.time_ns(), 1_000_000_000)
-        base = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-        return f"{base}.{ns // 1000:06d}+00:00"
+        return f"{_to_seconds(seconds)}.{ns // 1000:06d}+00:00"
 
     def now(self) -> float:
         return time.time()
 
     def jitter(self) -> float:
         return random()
+
+
+@lru_cache(maxsize=8)
+def _to_seconds(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 SYSTEM = SystemEnv()

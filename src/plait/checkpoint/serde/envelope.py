@@ -11,6 +11,7 @@
   namespace, checkpoint or channel does not open there.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 
 from plait.errors import CorruptCheckpointError
@@ -26,6 +27,7 @@ _DIGEST = 16
 _HEAD = len(MAGIC) + 2
 _OVERHEAD = _HEAD + _DIGEST
 _START = MAGIC + bytes([VERSION])
+_HEADS = [_START + bytes([kind]) for kind in range(256)]
 
 
 def place(*parts: str) -> bytes:
@@ -36,19 +38,20 @@ def place(*parts: str) -> bytes:
     >>> place("t", "") != place("", "t")
     True
     """
-    out: list[bytes] = []
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass")
-        out.append(len(raw).to_bytes(4, "big"))
-        out.append(raw)
-    return b"".join(out)
+    if len(parts) == 1:
+        return _part(parts[0])
+    return b"".join([_part(part) for part in parts])
+
+
+@lru_cache(maxsize=4096)  # channel names and ids come again and again
+def _part(part: str) -> bytes:
+    raw = part.encode("utf-8", "surrogatepass")
+    return len(raw).to_bytes(4, "big") + raw
 
 
 def _digest(head: bytes, where: bytes, payload: bytes) -> bytes:
-    start = head + len(where).to_bytes(8, "big") + where
-    state = blake2b(start, digest_size=_DIGEST, person=b"plait")
-    state.update(payload)
-    return state.digest()
+    sealed = b"".join((head, len(where).to_bytes(8, "big"), where, payload))
+    return blake2b(sealed, digest_size=_DIGEST, person=b"plait").digest()
 
 
 def seal(kind: int, place: bytes, payload: bytes) -> bytes:
@@ -65,8 +68,8 @@ def seal(kind: int, place: bytes, payload: bytes) -> bytes:
     >>> unseal(place("t", "ns"), seal(3, place("t", "ns"), b"data"))
     (3, b'data')
     """
-    head = _START + kind.to_bytes(1, "big")
-    return head + _digest(head, place, payload) + payload
+    head = _HEADS[kind]
+    return b"".join((head, _digest(head, place, payload), payload))
 
 
 def unseal(place: bytes, record: bytes) -> tuple[int, bytes]:
