@@ -124,6 +124,7 @@ class Hold:
         "lease_seconds",
         "parked",
         "policy",
+        "refused",
         "renew",
         "root",
         "seen",
@@ -149,6 +150,8 @@ class Hold:
         self.held = False
         self.parked = False
         """Set by the driver while a stream waits for its consumer."""
+        self.refused = False
+        """Whether the claim was lost to another run; then nothing of this one is stored."""
         self.superseded = False
         self.fence = 0
         self.root: int | None = None
@@ -174,8 +177,6 @@ class Hold:
         pause = _FIRST_PAUSE
         while True:
             now = time()
-            if row is not None and moved(row):
-                raise _moved(self.thread_id)
             if row is not None and self.policy != "takeover" and _respected(row, now):
                 if self.policy != "wait":
                     raise _busy(row, now)
@@ -183,6 +184,8 @@ class Hold:
                 pause = min(pause * 2, _LAST_PAUSE)
                 row = yield ReadLane(self.thread_id, "")
                 continue
+            if row is not None and moved(row):
+                raise _moved(self.thread_id)
             fence, lease = (row.fence, row.lease) if row else (batch.seed, None)
             batch.claim = Claim(fence, lease, token, now + self.lease_seconds)
             answer: Done | Refused = yield batch
@@ -197,14 +200,14 @@ class Hold:
             if previous is not None:
                 previous.superseded = True
         self.root, self.fence, self.held = root, fence, True
-        self.superseded = False
+        self.superseded = self.refused = False
         _live[self.token] = self
         if self._keep is not None:
             self._keep(self)
 
     def lost(self, root: LaneRow | None) -> ThreadBusyError:
         """The error of a commit that was refused because the fence moved on."""
-        self.held = False
+        self.held, self.refused = False, True
         if self.superseded:
             return SupersededError(
                 f"This run of thread {self.thread_id!r} was left half-read, and a later run on "

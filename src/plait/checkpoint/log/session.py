@@ -81,10 +81,12 @@ class _Walk:
 class LogSession:
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
-    __slots__ = ("_at", "_hold", "_loaded", "_place", "_versions", "codec", "ns",
-                 "thread_id")  # fmt: skip
+    __slots__ = ("_at", "_guest", "_hold", "_loaded", "_loaded_fence", "_place", "_versions",
+                 "codec", "ns", "thread_id")  # fmt: skip
 
-    def __init__(self, thread_id: str, ns: str, codec: Codec, hold: Hold) -> None:
+    def __init__(
+        self, thread_id: str, ns: str, codec: Codec, hold: Hold, *, guest: bool = False
+    ) -> None:
         self.thread_id = thread_id
         self.ns = ns
         self.codec = codec
@@ -94,6 +96,9 @@ class LogSession:
         self._versions: dict[str, Version] = {}
         self._loaded: bytes | bool | None = False
         """The head that the last load of the head saw (False: no such load)."""
+        self._loaded_fence: int | None = None
+        self._guest = guest
+        """Whether the claim is another session's to give back."""
 
     @property
     def parked(self) -> bool:
@@ -124,7 +129,7 @@ class LogSession:
 
     def nested(self, ns: str) -> LogSession:
         """The lane of another namespace of this thread, under the same claim and fence."""
-        return LogSession(self.thread_id, ns, self.codec, self._hold)
+        return LogSession(self.thread_id, ns, self.codec, self._hold, guest=True)
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -139,6 +144,7 @@ class LogSession:
             self._hold.seen = row
         if checkpoint_id is None:
             self._loaded = row.head if row is not None else None
+            self._loaded_fence = row.fence if row is not None else None
         if row is None:
             return None
         wanted = pack(checkpoint_id) if checkpoint_id is not None else row.head
@@ -210,16 +216,22 @@ class LogSession:
     def release(self) -> Plan[None]:
         """Give the claim back, if this run still holds it."""
         hold = self._hold
-        if hold.held:
+        if hold.held and not self._guest:
             hold.held = False
             yield Transact(self.thread_id, "", fence=hold.fence, release=True)
 
     def _moved(self, root: LaneRow) -> bool:
-        return self.ns == "" and self._loaded is not False and root.head != self._loaded
+        """Whether another run was there since the load: it may have stored task writes only."""
+        if self.ns != "" or self._loaded is False:
+            return False
+        return root.head != self._loaded or root.fence != self._loaded_fence
 
     def send(self, batch: Transact, *, claim: bool = False, release: bool = False) -> Plan[None]:
         """Send a transaction under the claim, taking and giving it back as asked."""
         hold = self._hold
+        release = release and not self._guest
+        if hold.refused and not claim:
+            raise hold.lost((yield ReadLane(self.thread_id, "")))
         if not hold.held:
             batch.seed = time_ns() // 1000
         try:
