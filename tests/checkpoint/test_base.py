@@ -86,7 +86,7 @@ CONFIGS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=str)
+@pytest.mark.parametrize("config", CONFIGS)
 def test_ids_and_metadata_of_configs_are_the_peers(config: Any) -> None:
     assert ours.get_checkpoint_id(config) == theirs.get_checkpoint_id(config)
     metadata: Any = {"source": "loop", "step": 1, "parents": {}, "note": "x\0y"}

@@ -110,7 +110,6 @@ TREE = {Kind, Leaf, Node, Part, SpecialPart}
         (Plain, set()),
         (Any, set()),
     ],
-    ids=str,
 )
 def test_types_are_found_through_annotations(tp: Any, expected: set[type]) -> None:
     assert found(tp) == expected

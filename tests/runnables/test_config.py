@@ -96,7 +96,7 @@ def test_callbacks_of_merged_configs_hear_the_same_runs_as_in_the_peer(kinds):
         if isinstance(result, list):
             return [names[id(h)] for h in result]
         return (
-            [names[id(h)] for h in result.handlers],
+            sorted(names[id(h)] for h in result.handlers),  # the peer keeps them in a set
             {names[id(h)] for h in result.inheritable_handlers},
             result.parent_run_id,
             sorted(result.tags),
