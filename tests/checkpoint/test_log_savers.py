@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -320,7 +320,7 @@ def test_a_channel_map_of_thousands_costs_a_step_nothing(saver: Both) -> None:
     wide = {f"channel_{n}": n for n in range(500)}
     ids = [new_checkpoint_id() for _ in range(30)]
     saver.run(session.commit(NewCheckpoint(ids[0], None, TS, {}, {}, wide)))
-    for parent, id in zip(ids, ids[1:], strict=False):
+    for parent, id in pairwise(ids):
         saver.run(session.commit(NewCheckpoint(id, parent, TS, {}, {}, {"channel_3": id})))
     from plait.checkpoint.log.requests import ReadCheckpoints, ReadLane
 

@@ -7,8 +7,6 @@ need. An id that is no canonical UUID is kept as text behind a marker byte.
 
 from functools import lru_cache
 
-from functools import lru_cache
-
 from plait.errors import CorruptCheckpointError
 
 _TEXT = b"\xff"

@@ -9,6 +9,7 @@ since the last one, so that totals stay linear.
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 from plait.checkpoint.log.records import LIST_PATCH, MANIFEST, WHOLE, pack_frame
@@ -20,38 +21,57 @@ from plait.checkpoint.serde import Codec
 _PATCHES = 16
 
 
-def whole_list(codec: Codec, value: list[Any], stamps: list[Stamp], key: bytes) -> Encoded:
-    """A list written without looking back."""
+def first_list(codec: Codec, value: list[Any], key: bytes) -> Encoded:
+    """A list that has no last version."""
+    kinds = set(map(type, value))
+    return _whole(codec, value, kinds, stamps_of(value, kinds, codec), key)
+
+
+def _whole(
+    codec: Codec, value: list[Any], kinds: set[type], stamps: list[Stamp], key: bytes
+) -> Encoded:
     body = codec.dumps(value)
     items = value.copy()
     runs = [(key, 0, len(items))] if items else []
-    version = ListVersion(key, key, 0, items, stamps, runs, len(body), len(body))
+    version = ListVersion(key, key, 0, items, kinds, stamps, runs, len(body), len(body))
     return Encoded(WHOLE, body, version, value, items, body)
 
 
 def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> Encoded | None:
     """A list written against its last version; None where nothing changed."""
-    stamps = stamps_of(value, set(map(type, value)), codec)
-    changes = splices(old.items, old.stamps, value, stamps, codec)
+    before = old.items
+    prefix = all(map(is_, before, value))  # one of them begins with the other
+    kinds = set(map(type, value[len(before) :] if prefix else value))
+    kinds |= old.kinds if prefix else set()
+    stamps = stamps_of(value, kinds, codec)
+    if prefix and len(value) > len(before) and old.stamps == stamps[: len(before)]:
+        changes = [Splice(len(before), 0, len(before), len(value))]
+    else:
+        changes = splices(before, old.stamps, value, stamps, codec)
     if not changes:
-        old.items, old.stamps = value.copy(), stamps  # the same content, perhaps in new objects
+        old.items, old.kinds, old.stamps = (
+            value.copy(),
+            kinds,
+            stamps,
+        )  # the same content, perhaps in new objects
         return None
     fresh: list[Any] = []
     for each in changes:
         fresh += value[each.first : each.last]
     if len(fresh) == len(value):
-        return whole_list(codec, value, stamps, key)
+        return _whole(codec, value, kinds, stamps, key)
     body = codec.dumps(fresh)
-    size = len(body) + old.size * (len(value) - len(fresh)) // len(old.items)
-    runs = _next_runs(old.runs, len(old.items), changes, key)
+    size = len(body) + old.size * (len(value) - len(fresh)) // len(before)
+    runs = _next_runs(old.runs, len(before), changes, key)
     if size <= len(body) + SMALL or len(runs) * ROW > size or size * 4 < old.written:
-        return whole_list(codec, value, stamps, key)
+        return _whole(codec, value, kinds, stamps, key)
     depth, written = old.depth + 1, old.written + len(body)
     if depth > 2 * len(runs) + _PATCHES:
-        version = ListVersion(key, key, 0, value.copy(), stamps, runs, size, written)
+        version = ListVersion(key, key, 0, value.copy(), kinds, stamps, runs, size, written)
         payload = pack_frame((len(value), runs, body))
         return Encoded(MANIFEST, payload, version, value, fresh, body)
-    version = ListVersion(key, old.anchor, depth, value.copy(), stamps, runs, size, written)
+    items = value.copy()
+    version = ListVersion(key, old.anchor, depth, items, kinds, stamps, runs, size, written)
     rows = [(each.start, each.deleted, each.last - each.first) for each in changes]
     payload = pack_frame((old.id, old.anchor, depth, len(value), rows, body))
     return Encoded(LIST_PATCH, payload, version, value, fresh, body)

@@ -115,12 +115,13 @@ def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
 
 
 def _bare_list(key: bytes, anchor: bytes, depth: int, runs: list[Run], size: int) -> ListVersion:
-    return ListVersion(key, anchor, depth, [], [], runs, size, size)
+    return ListVersion(key, anchor, depth, [], set(), [], runs, size, size)
 
 
 def _stamp(version: ListVersion, value: list[Any], codec: Codec) -> None:
     version.items = value.copy()
-    version.stamps = stamps_of(value, set(map(type, value)), codec)
+    version.kinds = set(map(type, value))
+    version.stamps = stamps_of(value, version.kinds, codec)
 
 
 class _Reader:

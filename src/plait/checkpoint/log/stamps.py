@@ -39,13 +39,11 @@ def _no_stamp(_: Any) -> None:
     return None
 
 
-def _stamper(kind: type, codec: Codec) -> Callable[[Any], Stamp]:
+def _stamper(kind: type, digest: Callable[[Any], Stamp]) -> Callable[[Any], Stamp]:
     if kind in IMMUTABLE:
         return _no_stamp
     own = getattr(kind, "__plait_stamp__", None)
-    if own is not None:
-        return own
-    return lambda item: content(item, codec)
+    return own if own is not None else digest
 
 
 def stamps_of(items: Iterable[Any], kinds: set[type], codec: Codec) -> list[Stamp]:
@@ -54,7 +52,12 @@ def stamps_of(items: Iterable[Any], kinds: set[type], codec: Codec) -> list[Stam
     >>> stamps_of([1, "a"], {int, str}, Codec())
     [None, None]
     """
-    if len(kinds) == 1:
-        return list(map(_stamper(next(iter(kinds)), codec), items))
-    stampers = {kind: _stamper(kind, codec) for kind in kinds}
+
+    def digest(item: Any) -> Stamp:
+        return content(item, codec)
+
+    stampers = {kind: _stamper(kind, digest) for kind in kinds}
+    different = set(stampers.values())  # messages of several types share one
+    if len(different) == 1:
+        return list(map(different.pop(), items))
     return [stampers[type(item)](item) for item in items]

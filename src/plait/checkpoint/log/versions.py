@@ -37,14 +37,16 @@ class Version:
 class ListVersion(Version):
     """The last version of a list."""
 
-    __slots__ = ("items", "runs", "size", "stamps", "written")
+    __slots__ = ("items", "kinds", "runs", "size", "stamps", "written")
 
     def __init__(
-        self, id: bytes, anchor: bytes, depth: int, items: list[Any], stamps: list[Stamp],
-        runs: list[Run], size: int, written: int,
+        self, id: bytes, anchor: bytes, depth: int, items: list[Any], kinds: set[type],
+        stamps: list[Stamp], runs: list[Run], size: int, written: int,
     ) -> None:  # fmt: skip
         super().__init__(id, anchor, depth)
         self.items = items
+        self.kinds = kinds
+        """The types of the items (and perhaps of former ones)."""
         self.stamps = stamps
         self.runs = runs
         """Where the items are stored, in order."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from plait.checkpoint.log.dicts import dict_stamps, next_dict, whole_dict
-from plait.checkpoint.log.lists import next_list, whole_list
+from plait.checkpoint.log.lists import first_list, next_list
 from plait.checkpoint.log.records import WHOLE, is_dict, is_list
-from plait.checkpoint.log.stamps import stamps_of
 from plait.checkpoint.log.versions import DictVersion, Encoded, ListVersion, Version
 from plait.checkpoint.serde import Codec
 
@@ -24,7 +23,7 @@ def encode_version(codec: Codec, old: Version | None, value: Any, key: bytes) ->
     if is_list(value):
         if type(old) is ListVersion:
             return next_list(codec, old, value, key)
-        return whole_list(codec, value, stamps_of(value, set(map(type, value)), codec), key)
+        return first_list(codec, value, key)
     if is_dict(value):
         if type(old) is DictVersion:
             return next_dict(codec, old, value, key)
