@@ -12,7 +12,6 @@ from plait.errors import CorruptCheckpointError
 _TEXT = b"\xff"
 
 
-@lru_cache(maxsize=512)  # a step names its checkpoint and its parent several times
 @lru_cache(maxsize=4096)  # a step packs the same few ids several times
 def pack(text: str) -> bytes:
     """The stored form of an id.
