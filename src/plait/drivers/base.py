@@ -93,7 +93,8 @@ def thread_of_control() -> Here:
 class Driver(Protocol):
     """Who runs one loop, as the code around it and inside its tasks sees it."""
 
-    outcome: Outcome | None
+    @property
+    def outcome(self) -> Outcome | None: ...
 
     def deliver(self, event: Any) -> None: ...
 

@@ -1,0 +1,525 @@
+"""The driver of simulations: runs loops in one thread, over a virtual clock, in a seeded order.
+
+Each run, nested or not, has a `SimDriver` of its own; while a task of one run waits, tasks of the
+runs around it may go on. Sync nodes run from beginning to end; async nodes are stepped by hand and
+may be left waiting where they await a call of a `@task`. A crash abandons everything but what the
+saver holds. What the runs share is their `World`.
+
+`simulate` plays one schedule of a compiled graph: the same seed, the same schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Coroutine,
+    Generator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from plait.checkpoint.base.plans import run_plan
+from plait.drivers.base import (
+    Closed,
+    Part,
+    ScopeFactory,
+    Storage,
+    driver_source,
+    enter,
+    thread_of_control,
+)
+from plait.drivers.calls import ThreadCall
+from plait.drivers.env import run_env
+from plait.drivers.sim_world import (
+    Crash,
+    Happening,
+    Job,
+    SimEnv,
+    SimulatedCrash,
+    SimulationError,
+    World,
+)
+from plait.engine.commands import (
+    Cancel,
+    Claim,
+    Command,
+    Commit,
+    Emit,
+    Load,
+    Release,
+    Resolve,
+    Run,
+    SaveWrites,
+    Sleep,
+    Start,
+    Wait,
+)
+from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
+from plait.engine.loop import Loop
+from plait.engine.plan import NodePlan, Writes
+from plait.engine.spec import Outcome
+from plait.engine.tasks import Task
+from plait.ids import id_source
+from plait.scope import Scope, current_scope
+
+BEHIND = 8
+"""Plans that may wait to be written with `durability="async"`."""
+WAIT = Wait()
+
+
+class SimDriver:
+    """Runs one loop of a simulation to its end.
+
+    Args:
+        world: what all runs of the simulated process share.
+        loop: what to run.
+        make_scope: makes the scope that a task's code sees.
+        storage: the run's session, or None without a saver.
+    """
+
+    prefers_async = False
+    """Which form of a node runs, where it has both."""
+
+    def __init__(
+        self,
+        world: World,
+        loop: Loop,
+        make_scope: ScopeFactory,
+        storage: Storage | None,
+    ) -> None:
+        self.loop = loop
+        self.storage = storage
+        self.outcome: Outcome | None = None
+        self._world = world
+        self._make_scope = make_scope
+        self._events: list[Any] = []
+        self._parts: list[Part] = []
+        self._behind: list[tuple[Command, Any]] = []
+        self._generator = loop.run()
+        self._handlers: dict[type[Command], Callable[[Any], Any]] = {
+            Run: self._run,
+            Start: self._start,
+            Wait: self._wait,
+            Emit: self._emit,
+            Sleep: self._sleep,
+            Cancel: self._cancel,
+            Resolve: self._resolve,
+            Load: self._store,
+            Claim: self._store,
+            SaveWrites: self._store,
+            Commit: self._store,
+            Release: self._store,
+        }
+
+    # --- driving ---------------------------------------------------------------------------------
+
+    def parts(self) -> Generator[Part, None, None]:
+        """Run to the end, yielding the parts of the stream between commands."""
+        send, throw, handlers = self._generator.send, self._generator.throw, self._handlers
+        advance: Callable[[Any], Command] = send
+        answer: Any = None
+        try:
+            while True:
+                command = advance(answer)
+                try:
+                    answer = handlers[type(command)](command)
+                    advance = send
+                except SimulatedCrash:
+                    raise
+                except BaseException as error:
+                    advance, answer = throw, error
+                if self._parts:
+                    yield from self._hand_out()
+        except StopIteration as end:
+            self.outcome = end.value
+            self._write_behind(len(self._behind))
+            yield from self._hand_out()
+        except SimulatedCrash as crash:
+            self._die(crash)
+            raise
+        except GeneratorExit:
+            self._unwind(Closed())
+            raise
+        finally:
+            self._world.drop(self)
+
+    def _hand_out(self) -> Generator[Part, None, None]:
+        parts, self._parts = self._parts, []
+        for part in parts:
+            if self.storage is None:
+                yield part
+                continue
+            self.storage.session.parked = True
+            yield part
+            self.storage.session.parked = False
+
+    def _unwind(self, error: BaseException) -> None:
+        """Let the loop stop what runs and give the thread back."""
+        try:
+            self._advance(self._generator.throw(error), until=None)
+        except (StopIteration, Closed):
+            pass
+
+    def _die(self, crash: SimulatedCrash) -> None:
+        """End the loop without doing anything it asks for; its claim is that of a dead owner."""
+        if self.storage is not None:
+            self.storage.session.parked = True
+        try:
+            command = self._generator.throw(crash)
+            while type(command) is not Wait:
+                answer = list(command.tasks) if isinstance(command, Cancel) else None
+                command = self._generator.send(answer)
+        except (SimulatedCrash, StopIteration):
+            return
+        self._generator.close()
+
+    def _advance(self, command: Command, until: type[Command] | None) -> None:
+        """Do commands until one of type `until` comes (None: until the loop ends)."""
+        while type(command) is not until:
+            try:
+                answer = self._handlers[type(command)](command)
+            except SimulatedCrash:
+                raise
+            except BaseException as error:
+                command = self._generator.throw(error)
+            else:
+                command = self._generator.send(answer)
+
+    # --- commands --------------------------------------------------------------------------------
+
+    def _run(self, command: Run) -> list[Any]:
+        self._begin(command.task)
+        return self._wait(WAIT)
+
+    def _start(self, command: Start) -> None:
+        for task in command.tasks:
+            self._begin(task)
+
+    def _begin(self, task: Task) -> None:
+        self._world.begin(Job(self, task, task.attempt, copy_context()))
+
+    def _wait(self, command: Wait) -> list[Any]:
+        """Let things happen, at least until one concerns this run; hand over some of them."""
+        world = self._world
+        while not self._events:
+            world.advance(self)
+        while not world.idle and world.flip():
+            world.advance(self)
+        self._write_behind(world.below(len(self._behind) + 1))
+        return self._take(1 + world.below(len(self._events)))
+
+    def _take(self, number: int) -> list[Any]:
+        taken, self._events = self._events[:number], self._events[number:]
+        return taken
+
+    def _emit(self, command: Emit) -> None:
+        self._parts.extend(command.parts)
+        if self._world.listen is not None:
+            for part in command.parts:
+                if part[0] == self.loop.ns:  # what nested runs tell was heard from them
+                    self._world.listen(part)
+
+    def _sleep(self, command: Sleep) -> None:
+        self._world.sleep(self, command.task, command.delay)
+
+    def _cancel(self, command: Cancel) -> list[Task]:
+        return self._world.cancel(self, command.tasks)
+
+    def _resolve(self, command: Resolve) -> None:
+        command.call.settle(command.task)
+
+    def _store(self, command: Command) -> Any:
+        if self.storage is None:
+            return None
+        plan = self.storage.plan(command)
+        if self.storage.may_lag(command):
+            self._behind.append((command, plan))
+            self._write_behind(max(0, len(self._behind) - BEHIND))
+            return None
+        self._write_behind(len(self._behind))
+        return self._write(command, plan)
+
+    def _write_behind(self, number: int) -> None:
+        for _ in range(number):
+            self._write(*self._behind.pop(0))
+
+    def _write(self, command: Command, plan: Any) -> Any:
+        assert self.storage is not None
+        saver: Any = self.storage.saver
+        execute = getattr(saver, "execute", None)
+        if execute is None:  # a saver of a third party: its calls are its own
+            return self._world.request(saver.run, plan, command)
+        request = self._world.request
+        return run_plan(plan, lambda asked: request(execute, asked, command))
+
+    # --- tasks -----------------------------------------------------------------------------------
+
+    def perform(self, job: Job) -> None:
+        """Run a task to its end, or to where it waits."""
+        task, world = job.task, self._world
+        stepped = task.node.call is None or (self.prefers_async and task.node.acall is not None)
+        try:
+            if job.coroutine is None:
+                world.note("began", task.id, task.name)
+                scope = self._make_scope(task, thread_of_control())
+                if not stepped:
+                    self._ended(job, job.context.run(enter, task, scope))
+                    return
+                job.coroutine = _entered(task, scope)
+            self._step(job, job.coroutine.send, None)
+        except Exception as error:
+            self._failed(job, error)
+        except SimulatedCrash:
+            raise
+        except BaseException as error:  # the whole run is to stop: tell the loop of the task
+            self._failed(job, error)
+            raise
+
+    def _step(self, job: Job, advance: Callable[[Any], Any], value: Any) -> None:
+        try:
+            waits_for = job.context.run(advance, value)
+        except StopIteration as end:
+            self._ended(job, end.value)
+            return
+        if waits_for is not None and not isinstance(waits_for, ThreadCall):
+            assert job.coroutine is not None
+            job.coroutine.close()
+            raise SimulationError(
+                f"Node {job.task.name!r} awaits {waits_for!r}. A simulation has no event loop: its "
+                "async nodes may await calls of tasks, nested graphs, and asyncio.sleep(0)."
+            )
+        job.waits_for = waits_for
+        self._world.note("waits", job.task.id, job.task.name)
+        self._world.begin(job)
+
+    def interrupt(self, job: Job) -> None:
+        """Cancel a task that waits, as asyncio would."""
+        from asyncio import CancelledError
+
+        assert job.coroutine is not None
+        try:
+            self._step(job, job.coroutine.throw, CancelledError())
+        except SimulatedCrash:
+            raise
+        except BaseException as error:
+            self._failed(job, error)
+
+    def _ended(self, job: Job, writes: Writes) -> None:
+        self._world.note("ended", job.task.id, job.task.name)
+        self.post(TaskFinished(job.task, job.attempt, writes))
+
+    def _failed(self, job: Job, error: BaseException) -> None:
+        self._world.note("failed", job.task.id, job.task.name)
+        self.post(TaskFailed(job.task, job.attempt, error))
+
+    def post(self, event: Any) -> None:
+        """Something happened to this run; it hears of it when it looks."""
+        self._events.append(event)
+
+    def catch_up(self) -> None:
+        """Hear what happened while a task of this run stands still further down the stack."""
+        if self._events:
+            self._feed(self._take(1 + self._world.below(len(self._events))))
+
+    # --- from inside tasks -----------------------------------------------------------------------
+
+    def deliver(self, event: Any) -> None:
+        """An event from inside a running task."""
+        with_others = self._events and self._world.flip()
+        before = self._take(len(self._events)) if with_others else []
+        self._feed([*before, event])
+
+    def call(self, parent: Task, node: NodePlan, given: Any) -> ThreadCall:
+        """Start a `@task` called by `parent`; returns its handle at once."""
+        handle = ThreadCall(self)
+        self.deliver(TaskCalled(parent, node, given, handle))
+        return handle
+
+    def pump(self) -> None:
+        """Let something happen, while the caller's task waits for a call."""
+        self._feed(self._wait(WAIT))
+
+    def _feed(self, events: list[Any]) -> None:
+        self._advance(self._generator.send(events), until=Wait)
+
+
+class AsyncSimDriver:
+    """A `SimDriver` for `ainvoke` and `astream`. It never suspends its caller.
+
+    Awaiting a nested run runs it to its end, with other tasks in between.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        loop: Loop,
+        make_scope: ScopeFactory,
+        storage: Storage | None,
+    ) -> None:
+        self._driver = SimDriver(world, loop, make_scope, storage)
+        self._driver.prefers_async = True
+        self.deliver = self._driver.deliver
+        self.call = self._driver.call
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the run ended."""
+        return self._driver.outcome
+
+    async def parts(self) -> AsyncGenerator[Part, None]:
+        """Run to the end, yielding the parts of the stream."""
+        parts = self._driver.parts()
+        try:
+            for part in parts:
+                yield part
+        finally:
+            parts.close()
+
+
+async def _entered(task: Task, scope: Scope) -> Writes:
+    current_scope.set(scope)
+    assert task.node.acall is not None
+    return await task.node.acall(task, scope)
+
+
+class Simulation(World):
+    """The life of one simulated process, and the source of its drivers."""
+
+    @contextmanager
+    def running(self) -> Generator[Simulation]:
+        """Inside, runs of compiled graphs are simulated."""
+        tokens = (driver_source.set(self), run_env.set(self.env), id_source.set(self.env.new_id))
+        try:
+            yield self
+        finally:
+            driver_source.reset(tokens[0])
+            run_env.reset(tokens[1])
+            id_source.reset(tokens[2])
+            self.drop(None)
+
+    def sync(self, loop: Loop, scope: ScopeFactory, storage: Storage | None) -> SimDriver:
+        """The driver of a run that `invoke` or `stream` began."""
+        return SimDriver(self, loop, scope, storage)
+
+    def aio(self, loop: Loop, scope: ScopeFactory, storage: Storage | None) -> AsyncSimDriver:
+        """The driver of a run that `ainvoke` or `astream` began."""
+        return AsyncSimDriver(self, loop, scope, storage)
+
+
+# --- one schedule --------------------------------------------------------------------------------
+
+Flavor: TypeAlias = Literal["sync", "async"]
+
+
+@dataclass(slots=True)
+class SimResult:
+    """What one life of a simulated process left behind."""
+
+    seed: int
+    parts: list[Part] = field(default_factory=list[Part])
+    """(namespace, mode, payload) of every part that its consumer got."""
+    trace: list[Happening] = field(default_factory=list[Happening])
+    requests: int = 0
+    """How many storage requests it made."""
+    crashed: bool = False
+
+    @property
+    def states(self) -> list[Any]:
+        """The states of the root graph, where `values` was streamed."""
+        return [payload for ns, mode, payload in self.parts if mode == "values" and not ns]
+
+    @property
+    def effects(self) -> list[tuple[str, str]]:
+        """(task id, node) of each time a task's code began."""
+        return [(each.id, each.detail) for each in self.trace if each.what == "began"]
+
+
+def simulate(
+    graph: Any,
+    input: Any,
+    config: Mapping[str, Any] | None = None,
+    *,
+    seed: int,
+    crash_at: Crash | None = None,
+    env: SimEnv | None = None,
+    flavor: Flavor = "sync",
+    stream_mode: Sequence[str] = ("values", "updates"),
+    listen: Callable[[Part], None] | None = None,
+    **options: Any,
+) -> SimResult:
+    """Run a compiled graph once, in the order that a seed decides.
+
+    Args:
+        graph: the compiled graph.
+        input: as for `invoke`.
+        config: as for `invoke`.
+        seed: decides who runs when, what is handed over together, and what is written late.
+        crash_at: the storage request at which the process dies.
+        env: clock and ids, to go on with those of an earlier life on the same thread.
+        flavor: "async" runs the async form of nodes that have both.
+        stream_mode: what the result's `parts` hold.
+        listen: hears each part when it is told.
+        options: as for `stream` (`durability`, `subgraphs`, `context`, ...).
+
+    Returns:
+        What happened, up to the end of the run or the crash.
+
+    Raises:
+        SimulationError: nothing can happen any more, or a node awaits a real event.
+
+    >>> from plait.graph import START, StateGraph
+    >>> builder = StateGraph(dict)
+    >>> _ = builder.add_node("a", lambda state: {"said": "hello"})
+    >>> _ = builder.add_edge(START, "a")
+    >>> simulate(builder.compile(), {}, seed=1).states[-1]
+    {'said': 'hello'}
+    """
+    simulation = Simulation(seed, env=env, crash=crash_at, listen=listen)
+    result = SimResult(seed, trace=simulation.trace)
+    keep = result.parts.append
+    nested = options.setdefault("subgraphs", False)
+    modes = list(stream_mode)
+
+    async def play() -> None:
+        async for part in graph.astream(input, config, stream_mode=modes, **options):
+            keep(part if nested else ((), *part))
+
+    with simulation.running():
+        try:
+            if flavor == "async":
+                _play_out(play())
+            else:
+                for part in graph.stream(input, config, stream_mode=modes, **options):
+                    keep(part if nested else ((), *part))
+        except SimulatedCrash:
+            result.crashed = True
+    result.requests = simulation.requests
+    return result
+
+
+def _play_out(coroutine: Coroutine[Any, Any, None]) -> None:
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return
+    coroutine.close()
+    raise SimulationError("The run awaits a real event; a simulation has no event loop.")
+
+
+__all__ = [
+    "AsyncSimDriver",
+    "Crash",
+    "Happening",
+    "SimDriver",
+    "SimEnv",
+    "SimResult",
+    "SimulatedCrash",
+    "Simulation",
+    "SimulationError",
+    "simulate",
+]
