@@ -31,7 +31,7 @@ from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
-from plait.errors import NodeCancelledError
+from plait.errors import NodeCancelledError, SupersededError
 from plait.scope import Scope, current_scope
 
 QUEUE_LIMIT = 64
@@ -178,8 +178,8 @@ class AioDriver:
         """Let the loop stop what runs and give the thread back."""
         try:
             await self._advance(self._generator.throw(error), until=None)
-        except (StopIteration, Closed):
-            pass
+        except (StopIteration, Closed, SupersededError):
+            pass  # a later run that took over has nothing to hear from this one
 
     async def _advance(self, command: Command, until: type[Command] | None) -> None:
         """Do commands until one of type `until` comes (None: until the loop ends)."""
@@ -210,6 +210,7 @@ class AioDriver:
         if self._writer is not None and self._behind is not None:
             await self._behind.join()
             self._writer.cancel()
+            await asyncio.wait([self._writer])
 
     # --- commands --------------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
+from plait.errors import SupersededError
 
 Handler = Callable[[Any], Any]
 
@@ -130,8 +131,8 @@ class SyncDriver:
         """Let the loop stop what runs and give the thread back."""
         try:
             self._advance(self._generator.throw(error), until=None)
-        except (StopIteration, Closed):
-            pass
+        except (StopIteration, Closed, SupersededError):
+            pass  # a later run that took over has nothing to hear from this one
 
     # --- commands --------------------------------------------------------------------------------
 

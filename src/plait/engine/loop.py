@@ -357,8 +357,8 @@ class Loop(Reporting):
             task.saved = True
         if self.saving:
             if outcomes:
-                self._left = self._left or release
                 yield SaveWrites(outcomes, release=release)
+                self._left = self._left or release
             elif release:
                 yield from self._leave()
         elif self.spec.saved:
@@ -393,8 +393,9 @@ class Loop(Reporting):
         stops = self._hits(spec.interrupt_after, tasks)
         if self.saving:
             outcomes = [self._outcome_of(task) for task in done]
-            self._left = release = not frontier or stops
+            release = not frontier or stops
             yield Commit(self.new_checkpoint("loop"), outcomes, release=release)
+            self._left = release
         elif spec.saved:
             self.deferred_writes = []
             self.unsaved_checkpoint("loop")
@@ -449,16 +450,24 @@ class Loop(Reporting):
         if self.saving:
             yield Release()
         elif self.spec.saved and self.checkpoint_id is not None:
-            writes, self.deferred_writes = self.deferred_writes, []
-            if self.checkpoint_id != self.stored_id:
-                step, self.step = self.step, self.step - 1
-                checkpoint = self._checkpoint(self.stored_id)
-                self.step = step
-                yield Commit(checkpoint, writes, release=True)
-            elif writes:
-                yield SaveWrites(writes, release=True)
-            else:
+            try:
+                yield from self._store_all()
+            except BaseException:
                 yield Release()
+                raise
+
+    def _store_all(self) -> Flow:
+        """Store what an `exit` run did, and give the thread back with it."""
+        writes, self.deferred_writes = self.deferred_writes, []
+        if self.checkpoint_id != self.stored_id:
+            step, self.step = self.step, self.step - 1
+            checkpoint = self._checkpoint(self.stored_id)
+            self.step = step
+            yield Commit(checkpoint, writes, release=True)
+        elif writes:
+            yield SaveWrites(writes, release=True)
+        else:
+            yield Release()
 
     def _hits(self, breakpoints: frozenset[str] | None, tasks: Sequence[Task]) -> bool:
         """Whether any task's node is a breakpoint (None: every visible node is)."""
