@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -59,7 +58,6 @@ def faulty(base: type[Any]) -> type[Any]:
         when = "before"
         calls = 0
         raised = False
-        seen: Callable[[Any], None] | None = None
 
         def execute(self, request: Any) -> Any:
             """Do a request, or fail."""
@@ -78,7 +76,14 @@ def faulty(base: type[Any]) -> type[Any]:
 
 
 FaultySqliteSaver = faulty(SqliteSaver)
-FaultyMemorySaver = faulty(InMemorySaver)
+
+
+class FaultyMemorySaver(faulty(InMemorySaver)):
+    """In memory, where the async twin of `execute` is not a call of it."""
+
+    async def aexecute(self, request: Any) -> Any:
+        """Do a request, or fail."""
+        return self.execute(request)
 
 
 class ShortLease(SqliteSaver):

@@ -1,0 +1,173 @@
+"""A saver that fails at any request: the caller hears of it, and the thread goes on after it."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plait.errors import StorageError
+from plait.types import Command
+
+from .graphs import CONFIG, adder, chain
+from .savers import Failure, FaultyMemorySaver, FaultySqliteSaver
+from .workflow import CONFIG as KILL
+from .workflow import EXPECTED, Journal, afinish, build, finish, next_input
+
+MOST_POINTS = 400
+
+
+def faulty_saver(kind: str, place: Path, point: int, when: str) -> Any:
+    """A saver whose request number `point` fails."""
+    saver = FaultySqliteSaver(place / f"{when}-{point}.db") if kind == "sqlite" else None
+    saver = saver if saver is not None else FaultyMemorySaver()
+    saver.point, saver.when = point, when
+    return saver
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("api", ["sync", "async"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_failing_request_reaches_the_caller_and_the_thread_goes_on(
+    tmp_path: Path, kind: str, api: str, durability: str, when: str
+) -> None:
+    for point in count(1):
+        assert point < MOST_POINTS
+        place = f"replay: point {point} {when}, {kind} {api} {durability}"
+        journal = Journal(tmp_path / f"journal-{when}-{point}")
+        saver = faulty_saver(kind, tmp_path, point, when)
+        graph = build(saver, journal, api)
+
+        def go(graph: Any = graph) -> None:
+            if api == "async":
+                asyncio.run(afinish(graph, durability))
+            else:
+                finish(graph, durability)
+
+        failed = False
+        try:
+            go()
+        except (Failure, StorageError):
+            failed = True
+            go()  # with the error still at hand, as `except` blocks have it
+        raised, saver.point = saver.raised, 0
+        state = graph.get_state(KILL)
+        assert failed == raised, f"the error reached nobody; {place}"
+        assert next_input(state) is ..., place
+        assert state.values == EXPECTED, place
+        if durability == "sync":
+            check_no_rerun(journal, place)
+        if kind == "sqlite":
+            saver.close()
+        if not raised:
+            assert point > 15, "the saver was hardly used"
+            return
+
+
+def check_no_rerun(journal: Journal, place: str) -> None:
+    """Only tasks whose storing failed may have run twice: those of one request."""
+    again = [words for words in journal.lines() if words[0] == "begin"]
+    ids = [words[2] for words in again if words[1] != "ask"]
+    assert len(ids) - len(set(ids)) <= 2, place  # max_concurrency is 2
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("name", ["stream", "astream"])
+def test_failing_request_ends_a_stream_with_its_error(
+    tmp_path: Path, durability: str, name: str
+) -> None:
+    outcomes: list[str] = []
+    for point in count(1):
+        saver = faulty_saver("memory", tmp_path, point, "before")
+        graph = chain(saver, *[(name, adder(name)) for name in "abc"])
+        parts: list[Any] = []
+
+        async def arun(graph: Any = graph, parts: list[Any] = parts) -> None:
+            stream = graph.astream({"items": []}, CONFIG, durability=durability)
+            async for part in stream:
+                parts.append(part)
+
+        try:
+            if name == "astream":
+                asyncio.run(arun())
+            else:
+                parts.extend(graph.stream({"items": []}, CONFIG, durability=durability))
+            outcomes.append("ended")
+        except Failure:
+            outcomes.append("failed")
+        assert (outcomes[-1] == "failed") == saver.raised
+        if durability == "sync":
+            told = parts[-1].get("items", []) if parts else []
+            saver.point = 0
+            stored = graph.get_state(CONFIG).values.get("items", [])
+            assert told == stored[: len(told)], "told before it was stored"
+        if not saver.raised:
+            break
+    assert outcomes.count("ended") == 1
+    assert outcomes.count("failed") >= 3
+
+
+def test_saver_that_never_recovers_fails_each_run_and_stores_a_prefix(saver: Any) -> None:
+    graph = chain(saver, *[(name, adder(name)) for name in "abc"])
+    real, calls = saver.execute, []
+
+    def execute(request: Any) -> Any:
+        calls.append(request)
+        if len(calls) > 4:
+            raise Failure("gone for good")
+        return real(request)
+
+    saver.execute = execute
+    with pytest.raises(Failure):
+        graph.invoke({"items": []}, CONFIG)
+    with pytest.raises(Failure):
+        graph.invoke(None, CONFIG)
+    saver.execute = real
+    assert graph.invoke(None, CONFIG) == {"items": ["a", "b", "c"]}
+
+
+def test_update_state_that_fails_holds_no_thread(saver: Any) -> None:
+    graph = chain(saver, *[(name, adder(name)) for name in "abc"])
+    graph.invoke({"items": []}, CONFIG)
+    real = saver.execute
+
+    def execute(request: Any) -> Any:
+        answer = real(request)
+        if type(request).__name__ == "Transact":
+            raise Failure("after it was stored")
+        return answer
+
+    saver.execute = execute
+    with pytest.raises(Failure):
+        graph.update_state(CONFIG, {"items": ["x"]})
+    saver.execute = real
+    assert graph.get_state(CONFIG).values["items"][-1] == "x"
+    assert graph.invoke({"items": ["y"]}, CONFIG)["items"][-4:] == ["y", "a", "b", "c"]
+
+
+def test_value_that_cannot_be_stored_fails_the_run_and_the_thread_goes_on(saver: Any) -> None:
+    class Odd:
+        pass
+
+    values: list[Any] = [Odd()]
+    graph = chain(
+        saver, ("a", adder("a")), ("b", lambda _: {"items": [values.pop() if values else "b"]})
+    )
+    try:
+        graph.invoke({"items": []}, CONFIG)
+    except StorageError as error:
+        assert "Odd" in str(error)
+        assert graph.invoke(None, CONFIG) == {"items": ["a", "b"]}
+    else:
+        pytest.fail("stored a value of an unregistered type")
+
+
+def test_command_is_refused_before_anything_is_stored(saver: Any) -> None:
+    graph = chain(saver, ("a", adder("a")))
+    with pytest.raises(RuntimeError):
+        graph.invoke(Command(resume="x"), CONFIG)
+    assert graph.get_state(CONFIG).created_at is None
