@@ -182,15 +182,23 @@ class entrypoint:
             name=name,
             stream_mode="updates",
             context_schema=self.context_schema,
+            takes_extras=binding.takes_extras,
         )
 
 
 class Workflow(Pregel):
     """A function made durable by `entrypoint`."""
 
-    def __init__(self, *, context_schema: type[Any] | None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, context_schema: type[Any] | None, takes_extras: bool, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.context_schema = context_schema
+        self._takes_extras = takes_extras
+
+    @property
+    def takes_extras(self) -> bool:
+        return self._takes_extras
 
     def coerce_context(self, context: Any) -> Any:
         if self.context_schema is not None and isinstance(context, dict):

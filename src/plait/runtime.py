@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from plait.errors import ConfigError
@@ -35,6 +35,10 @@ def _write_nowhere(chunk: Any) -> None:
     return None
 
 
+def _beat_nothing() -> None:
+    return None
+
+
 @dataclass(slots=True, kw_only=True)
 class Runtime(Generic[ContextT]):
     """Context, store and stream of a run, handed to nodes that have a `runtime` parameter.
@@ -52,16 +56,44 @@ class Runtime(Generic[ContextT]):
     {'text': 'Hello Ada'}
     """
 
-    context: ContextT = cast(Any, None)
+    context: ContextT = cast(Any, None)  # noqa: RUF009
     """What the caller passed as `context=`: connections, clients, who the user is."""
     store: Any = None
     """Long-term memory, shared by all threads."""
     stream_writer: StreamWriter = _write_nowhere
     """Writes to the `custom` stream."""
-    heartbeat: Callable[[], None] = lambda: None
+    heartbeat: Callable[[], None] = _beat_nothing
     previous: Any = None
     """What the last run of an entrypoint saved on this thread."""
     execution_info: ExecutionInfo | None = None
+
+    def override(self, **changes: Any) -> Runtime[ContextT]:
+        """A copy with some fields replaced.
+
+        >>> Runtime(context="a").override(context="b").context
+        'b'
+        """
+        return replace(self, **changes)
+
+    def merge(self, other: Runtime[ContextT]) -> Runtime[ContextT]:
+        """A copy with what `other` provides; what it does not, stays.
+
+        >>> Runtime(context="a", previous=1).merge(Runtime(context="b")).previous
+        1
+        """
+        given = {field.name: getattr(other, field.name) for field in fields(other)}
+        return replace(
+            self,
+            **{
+                name: value
+                for name, value in given.items()
+                if value is not None and value is not _NOTHING.get(name)
+            },
+        )
+
+
+_NOTHING: dict[str, Any] = {"stream_writer": _write_nowhere, "heartbeat": _beat_nothing}
+"""What stands in a runtime where nothing was provided."""
 
 
 def get_runtime(context_schema: type[ContextT] | None = None) -> Runtime[ContextT]:

@@ -13,6 +13,9 @@ from typing import Any, Protocol
 class Scope(Protocol):
     """What code inside a running task may ask of its run."""
 
+    pushed: list[tuple[str, Any]] | None
+    """What the code wrote to the state before it returned."""
+
     def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
         """Return the answer to this question, or raise GraphInterrupt."""
         ...

@@ -88,6 +88,8 @@ class Loop(Reporting):
         self.deferred_writes: list[TaskWrites] = []
         """Outcomes that `exit` durability stores at the end."""
         self.resumed = False
+        self.shown = False
+        """Whether there is an output: the run began with a state, or something was written to it."""
         self.run_id: str = ""
         self.parts: list[tuple[tuple[str, ...], str, Any]] = []
         self.ns = tuple(spec.ns.split("|")) if spec.ns else ()
@@ -401,6 +403,8 @@ class Loop(Reporting):
             self.unsaved_checkpoint("loop")
         self.journal = {}
         self.step += 1
+        if not self.shown:
+            self.shown = report.touches(tasks, self.output)
         following = self.prepare()
         if self.modes:
             self._report_done(done)
@@ -558,6 +562,8 @@ class Loop(Reporting):
         yield from self._leave()
 
     def _outcome(self, kept: Sequence[Task] = ()) -> Outcome:
+        if not self.shown and not report.touches(kept, self.output):
+            return Outcome(None)
         return Outcome(self.values_with(kept, self.output))
 
     def _limit_message(self) -> str:

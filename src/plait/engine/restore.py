@@ -68,8 +68,10 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
         yield Claim()
         loop.unsaved_checkpoint("input")
     loop.step += 1
-    if plan.entry is None and "values" in loop.modes:
-        loop.emit_values()
+    if plan.entry is None:
+        loop.shown = True
+        if "values" in loop.modes:
+            loop.emit_values()
 
 
 def _input_writes(loop: Loop) -> Writes:
@@ -100,13 +102,7 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
                 f"Nothing waits for an answer on {spec.where}: it has no checkpoint yet.",
                 reason="not_pending",
             )
-        loop.state.write(writes, loop.frontier)
-        if loop.saving:
-            yield Commit(loop.new_checkpoint("input"), claim=True)
-        elif spec.saved:
-            yield Claim()
-            loop.unsaved_checkpoint("input")
-        loop.step += 1
+        yield from _fresh(loop, None)  # the start node writes its update and follows its goto
         return
     pending = Pending(snapshot.writes)
     saved: list[TaskWrites] = []
@@ -153,7 +149,7 @@ def _untouched_fork(snapshot: Snapshot) -> bool:
 
 def _greet(loop: Loop) -> None:
     """A resumed run first tells the state it starts from."""
-    loop.resumed = True
+    loop.resumed = loop.shown = True
     if "values" in loop.modes:
         loop.emit_values()
 

@@ -81,7 +81,7 @@ class Outcome:
     """How a run ended, when it did not end in an error."""
 
     value: Any
-    """The output: what the graph's output schema reads."""
+    """The output: what the graph's output schema reads; None where nothing was written to it."""
     interrupts: tuple[Any, ...] = ()
     stopped: bool = False
     """A static breakpoint stopped it."""

@@ -95,6 +95,10 @@ class CompiledStateGraph(Pregel):
         plans = self.plan.nodes
         return {START: plans[START], **{n: p for n, p in plans.items() if n != START}}
 
+    @property
+    def takes_extras(self) -> bool:
+        return any(spec.binding.takes_extras for spec in self.builder.nodes.values())
+
     def coerce_context(self, context: Any) -> Any:
         schema = self.builder.context_schema
         if schema is None or not isinstance(context, dict):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, overload
 
+from plait.errors import ConfigError
 from plait.ids import new_id
 from plait.messages import AnyMessage, BaseMessage
 from plait.messages.base import give_id, id_epoch
@@ -20,6 +21,8 @@ from plait.messages.convert import (
     message_chunk_to_message,
 )
 from plait.messages.foreign import is_chunk
+from plait.pregel.scope import TaskScope
+from plait.scope import current_scope
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict
@@ -70,6 +73,39 @@ def add_messages(left: Any = None, right: Any = None, *, format: Format = None) 
         raise ValueError(f"Unrecognized {format=}. Expected one of 'langchain-openai', None.")
     merged = merge(left, right)
     return in_openai_form(merged) if format else merged
+
+
+def push_message(message: Any, *, state_key: str | None = "messages") -> AnyMessage:
+    """Show a message in the `messages` stream at once, and add it to the state.
+
+    Args:
+        message: a message, or what can be made one; it must have an id, since the stream and the
+            state must agree on which message it is.
+        state_key: the key of the state that takes it; None only streams it.
+
+    Returns:
+        The message.
+
+    Raises:
+        ValueError: it has no id.
+        ConfigError: called outside of a running graph.
+        InvalidUpdateError: the state has no such key.
+    """
+    scope = current_scope.get()
+    if not isinstance(scope, TaskScope):
+        raise ConfigError("push_message() was called outside of a running graph (of a node).")
+    whole = convert_to_message(message)
+    if is_chunk(whole):
+        whole = message_chunk_to_message(whole)
+    if whole.id is None:
+        raise ValueError(
+            "Message ID is required: push_message() needs a message with an id, such as "
+            "AIMessage('...', id='...')."
+        )
+    scope.send("messages", (whole, scope.config()["metadata"]))
+    if state_key is not None:
+        scope.push(state_key, whole)
+    return cast("AnyMessage", whole)
 
 
 def new_messages(given: Any) -> list[Any]:

@@ -174,6 +174,8 @@ class Writer:
     def finish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """All writes of a node's result."""
         writes = self.update(result)
+        if scope.pushed is not None:
+            writes[:0] = scope.pushed
         for index, (branch, _, _) in enumerate(self.branches):
             chosen = branch.binding.call(self.branch_state(task, index, writes), scope)
             if branch.binding.is_async:
@@ -188,6 +190,8 @@ class Writer:
     async def afinish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """`finish` where path functions may be async."""
         writes = self.update(result)
+        if scope.pushed is not None:
+            writes[:0] = scope.pushed
         for index, (branch, _, _) in enumerate(self.branches):
             chosen = branch.binding.call(self.branch_state(task, index, writes), scope)
             if branch.binding.is_async:
@@ -207,6 +211,8 @@ class Writer:
 
 class _NoScope:
     """The scope of path functions that run for `update_state`: no task is running."""
+
+    pushed = None
 
     def config(self) -> Any:
         return {"configurable": {}, "metadata": {}}
@@ -291,9 +297,9 @@ def _async_call(
     spec: NodeSpec, coerce: Coerce | None, writer: Writer
 ) -> Callable[[Task, Scope], Coroutine[Any, Any, Writes]] | None:
     binding = spec.binding
-    if not binding.is_async and spec.runnable is None:
-        if not any(branch.binding.is_async for branch, _, _ in writer.branches):
-            return None
+    routes_async = any(branch.binding.is_async for branch, _, _ in writer.branches)
+    if not binding.is_async and spec.runnable is None and not routes_async:
+        return None
     function = binding.call
     runnable = spec.runnable
 

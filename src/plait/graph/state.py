@@ -48,8 +48,7 @@ class StateGraph(Generic[StateT]):
 
     >>> from operator import add
     >>> from typing import Annotated, TypedDict
-    >>> class State(TypedDict):
-    ...     log: Annotated[list[str], add]
+    >>> State = TypedDict("State", {"log": Annotated[list[str], add]})
     >>> builder = StateGraph(State)
     >>> builder = builder.add_node("hello", lambda state: {"log": ["hello"]})
     >>> builder = builder.add_edge(START, "hello").add_edge("hello", END)
@@ -82,7 +81,7 @@ class StateGraph(Generic[StateT]):
             if schema is not None and (found := managed_of(schema)):
                 raise InvalidGraphError(
                     f"Managed values {sorted(found)} cannot be in {name}: the run computes them. "
-                    "Declare them in the state schema, or in the schema of the node that reads them."
+                    "Declare them in the state schema, or in the schema of a node that reads them."
                 )
 
     def _add_schema(self, schema: Any) -> None:

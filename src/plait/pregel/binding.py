@@ -37,7 +37,15 @@ _BY_TYPE = {
 class Binding:
     """A function and how to call it with (state, scope)."""
 
-    __slots__ = ("call", "function", "is_async", "is_generator", "name", "takes_state")
+    __slots__ = (
+        "call",
+        "function",
+        "is_async",
+        "is_generator",
+        "name",
+        "takes_extras",
+        "takes_state",
+    )
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.function = function
@@ -45,6 +53,7 @@ class Binding:
         plain = _unwrapped(function)
         self.is_async = inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain)
         self.is_generator = inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain)
+        self.takes_extras = _takes_extras(function)
         self.call, self.takes_state = _caller(function, name)
 
 
@@ -98,6 +107,14 @@ def _caller(function: Callable[..., Any], name: str) -> tuple[Callable[[Any, Sco
     return (
         lambda state, scope: function(state, **{key: get(scope) for key, get in injected.items()})
     ), True
+
+
+def _takes_extras(function: Callable[..., Any]) -> bool:
+    """Whether the extra keywords of the call go to it: it has `**kwargs`, and no run context."""
+    found = parameters(function)
+    if not found or found[-1].kind is not inspect.Parameter.VAR_KEYWORD:
+        return False
+    return not _is_context(found[0])
 
 
 def _is_context(first: inspect.Parameter) -> bool:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from plait.constants import INTERRUPT
 from plait.drivers.base import Part, driver_source
 from plait.engine.events import Chunk
-from plait.engine.plan import GraphPlan, View, Writes
+from plait.engine.plan import GraphPlan, Reads, View, Writes
 from plait.engine.spec import Outcome
 from plait.errors import (
     ConfigError,
     GraphInterrupt,
     InvalidUpdateError,
+    NotSupportedError,
     ParentCommand,
     nearest,
 )
+from plait.pregel.configs import limit_of
 from plait.pregel.run import MODES, Options, Run
 from plait.runnables.base import Runnable
 from plait.runnables.config import merge_configs
@@ -25,6 +27,10 @@ from plait.types import Checkpointer, Command, GraphOutput, StateSnapshot
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
+
+
+DEBUG_MODES = ("updates", "values")
+"""What `debug=True` prints."""
 
 
 class Pregel(Runnable[Any, Any]):
@@ -57,6 +63,11 @@ class Pregel(Runnable[Any, Any]):
     def coerce_context(self, context: Any) -> Any:
         """The run context in the form the graph declares."""
         return context
+
+    @property
+    def takes_extras(self) -> bool:
+        """Whether any node takes the extra keywords of a call (`**kwargs`)."""
+        return False
 
     def command_writes(self, command: Command[Any]) -> Writes:
         """What a Command given as input writes.
@@ -93,7 +104,38 @@ class Pregel(Runnable[Any, Any]):
         """The same graph with a config that later calls add to."""
         new = copy(self)
         new.config = merge_configs(self.config, config, cast(Any, kwargs))
+        limit = limit_of(cast(Any, self.config), cast(Any, config), kwargs)
+        if limit is not None:
+            new.config["recursion_limit"] = limit
         return new
+
+    def copy(self, update: Mapping[str, Any] | None = None) -> Self:
+        """The same graph with some attributes replaced.
+
+        Raises:
+            ConfigError: a graph has no such attribute.
+        """
+        new = copy(self)
+        for key, value in (update or {}).items():
+            if not hasattr(new, key):
+                raise ConfigError(
+                    f"A graph has no attribute {key!r} to replace. {nearest(key, vars(new))}"
+                )
+            setattr(new, key, value)
+        return new
+
+    @property
+    def step_timeout(self) -> float | None:
+        """The longest that a super-step may take: not supported yet, so there is no limit."""
+        return None
+
+    @step_timeout.setter
+    def step_timeout(self, seconds: float | None) -> None:
+        if seconds is not None:
+            raise NotSupportedError(
+                f"step_timeout={seconds} on graph {self.name!r}: this version of plait limits no "
+                "super-step. Bound the work inside the nodes, or run under asyncio.timeout."
+            )
 
     # --- running ---------------------------------------------------------------------------------
 
@@ -126,14 +168,17 @@ class Pregel(Runnable[Any, Any]):
             durability: "sync" (default), "async" or "exit"; see `plait.types.Durability`.
             version: "v2" returns a `GraphOutput` (state and questions apart), and parts of
                 streams as dicts of type, ns and data.
+            **kwargs: `debug=True` prints what happens; others go to nodes that take `**kwargs`.
 
         Returns:
             The state; with the questions under "__interrupt__" where the run waits for answers.
 
         Raises:
+            ConfigError: a keyword that no node takes, an unknown mode, no thread id.
             GraphRecursionError: more super-steps than the config's `recursion_limit`.
             ThreadBusyError: another live run owns the thread.
         """
+        print_mode = self._printed(print_mode, kwargs)
         options = _options(
             stream_mode if stream_mode != "values" else (),
             print_mode,
@@ -167,6 +212,7 @@ class Pregel(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> Any:
         """`invoke` in an event loop: async nodes run on it, sync nodes in worker threads."""
+        print_mode = self._printed(print_mode, kwargs)
         options = _options(
             stream_mode if stream_mode != "values" else (),
             print_mode,
@@ -211,10 +257,11 @@ class Pregel(Runnable[Any, Any]):
         The other arguments are those of `invoke`.
         """
         mode = stream_mode if stream_mode is not None else self.stream_mode
+        print_mode = self._printed(print_mode, kwargs)
         options = _options(
             mode,
             print_mode,
-            output_keys,
+            self.plan.stream if output_keys is None else output_keys,
             interrupt_before,
             interrupt_after,
             durability,
@@ -247,10 +294,11 @@ class Pregel(Runnable[Any, Any]):
     ) -> AsyncIterator[Any]:
         """`stream` in an event loop."""
         mode = stream_mode if stream_mode is not None else self.stream_mode
+        print_mode = self._printed(print_mode, kwargs)
         options = _options(
             mode,
             print_mode,
-            output_keys,
+            self.plan.stream if output_keys is None else output_keys,
             interrupt_before,
             interrupt_after,
             durability,
@@ -268,6 +316,13 @@ class Pregel(Runnable[Any, Any]):
         finally:
             await parts.aclose()
         _bubble(run)
+
+    def _printed(
+        self, print_mode: str | Sequence[str], extras: dict[str, Any]
+    ) -> str | Sequence[str]:
+        """The modes to print: those asked for, or what `debug` shows."""
+        debug = extras.pop("debug", None)
+        return print_mode or (DEBUG_MODES if (self.debug if debug is None else debug) else ())
 
     def _drive(self, run: Run, print_mode: str | Sequence[str]) -> Generator[Part, None, None]:
         """The parts of a run; a nested run also hands them to the run around it."""
@@ -404,7 +459,7 @@ class Pregel(Runnable[Any, Any]):
 def _options(
     stream_mode: str | Sequence[str],
     print_mode: str | Sequence[str],
-    output_keys: str | Sequence[str] | None,
+    output_keys: Reads | Sequence[str] | None,
     before: Sequence[str] | str | None,
     after: Sequence[str] | str | None,
     durability: str | None,

@@ -13,10 +13,10 @@ from plait.engine.loop import Loop
 from plait.engine.plan import GraphPlan, Reads, View, Writes
 from plait.engine.spec import Env, RunSpec
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, nearest
+from plait.errors import ConfigError, NotSupportedError, nearest
+from plait.pregel.configs import run_config
 from plait.pregel.scope import TaskScope
 from plait.pregel.storage import open_storage
-from plait.runnables.config import ensure_config
 from plait.runtime import ExecutionInfo, Runtime
 from plait.scope import current_scope
 from plait.types import Command
@@ -43,7 +43,7 @@ class Options:
     """What a caller may say of one run, besides input and config."""
 
     modes: frozenset[str] = frozenset()
-    output_keys: str | Sequence[str] | None = None
+    output_keys: Reads | Sequence[str] | None = None
     interrupt_before: Sequence[str] | str | None = None
     interrupt_after: Sequence[str] | str | None = None
     durability: str | None = None
@@ -84,9 +84,11 @@ class Run:
     ) -> None:
         self.graph = graph
         self.parent = _parent(config)
-        self.config: dict[str, Any] = cast(Any, ensure_config(graph.config, config))
+        self.config = run_config(cast(Any, graph.config), config)
         self.configurable: dict[str, Any] = self.config.get("configurable") or {}
         self.extras = options.extras
+        if self.extras:
+            _check_extras(graph, self.extras)
         self.ns_path = "" if self.parent is None else _nested_ns(graph, self.parent)
         self.ns: tuple[str, ...] = tuple(self.ns_path.split(NS_SEP)) if self.ns_path else ()
         self._inherit(options)
@@ -149,9 +151,6 @@ class Run:
             resume = MISSING if command.resume is None else command.resume
             null_writes = self.graph.command_writes(command)
         live = self.modes & LIVE_MODES or (self.subgraphs and self.modes)
-        limit = config.get("recursion_limit")
-        if limit is not None and limit < 1:
-            raise ConfigError("recursion_limit must be at least 1.")
         thread_id = self.configurable.get("thread_id")
         checkpoint_id = None
         if parent is None and self.storage is not None:
@@ -173,7 +172,7 @@ class Run:
             inline="none" if live else native,
             interrupt_before=_breakpoints(options.interrupt_before, plan.interrupt_before),
             interrupt_after=_breakpoints(options.interrupt_after, plan.interrupt_after),
-            recursion_limit=DEFAULT_RECURSION_LIMIT if limit is None else limit,
+            recursion_limit=config.get("recursion_limit", DEFAULT_RECURSION_LIMIT),
             max_concurrency=config.get("max_concurrency"),
             ns=self.ns_path,
             parents=_parents(parent),
@@ -285,6 +284,32 @@ def own_metadata(config: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
+_INSTEAD = {
+    "checkpoint_during": "pass durability= ('async' for True, 'exit' for False)",
+    "control": "stop the run between its steps by closing its stream",
+}
+"""Keywords of the peer's calls that this version cannot honour, and what to do meanwhile."""
+
+
+def _check_extras(graph: Pregel, extras: Mapping[str, Any]) -> None:
+    """Refuse keywords of a call that nobody would ever look at."""
+    for key in extras:
+        if key in _INSTEAD:
+            raise NotSupportedError(
+                f"Graph {graph.name!r} was called with {key}=, which this version of plait does "
+                f"not support: {_INSTEAD[key]}."
+            )
+        if not graph.takes_extras:
+            raise ConfigError(
+                f"Graph {graph.name!r} was called with {key}=, which is no argument of the call, "
+                f"and no node takes **kwargs. {nearest(key, _ARGUMENTS)}"
+            )
+
+
+_ARGUMENTS = ("config", "context", "debug", "durability", "interrupt_after", "interrupt_before",
+              "output_keys", "print_mode", "stream_mode", "subgraphs", "version")  # fmt: skip
+
+
 def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:
     """The task around this call, unless the call addresses another thread than that task's."""
     scope = current_scope.get()
@@ -318,9 +343,9 @@ def _answers(parent: TaskScope | None) -> Mapping[str, Any]:
     return parent.task.questions.answers
 
 
-def _output(plan: GraphPlan, keys: str | Sequence[str] | None) -> Reads | None:
-    if keys is None:
-        return None
+def _output(plan: GraphPlan, keys: Reads | Sequence[str] | None) -> Reads | None:
+    if keys is None or isinstance(keys, View):
+        return keys
     for key in (keys,) if isinstance(keys, str) else keys:
         if key not in plan.channels:
             raise ConfigError(f"Key {key!r} is not in channels. {nearest(key, plan.channels)}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from plait.drivers.base import Here, thread_of_control
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
+from plait.errors import InvalidUpdateError, nearest
 
 if TYPE_CHECKING:
     from plait.pregel.run import Run
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 class TaskScope:
     """One attempt of one task, as the code inside it sees it."""
 
-    __slots__ = ("_children", "_config", "_main", "_runtime", "run", "task")
+    __slots__ = ("_children", "_config", "_main", "_runtime", "pushed", "run", "task")
 
     def __init__(self, run: Run, task: Task, main: Here) -> None:
         self.run = run
@@ -25,6 +26,8 @@ class TaskScope:
         self._config: Any = None
         self._runtime: Runtime[Any] | None = None
         self._children = 0
+        self.pushed: list[tuple[str, Any]] | None = None
+        """What the code wrote to the state before it returned (`push_message`)."""
         if task.questions is not None:
             task.questions.restart(self._main)
 
@@ -58,6 +61,22 @@ class TaskScope:
         run = self.run
         if mode in run.modes:
             run.driver.deliver(Chunk(run.ns, mode, payload))
+
+    def push(self, key: str, value: Any) -> None:
+        """Write to a key of the state before what the task returns.
+
+        Raises:
+            InvalidUpdateError: the graph has no such key.
+        """
+        channels = self.run.graph.plan.channels
+        if key not in channels:
+            raise InvalidUpdateError(
+                f"Node {self.task.name!r} pushed to key {key!r}, which the state does not have. "
+                f"{nearest(key, channels)}"
+            )
+        if self.pushed is None:
+            self.pushed = []
+        self.pushed.append((key, value))
 
     def child_ns(self) -> str:
         """The namespace of a graph that this task runs: its own, numbered from the second on."""

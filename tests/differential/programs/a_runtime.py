@@ -8,8 +8,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config, get_store, get_stream_writer
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
-from langgraph.store.base import BaseStore
-from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
 
@@ -118,36 +116,6 @@ def case_runtime_stream_writer(env):
         return {}
 
     return list(app_of(node).stream({}, stream_mode="custom"))
-
-
-def case_store_is_injected(env):
-    def node(state, *, store: BaseStore):
-        store.put(("a",), "k", {"v": 1})
-        return {"log": [store.get(("a",), "k").value]}
-
-    def by_runtime(state, runtime: Runtime):
-        return {"log": [runtime.store.get(("a",), "k").value]}
-
-    def by_getter(state):
-        return {"log": [get_store().get(("a",), "k").value]}
-
-    store = InMemoryStore()
-    return [app_of(n, store=store).invoke({}) for n in (node, by_runtime, by_getter)]
-
-
-def case_store_required_but_missing(env):
-    def node(state, *, store: BaseStore):
-        return {"log": [store is None]}
-
-    return env.error(lambda: app_of(node).invoke({}))
-
-
-async def case_store_async(env):
-    async def node(state, *, store: BaseStore):
-        await store.aput(("a",), "k", {"v": 1})
-        return {"log": [(await store.aget(("a",), "k")).value]}
-
-    return await app_of(node, store=InMemoryStore()).ainvoke({})
 
 
 async def case_context_async(env):

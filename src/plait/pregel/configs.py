@@ -1,0 +1,63 @@
+"""The config of a run: what the call, the graph and the task around it say, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from plait.errors import ConfigError
+from plait.runnables.config import ensure_config, merge_configs
+from plait.scope import current_scope
+
+Config = Mapping[str, Any]
+
+
+def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
+    """The complete config of a run.
+
+    Tags, metadata and configurable unite, the later winning: of the task around the call, of the
+    graph (`with_config`), of the call. Of other keys, the last that says something wins. There is
+    no recursion limit unless one of them names one.
+
+    Raises:
+        ConfigError: the recursion limit is no positive number.
+    """
+    around = _around(call)
+    own = merge_configs(graph, call) if graph and call else (call or graph)
+    out = cast("dict[str, Any]", ensure_config(around, own))
+    said = [config for config in (around, graph, call) if config]
+    if len(said) > 1:
+        out["tags"] = list(dict.fromkeys(tag for one in said for tag in one.get("tags") or ()))
+        strays = out["configurable"]  # keys of a config that none knows
+        for key in ("metadata", "configurable"):
+            out[key] = {k: v for one in said for k, v in (one.get(key) or {}).items()}
+        out["configurable"] = {**strays, **out["configurable"]}
+    limit = limit_of(*said)
+    if limit is None:
+        del out["recursion_limit"]
+    else:
+        out["recursion_limit"] = limit
+    return out
+
+
+def _around(call: Config | None) -> Config | None:
+    """The config of the task around this call, which a nested run inherits."""
+    scope = current_scope.get()
+    if scope is None:
+        return None
+    around = scope.config()
+    return None if around is call else around
+
+
+def limit_of(*configs: Config | None) -> int | None:
+    """The recursion limit of the last config that names one.
+
+    Raises:
+        ConfigError: it is no positive number.
+    """
+    for config in reversed(configs):
+        if config and (limit := config.get("recursion_limit")) is not None:
+            if limit < 1:
+                raise ConfigError(f"recursion_limit must be at least 1, got {limit!r}.")
+            return limit
+    return None
