@@ -427,6 +427,8 @@ class SimResult:
     requests: int = 0
     """How many storage requests it made."""
     crashed: bool = False
+    error: Exception | None = None
+    """What the run raised, where the caller asked to `catch` it."""
 
     @property
     def states(self) -> list[Any]:
@@ -450,6 +452,7 @@ def simulate(
     flavor: Flavor = "sync",
     stream_mode: Sequence[str] = ("values", "updates"),
     listen: Callable[[Part], None] | None = None,
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
     **options: Any,
 ) -> SimResult:
     """Run a compiled graph once, in the order that a seed decides.
@@ -464,6 +467,7 @@ def simulate(
         flavor: "async" runs the async form of nodes that have both.
         stream_mode: what the result's `parts` hold.
         listen: hears each part when it is told.
+        catch: errors of the run that are a result like any other.
         options: as for `stream` (`durability`, `subgraphs`, `context`, ...).
 
     Returns:
@@ -498,6 +502,8 @@ def simulate(
                     keep(part if nested else ((), *part))
         except SimulatedCrash:
             result.crashed = True
+        except catch as error:
+            result.error = error
     result.requests = simulation.requests
     return result
 
