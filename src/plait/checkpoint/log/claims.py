@@ -188,7 +188,11 @@ class Hold:
                 raise _moved(self.thread_id)
             fence, lease = (row.fence, row.lease) if row else (batch.seed, None)
             batch.claim = Claim(fence, lease, token, now + self.lease_seconds)
-            answer: Done | Refused = yield batch
+            try:
+                answer: Done | Refused = yield batch
+            except BaseException:  # it may have been stored all the same: then give it back
+                self.fence, self.held = fence + 1, True
+                raise
             if isinstance(answer, Done):
                 self._took(answer.root, fence + 1, row)
                 return answer
