@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from itertools import pairwise
 from typing import Annotated, Any, TypedDict
 
 from plait.graph import START, StateGraph
@@ -40,7 +41,7 @@ def chain(saver: Any, *nodes: tuple[str, Any], **options: Any) -> Any:
     for name, node in nodes:
         builder.add_node(name, node)
     builder.add_edge(START, nodes[0][0])
-    for (first, _), (then, _) in zip(nodes, nodes[1:], strict=False):
+    for (first, _), (then, _) in pairwise(nodes):
         builder.add_edge(first, then)
     return builder.compile(checkpointer=saver, **options)
 

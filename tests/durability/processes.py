@@ -29,8 +29,9 @@ class Child:
         """The next line the child tells ("": it has ended)."""
         deadline = monotonic() + GAVE_UP
         while b"\n" not in self.rest:
-            ready, _, _ = select.select([self.told], [], [], max(0.0, deadline - monotonic()))
-            if not ready:
+            poll = select.poll()
+            poll.register(self.told, select.POLLIN)
+            if not poll.poll(max(0.0, deadline - monotonic()) * 1000):
                 raise TimeoutError(f"process {self.pid} told nothing for {GAVE_UP} s")
             data = os.read(self.told, 65536)
             if not data:

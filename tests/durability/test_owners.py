@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sqlite3
@@ -185,6 +186,43 @@ def test_nested_runs_leave_the_claim_with_the_run_around_them(tmp_path: Path) ->
     assert owners[0] is not None
     assert len(set(owners)) == 1
     assert owner_of(path) is None
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+async def test_run_cancelled_while_a_write_is_under_way_gives_the_thread_back(
+    tmp_path: Path, nth: int
+) -> None:
+    path = tmp_path / "log.db"
+    with Blocking(path) as saver:
+        graph = quick_graph(saver)
+        saver.block = nth
+        run = asyncio.create_task(graph.ainvoke({"items": []}, CONFIG))
+        await asyncio.to_thread(saver.entered.wait, GAVE_UP)
+        run.cancel()
+        await asyncio.sleep(0)
+        saver.gate.set()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert owner_of(path) is None
+        assert (await graph.ainvoke(None, CONFIG)) == {"items": ["a", "b", "c"]}
+
+
+class Blocking(SqliteSaver):
+    """Stands still in the middle of the nth transaction."""
+
+    block = 0
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.entered, self.gate = Event(), Event()
+
+    def execute(self, request: Any) -> Any:
+        if type(request).__name__ == "Transact":
+            self.block -= 1
+            if self.block == 0:
+                self.entered.set()
+                assert self.gate.wait(GAVE_UP)
+        return super().execute(request)
 
 
 def test_question_asked_in_one_process_is_answered_in_another(tmp_path: Path, start: Start) -> None:

@@ -7,7 +7,6 @@ that what happened is counted outside the database under test.
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -31,11 +30,12 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        path.touch()
 
     def add(self, *words: str) -> None:
         """Append one line."""
-        os.write(self._file, (" ".join(words) + "\n").encode())
+        with self.path.open("ab", buffering=0) as file:
+            file.write((" ".join(words) + "\n").encode())
 
     def lines(self) -> list[list[str]]:
         """All lines so far, as words."""
