@@ -15,7 +15,9 @@ from typing import Any
 from weakref import WeakSet
 
 from plait.checkpoint.base import SerializerProtocol
+from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.requests import (
+    Append,
     CheckpointRow,
     Done,
     DropLane,
@@ -54,6 +56,13 @@ class _Sorted:
                 insort(ids, key)
         self.rows[key] = row
 
+    def made(self, key: bytes) -> Any:
+        """The record of a key, or None; one that was deferred is made now."""
+        row = self.rows.get(key)
+        if type(row) is Deferred:
+            row = self.rows[key] = row.record()
+        return row
+
     def drop(self, key: bytes) -> None:
         if self.rows.pop(key, None) is not None:
             del self.ids[bisect_left(self.ids, key)]
@@ -82,6 +91,9 @@ class _Lane:
         return self.claim._replace(head=self.head)
 
 
+_APPENDED = Done(0, 0)
+
+
 class _Rows:
     """All lanes of a saver, and what it takes to execute requests on them."""
 
@@ -102,11 +114,37 @@ class _Rows:
             Renew: self._renew,
         }
         self._lock = Lock()
+        self._appended: list[Callable[[], Transact]] = []
+        """Commits whose rows are not made yet, in order."""
         _all.add(self)
 
     def execute(self, request: Any) -> Any:
         with self._lock:
+            if type(request) is Append:
+                return self._append(request)
+            if self._appended:
+                self._make_rows()
             return self._handlers[type(request)](request)
+
+    def drain(self) -> None:
+        """Make the rows of all appended commits."""
+        with self._lock:
+            self._make_rows()
+
+    def _append(self, request: Append) -> Done | Refused:
+        root = self._lanes.get((request.thread_id, ""))
+        if root is None or root.claim.fence != request.fence:
+            return Refused(root.row if root is not None else None)
+        self._appended.append(request.make)
+        if request.release:
+            root.claim = root.claim._replace(owner=None, lease=None)
+        return _APPENDED
+
+    def _make_rows(self) -> None:
+        appended, self._appended = self._appended, []
+        for make in appended:
+            batch = make()
+            self._store(self._lane(batch.thread_id, batch.ns), batch)
 
     def free(self) -> None:
         """In a forked child: the lock's holder does not exist here."""
@@ -142,7 +180,12 @@ class _Rows:
             ids = ids[: bisect_left(ids, request.before)]
         if request.newest_first:
             ids.reverse()
-        return [table.rows[key] for key in ids[: request.limit]]
+        rows = table.rows
+        for key in ids[: request.limit]:
+            row = rows[key]
+            if type(row.record) is Deferred:
+                rows[key] = row._replace(record=row.record.record())
+        return [rows[key] for key in ids[: request.limit]]
 
     def _read_values(self, request: ReadValues) -> list[bytes | None]:
         lane = self._by_number.get(request.lane)
@@ -150,7 +193,7 @@ class _Rows:
             return [None] * len(request.keys)
         values = lane.values
         return [
-            table.rows.get(key) if (table := values.get(channel)) is not None else None
+            table.made(key) if (table := values.get(channel)) is not None else None
             for channel, key in request.keys
         ]
 
@@ -160,7 +203,7 @@ class _Rows:
         if table is None:
             return []
         ids = table.between(request.first, request.last)
-        return [ValueRow(request.channel, key, table.rows[key]) for key in ids]
+        return [ValueRow(request.channel, key, table.made(key)) for key in ids]
 
     def _list_values(self, request: ListValues) -> list[tuple[str, bytes]]:
         lane = self._by_number.get(request.lane)
@@ -173,6 +216,9 @@ class _Rows:
         tasks = lane.writes.get(request.checkpoint) if lane is not None else None
         if not tasks:
             return []
+        for task, (path, record) in tasks.items():
+            if type(record) is Deferred:
+                tasks[task] = (path, record.record())
         rows = [WriteRow(request.checkpoint, task, *row) for task, row in tasks.items()]
         rows.sort(key=_write_order)
         return rows
@@ -263,6 +309,11 @@ class InMemorySaver(NativeSaver):
     def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
         super().__init__(serde=serde)
         self._rows = _Rows()
+
+    @property
+    def drain(self) -> Callable[[], None]:
+        """Makes the rows of commits that were only appended."""
+        return self._rows.drain
 
     def __enter__(self) -> InMemorySaver:
         return self

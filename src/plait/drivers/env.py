@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
 from contextvars import ContextVar
+from functools import lru_cache
 from os import urandom
 from random import random
 from threading import Lock
@@ -20,7 +20,7 @@ class SystemEnv:
     def __init__(self) -> None:
         self._last = 0
         self._lock = Lock()
-        self._node = urandom(5).hex()
+        self._node = int.from_bytes(urandom(5), "big")
 
     def checkpoint_id(self) -> str:
         # 48 bits of milliseconds, 12 + 14 bits of the time below, the rest tells processes apart.
@@ -31,10 +31,9 @@ class SystemEnv:
             self._last = ns
         ms, below = divmod(ns, 1_000_000)
         fine = (below << 26) // 1_000_000
-        return (
-            f"{ms >> 16:08x}-{ms & 0xFFFF:04x}-7{fine >> 14:03x}-"
-            f"{0x8000 | (fine & 0x3FFF):04x}-{(below & 0xFF):02x}{self._node}"
-        )
+        bits = ms << 80 | 0x7000_8000 << 48 | (fine >> 14) << 64 | (fine & 0x3FFF) << 48
+        h = f"{bits | (below & 0xFF) << 40 | self._node:032x}"
+        return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
 
     def new_id(self) -> str:
         return new_id()

@@ -378,7 +378,7 @@ class Loop(Reporting):
         writes = writes or [(NO_WRITES, None)]
         if task.prior:
             writes = [*task.prior, *writes]
-        return TaskWrites(task.step.checkpoint_id, task.id, task.order, writes)
+        return task.outcome(writes)
 
     def _end_step(self, tasks: list[Task]) -> Generator[Command, Any, tuple[list[Task], bool]]:
         """Apply all writes, commit, report; returns the next tasks and whether to stop here."""
@@ -500,9 +500,7 @@ class Loop(Reporting):
                 *((c, v) for c, v in task.prior if c == RESUME),
             ]
             if self.spec.saved:
-                outcomes.append(
-                    TaskWrites(task.step.checkpoint_id, task.id, task.order, task.prior)
-                )
+                outcomes.append(task.outcome(task.prior))
         yield from self._acknowledge(release=True, extra=outcomes)
         asked: dict[str, Interrupt] = {}
         for task in waiting:
@@ -528,15 +526,13 @@ class Loop(Reporting):
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, ParentCommand):
             writes = [*(w for w in task.prior if w[0] != ERROR), (ERROR, repr(error))]
-            outcomes.append(TaskWrites(task.step.checkpoint_id, task.id, task.order, writes))
+            outcomes.append(task.outcome(writes))
             for waiting, questions in self._interrupted.items():
                 asked = [
                     (INTERRUPT, list(questions)),
                     *(w for w in waiting.prior if w[0] == RESUME),
                 ]
-                outcomes.append(
-                    TaskWrites(waiting.step.checkpoint_id, waiting.id, waiting.order, asked)
-                )
+                outcomes.append(waiting.outcome(asked))
         yield from self._acknowledge(release=True, extra=outcomes)
         self._report_result(task, error, ())
         if self.parts:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from plait.constants import NS_END, NS_SEP, PUSH
+from plait.constants import NS_END, NS_SEP, PULL, PUSH
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.questions import Questions
+from plait.engine.records import TaskWrites
 
 if TYPE_CHECKING:
     from plait.engine.state import State
@@ -19,6 +20,28 @@ _NO_WRITES: Writes = []
 def digest(*parts: str) -> str:
     """128 bits that stand for `parts`, as 32 hex digits."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def task_id(base: str, ns: str, name: str, order: str) -> str:
+    """The id of a task: it derives from its place alone."""
+    return uuid_form(digest(base, ns, name, order))
+
+
+class UnnamedWrites(TaskWrites):
+    """The outcome of a task whose id nobody has asked for yet: it is made when it is read."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, checkpoint_id: str, key: tuple[str, str, str, str], writes: Writes) -> None:
+        self.checkpoint_id = checkpoint_id
+        self.path = key[3]
+        self.writes = writes
+        self.merge = False
+        self._key = key
+
+    @property
+    def task_id(self) -> str:  # type: ignore[override]
+        return task_id(*self._key)
 
 
 def uuid_form(hex32: str) -> str:
@@ -94,8 +117,16 @@ class Task:
         if made is None:
             step = self.step
             base = step.base if self.parent is None else self.parent.id
-            made = self._id = uuid_form(digest(base, step.ns, self.node.name, self.order))
+            made = self._id = task_id(base, step.ns, self.node.name, self.order)
         return made
+
+    def outcome(self, writes: Writes) -> TaskWrites:
+        """What is stored of the task: `writes` under its id."""
+        step = self.step
+        if self._id is not None or self.parent is not None:
+            return TaskWrites(step.checkpoint_id, self.id, self.order, writes)
+        key = (step.base, step.ns, self.node.name, self.order)
+        return UnnamedWrites(step.checkpoint_id, key, writes)
 
     @property
     def order(self) -> str:
@@ -103,8 +134,10 @@ class Task:
 
         Triggered nodes by name, then `Send`s by their position.
         """
-        kind, *rest = self.path
-        return "~".join((kind, *(f"{p:010d}" if type(p) is int else str(p) for p in rest[:2])))
+        path = self.path
+        if path[0] is PULL:
+            return f"{PULL}~{path[1]}"
+        return f"{PUSH}~{path[1]:010d}~{path[2]}"
 
     @property
     def ns(self) -> str:

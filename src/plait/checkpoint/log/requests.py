@@ -10,7 +10,7 @@ version), *writes* by (lane, checkpoint id, task id).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -151,6 +151,23 @@ class Transact:
     drop_checkpoints: Sequence[bytes] = ()
     """Checkpoints to delete, with their task writes."""
     drop_values: Sequence[tuple[str, bytes]] = ()
+
+
+class Append:
+    """A commit whose rows are made when the lane is next looked at. Answer: Done or Refused.
+
+    Only for savers in memory: `make` gives the `Transact`, of values that cannot change.
+    """
+
+    __slots__ = ("fence", "make", "release", "thread_id")
+
+    def __init__(
+        self, thread_id: str, fence: int, make: Callable[[], Transact], release: bool
+    ) -> None:
+        self.thread_id = thread_id
+        self.fence = fence
+        self.make = make
+        self.release = release
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Callable, AsyncIterator, Iterator, Sequence
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -56,6 +56,11 @@ class NativeSaver(BaseCheckpointSaver[str]):
         """Do one storage request without blocking the event loop."""
 
     @property
+    def drain(self) -> Callable[[], None] | None:
+        """Makes the rows of `Append`ed commits; None for savers that take none."""
+        return None
+
+    @property
     def shared(self) -> bool:
         """Whether other processes can reach the same rows."""
         return False
@@ -94,7 +99,7 @@ class NativeSaver(BaseCheckpointSaver[str]):
         hold = Hold(
             thread_id, policy, lease, self.renew if shared else None, heart.keep if shared else None
         )
-        return LogSession(thread_id, ns, self._codec_of(registry), hold)
+        return LogSession(thread_id, ns, self._codec_of(registry), hold, drain=self.drain)
 
     def run(self, plan: Plan[T]) -> T:
         """Run a plan of this saver to its end."""

@@ -8,23 +8,26 @@ they return only carry bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import time_ns
 from typing import Any, NamedTuple, TypeAlias
 
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
+from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.reader import LaneReader, Point
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.records import (
     CHECKPOINT,
+    WHOLE,
     WRITES,
     Ref,
     write_checkpoint,
     write_writes,
 )
 from plait.checkpoint.log.requests import (
+    Append,
     Done,
     LaneRow,
     ReadLane,
@@ -78,14 +81,45 @@ class _Walk:
         self.done = left == 0
 
 
+_Frame: TypeAlias = (
+    "tuple[bytes | None, int, Sequence[str], Sequence[str], Mapping[str, bytes] | None]"
+)
+"""What a checkpoint's payload says besides its body: see `write_checkpoint`."""
+
+
+def _whole_record(codec: Codec, lane: bytes, id: str, name: str, value: Any) -> bytes:
+    return seal(WHOLE, lane + place(id) + _part(name), codec.dumps(value))
+
+
+def _checkpoint_record(
+    codec: Codec, lane: bytes, checkpoint: NewCheckpoint, frame: _Frame
+) -> bytes:
+    facts = [checkpoint.ts, dict(checkpoint.metadata), dict(checkpoint.frontier)]
+    payload = write_checkpoint(*frame, codec.dumps(facts))
+    return seal(CHECKPOINT, lane + place(checkpoint.id) + _NO_CHANNEL, payload)
+
+
+def _writes_record(codec: Codec, lane: bytes, task: TaskWrites) -> bytes:
+    parts = [(channel, codec.dumps(value)) for channel, value in task.writes]
+    where = lane + place(task.checkpoint_id, f"writes:{task.task_id}")
+    return seal(WRITES, where, write_writes(parts))
+
+
 class LogSession:
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
-    __slots__ = ("_at", "_guest", "_hold", "_loaded", "_loaded_fence", "_place", "_versions",
-                 "codec", "ns", "thread_id")  # fmt: skip
+    __slots__ = ("_appended", "_at", "_drain", "_guest", "_hold", "_loaded", "_loaded_fence",
+                 "_place", "_tip", "_versions", "codec", "ns", "thread_id")  # fmt: skip
 
     def __init__(
-        self, thread_id: str, ns: str, codec: Codec, hold: Hold, *, guest: bool = False
+        self,
+        thread_id: str,
+        ns: str,
+        codec: Codec,
+        hold: Hold,
+        *,
+        guest: bool = False,
+        drain: Callable[[], None] | None = None,
     ) -> None:
         self.thread_id = thread_id
         self.ns = ns
@@ -97,6 +131,11 @@ class LogSession:
         self._loaded: bytes | bool | None = False
         """The head that the last load of the head saw (False: no such load)."""
         self._loaded_fence: int | None = None
+        self._drain = drain
+        """Makes the rows of appended commits (None: the saver takes none)."""
+        self._appended = False
+        self._tip: str | None = None
+        """The checkpoint that this session loaded or made last."""
         self._guest = guest
         """Whether the claim is another session's to give back."""
 
@@ -129,7 +168,7 @@ class LogSession:
 
     def nested(self, ns: str) -> LogSession:
         """The lane of another namespace of this thread, under the same claim and fence."""
-        return LogSession(self.thread_id, ns, self.codec, self._hold, guest=True)
+        return LogSession(self.thread_id, ns, self.codec, self._hold, guest=True, drain=self._drain)
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -158,6 +197,7 @@ class LogSession:
             reader.open_value, row.lane, point.map, self.codec, track=True
         )
         self._at, self._versions = point, versions
+        self._tip = unpack(found.id)
         return (yield from reader.snapshot(found, frame, values))
 
     def history(
@@ -277,8 +317,17 @@ class LogSession:
             ThreadBusyError: The claim is refused, or was lost to another run.
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
+        plain = newest and not claim and self._hold.held
+        if plain and self._drain is not None and self._tip == checkpoint.parent_id is not None:
+            if settled(checkpoint, writes):
+                self._tip, self._appended = checkpoint.id, True
+                return self._append(checkpoint, writes, release and not self._guest)
+        if self._appended and self._drain is not None:
+            self._drain()
+            self._appended = False
         try:
             batch, merges, late = self._encode(checkpoint, writes, newest)
+            self._tip = checkpoint.id
         except BaseException:
             self._forget()  # versions may stand on records that will never be stored
             raise
@@ -314,9 +363,48 @@ class LogSession:
             late = _Late(key, parent, list(encoded), checkpoint.removed, body)
         return batch, self._encode_writes(batch, writes, encoded), late
 
+    def _append(
+        self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], release: bool
+    ) -> Plan[None]:
+        """Commit what cannot change any more; its rows are made when somebody looks."""
+        make = partial(self._defer, checkpoint, writes)
+        answer: Done | Refused = yield Append(self.thread_id, self._hold.fence, make, release)
+        if type(answer) is Refused:
+            self._forget()
+            raise self._hold.lost(answer.root)
+        self._loaded = False
+        if release:
+            self._hold.held = False
+
+    def _defer(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
+        """The transaction of an appended commit; its records are made when they are read."""
+        codec, lane, id = self.codec, self._place, checkpoint.id
+        changed, key = checkpoint.changed, pack(checkpoint.id)
+        parent = pack(checkpoint.parent_id) if checkpoint.parent_id is not None else None
+        batch = Transact(self.thread_id, self.ns, head=key)
+        batch.values = [
+            (name, key, Deferred(_whole_record, codec, lane, id, name, value))
+            for name, value in changed.items()
+        ]
+        for name in changed:
+            self._versions[name] = Version(key, key, 0)
+        frame = self._move(key, list(changed), checkpoint.removed)
+        made = Deferred(_checkpoint_record, codec, lane, checkpoint, frame)
+        batch.checkpoints = [(key, parent, made)]
+        batch.writes = [
+            (
+                pack(task.checkpoint_id),
+                pack(task.task_id),
+                task.path,
+                Deferred(_writes_record, codec, lane, task),
+            )
+            for task in writes
+        ]
+        return batch
+
     def _forget(self) -> None:
         """Stand nowhere: the next commit looks up its parent."""
-        self._at = None
+        self._at = self._tip = None
         self._versions = {}
 
     def _finish(
@@ -354,7 +442,11 @@ class LogSession:
     def _advance(
         self, key: bytes, changed: list[str], removed: Sequence[str], body: bytes
     ) -> bytes:
-        """Move to the new checkpoint; its payload has a full map where the chain grew long."""
+        """Move to the new checkpoint; returns its payload."""
+        return write_checkpoint(*self._move(key, changed, removed), body)
+
+    def _move(self, key: bytes, changed: list[str], removed: Sequence[str]) -> _Frame:
+        """Move to the new checkpoint; its frame has a full map where the chain grew long."""
         at = self._at
         gone: list[str] = []
         if at is None:
@@ -370,8 +462,8 @@ class LogSession:
         self._at = at
         if at.anchor == key or at.depth >= max(_FULL_EVERY, len(map)):
             at.anchor, at.depth = key, 0
-            return write_checkpoint(None, 0, changed, gone, map, body)
-        return write_checkpoint(at.anchor, at.depth, changed, gone, None, body)
+            return None, 0, changed, gone, dict(map)
+        return at.anchor, at.depth, changed, gone, None
 
     def _encode_values(self, changed: Mapping[str, Any], key: bytes) -> dict[str, Encoded]:
         codec, versions = self.codec, self._versions
