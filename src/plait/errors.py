@@ -252,6 +252,10 @@ class UnreachableNodeWarning(PlaitWarning):
     """No edge, branch or declared destination leads to a node."""
 
 
+class StaleGraphWarning(PlaitWarning):
+    """A graph was changed after it was compiled; the compiled graph does not change."""
+
+
 class WeakDurabilityWarning(PlaitWarning):
     """The saver has no fence, so that a stale owner's writes cannot be refused."""
 
@@ -281,6 +285,7 @@ __all__ = [
     "ParentCommand",
     "PlaitWarning",
     "RunError",
+    "StaleGraphWarning",
     "StorageError",
     "StorageUnavailableError",
     "SupersededError",

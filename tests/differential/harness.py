@@ -74,10 +74,47 @@ IMPORT_ROOTS = {
 }
 """Import roots of a program and what they become; the longest matching row wins."""
 
-KNOWN_DIFFERENCES: dict[str, str] = {}
+_MISSING_NODE = "Routes to nodes that do not exist"
+
+KNOWN_DIFFERENCES: dict[str, str] = {
+    "a_build::node_named_interrupt": "Reserved node names",
+    "a_command::bad_command_updates": "Updates of a Command that are no update",
+    "a_command::command_as_first_input_with_a_reducer": "A Command as the first input",
+    "a_command::command_input_with_goto_to_unknown_node": _MISSING_NODE,
+    "a_command::command_to_a_named_graph": "Command(graph=...) with the name of a graph",
+    "a_command::goto_unknown_node": _MISSING_NODE,
+    "a_command::parent_command_to_unknown_node": _MISSING_NODE,
+    "a_overwrite::overwrite_without_reducer": "Overwrite of a key without a reducer",
+    "a_runs::unknown_keyword_of_a_call": "Unknown keywords of a call",
+    "a_runs::unknown_stream_mode": "Unknown stream modes",
+    "a_schemas::conflicting_reducers": "Two different lambdas as reducers of one key",
+    "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
+    "a_send::send_to_unknown_node": _MISSING_NODE,
+}
 """Case id without saver (`a_graph::fan_out`) -> title of its row in docs/compatibility.md.
 
 These cases must differ: a row that has become stale is an error.
+"""
+
+NOT_YET: dict[str, int] = {
+    "a_build::command_annotation_is_drawn": 3,
+    "a_build::destinations_are_drawn": 3,
+    "a_command::parent_command_at_root_with_step_timeout": 3,
+    "a_edges::get_graph": 3,
+    "a_edges::get_graph_without_a_path_map": 3,
+    "a_retry::step_timeout": 3,
+    "a_retry::step_timeout_async": 3,
+    "a_runs::with_types_and_bind": 5,
+    "a_state::schema_of_input_in_json": 5,
+    "a_stores::store_async": 3,
+    "a_stores::store_is_injected": 3,
+    "a_stores::store_required_but_missing": 3,
+    "a_subgraphs::get_subgraphs": 3,
+    "b_errors::b07_parent_command_with_a_step_timeout": 3,
+}
+"""Case id without saver -> the issue that builds what it needs.
+
+These cases must fail: the issue deletes them from here.
 """
 
 WATCHDOG_SECONDS = 60  # A run that hangs is stopped and reported, so that the rest still runs.
@@ -342,13 +379,21 @@ def main(arguments: list[str] | None = None) -> int:
         if options.patterns and not any(p in case.id for p in options.patterns):
             continue
         ran += 1
+        later = NOT_YET.get(case.title) if not oracle_only() else None
         try:
             result = check(case)
         except Exception as error:
+            if later is not None:
+                print(f"later  {case.id} (issue {later})")
+                continue
             failed += 1
             text = str(error) if isinstance(error, Disagreement) else _brief(error)
             print(f"FAILED {case.id}\n{text}\n")
         else:
+            if later is not None:
+                failed += 1
+                print(f"FAILED {case.id}\nit passes: delete it from NOT_YET\n")
+                continue
             print(f"ok     {case.id}")
             if options.show:
                 pprint.pp(result, width=110)

@@ -64,7 +64,8 @@ class BinaryOperatorAggregate(Held):
     def __eq__(self, value: object) -> bool:
         if not isinstance(value, BinaryOperatorAggregate):
             return False
-        return value.operator == self.operator or _same_lambda(self.operator, value.operator)
+        names = {getattr(op, "__name__", "") for op in (self.operator, value.operator)}
+        return names == {"<lambda>"} or value.operator == self.operator
 
     def from_checkpoint(self, checkpoint: Any) -> Held:
         new = super().from_checkpoint(checkpoint)
@@ -101,22 +102,3 @@ class BinaryOperatorAggregate(Held):
                 current = operator(current, update)
         self.value = current
         return True
-
-
-def _same_lambda(a: Any, b: Any) -> bool:
-    """Whether two lambdas say the same: a reducer that two schemas spell out is no conflict.
-
-    >>> _same_lambda(lambda a, b: a + b, lambda a, b: a + b)
-    True
-    >>> _same_lambda(lambda a, b: a + b, lambda a, b: b)
-    False
-    """
-    first, second = getattr(a, "__code__", None), getattr(b, "__code__", None)
-    if first is None or second is None or {a.__name__, b.__name__} != {"<lambda>"}:
-        return False
-    return all(getattr(first, part) == getattr(second, part) for part in _SAYING) and (
-        a.__defaults__ == b.__defaults__ and not first.co_freevars
-    )
-
-
-_SAYING = ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars")

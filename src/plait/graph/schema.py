@@ -112,6 +112,32 @@ def channel_of(key: str, hint: Any) -> Channel:
     return channel
 
 
+def agree(a: Channel, b: Channel) -> bool:
+    """Whether two schemas that declare one key declare the same channel."""
+    if isinstance(a, BinaryOperatorAggregate) and isinstance(b, BinaryOperatorAggregate):
+        return a.operator == b.operator or same_lambda(a.operator, b.operator)
+    return a == b
+
+
+_SAYING = ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars")
+
+
+def same_lambda(a: Any, b: Any) -> bool:
+    """Whether two lambdas say the same: a reducer that two schemas spell out is no conflict.
+
+    >>> same_lambda(lambda a, b: a + b, lambda a, b: a + b)
+    True
+    >>> same_lambda(lambda a, b: a + b, lambda a, b: b)
+    False
+    """
+    first, second = getattr(a, "__code__", None), getattr(b, "__code__", None)
+    if first is None or second is None or {a.__name__, b.__name__} != {"<lambda>"}:
+        return False
+    return all(getattr(first, part) == getattr(second, part) for part in _SAYING) and (
+        a.__defaults__ == b.__defaults__ and not first.co_freevars
+    )
+
+
 def _qualifier(hint: Any) -> bool:
     origin = get_origin(hint)
     return (

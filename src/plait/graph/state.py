@@ -14,6 +14,7 @@ from plait.errors import (
     InvalidGraphError,
     InvalidNodeError,
     NotSupportedError,
+    StaleGraphWarning,
     UnreachableNodeWarning,
     nearest,
 )
@@ -21,6 +22,7 @@ from plait.graph.branch import Branch, literals
 from plait.graph.compile import CompiledStateGraph, build_plan
 from plait.graph.nodes import NodeSpec
 from plait.graph.schema import (
+    agree,
     channels_of,
     is_dataclass,
     is_mapping_schema,
@@ -69,6 +71,8 @@ class StateGraph(Generic[StateT]):
         self.input_schema: Any = input_schema or state_schema
         self.output_schema: Any = output_schema or state_schema
         self.nodes: dict[str, NodeSpec] = {}
+        self.compiled = False
+        """Whether a graph was compiled from it: changes come too late for that one."""
         self.default_retry: tuple[RetryPolicy, ...] = ()
         self.edges: set[tuple[str, str]] = set()
         self.waiting_edges: set[tuple[tuple[str, ...], str]] = set()
@@ -95,7 +99,7 @@ class StateGraph(Generic[StateT]):
                 isinstance(known, LastValue) and not isinstance(channel, LastValue)
             ):
                 self.channels[key] = channel
-            elif not isinstance(channel, LastValue) and channel != known:
+            elif not isinstance(channel, LastValue) and not agree(channel, known):
                 raise InvalidGraphError(
                     f"Channel {key!r} already exists with a different type: two schemas give it "
                     f"different reducers ({known!r} and {channel!r}). Declare it once."
@@ -147,6 +151,7 @@ class StateGraph(Generic[StateT]):
                 f"add_node({node!r}) needs the function of the node: add_node({node!r}, function)."
             )
         self._check_name(node)
+        self._warn_if_compiled(f"Node {node!r}")
         _not_yet(
             f"Node {node!r}",
             cache_policy=cache_policy,
@@ -207,6 +212,15 @@ class StateGraph(Generic[StateT]):
             self.default_retry = _policies(retry_policy)
         return self
 
+    def _warn_if_compiled(self, what: str) -> None:
+        if self.compiled:
+            warn(
+                f"{what} was added to a graph that has been compiled; the compiled graph does not "
+                "change. Compile again after the last change.",
+                StaleGraphWarning,
+                stacklevel=3,
+            )
+
     def _check_name(self, node: str) -> None:
         if node in self.nodes:
             raise InvalidGraphError(f"Node {node!r} already present. Give this one another name.")
@@ -240,6 +254,7 @@ class StateGraph(Generic[StateT]):
 
     def add_edge(self, start_key: str | Sequence[str], end_key: str) -> StateGraph[StateT]:
         """Let `end_key` run after `start_key`, or after all of a list of nodes."""
+        self._warn_if_compiled(f"The edge from {start_key!r} to {end_key!r}")
         starts = (start_key,) if isinstance(start_key, str) else tuple(start_key)
         if not starts:
             raise InvalidGraphError(f"The edge to {end_key!r} has no start.")
@@ -279,6 +294,7 @@ class StateGraph(Generic[StateT]):
         Raises:
             InvalidGraphError: the source has a conditional edge of this name already.
         """
+        self._warn_if_compiled(f"The conditional edge after {source!r}")
         name = _path_name(path)
         branches = self.branches.setdefault(source, {})
         if name in branches:
@@ -427,6 +443,7 @@ class StateGraph(Generic[StateT]):
         ensure_valid_checkpointer(checkpointer)
         _not_yet(f"Graph {name or 'LangGraph'!r}", cache=cache, transformers=transformers)
         plan = build_plan(self, name or "LangGraph", before, after)
+        self.compiled = True
         return CompiledStateGraph(
             builder=self,
             plan=plan,

@@ -255,6 +255,10 @@ def case_command_as_input_without_a_saver(env):
     ]
 
 
+def case_command_as_first_input_with_a_reducer(env):
+    return returning({"log": ["a"]}).invoke(Command(update={"log": ["x"]}))
+
+
 def case_command_input_with_goto(env):
     graph = StateGraph(State)
     graph.add_node("a", lambda s: {"log": ["a"]})

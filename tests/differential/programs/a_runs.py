@@ -147,6 +147,10 @@ def case_invoke_with_stream_mode(env):
     ]
 
 
+def case_unknown_keyword_of_a_call(env):
+    return env.error(lambda: app_of(plus).invoke({"n": 1}, thread_id="1"))
+
+
 def case_unknown_stream_mode(env):
     return env.error(lambda: list(app_of(plus).stream({"n": 1}, stream_mode="unknown")))
 
