@@ -31,6 +31,8 @@ from .model import Course, Model, Step
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
 MODES = ("updates", "checkpoints")
+LATEST = 16
+"""The last storage request of a run that a crash may hit; most runs make about as many."""
 MOST_LIVES = 60
 """A schedule that needs more runs than this does not end."""
 
@@ -95,19 +97,17 @@ def play(schedule: Schedule) -> Played:
     live = _lives(schedule, graph, env, chance)
     given: Any = INPUT
     crashes = schedule.crashes
-    requests = 24
     while True:
         played.lives += 1
         assert played.lives < MOST_LIVES, "the schedule does not end"
         crash = None
         if played.deaths < crashes:
-            crash = Crash(1 + int(chance.random() * requests), chance.random() < 0.5)
+            crash = Crash(chance.randint(1, LATEST), chance.random() < 0.5)
         life = live(given, crash)
         played.trace += life.trace
         asked = _collect(life.parts, played.course)
         if life.crashed:
             played.deaths += 1
-            requests = min(requests, life.requests)
             begun = any(each.what == "committed" for each in played.trace)
             given = None if begun else INPUT
         elif isinstance(life.error, InvalidUpdateError):
