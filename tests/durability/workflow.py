@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -17,6 +18,8 @@ from plait.types import Command, Send, interrupt
 
 DOCUMENTS = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff"]
 CONFIG: Any = {"configurable": {"thread_id": "kill"}, "max_concurrency": 2}
+NESTED = {"trail": ["plan", "one", "two:yes", "three", "tail"], "sizes": []}
+"""The final state of the workflow with a graph inside a node."""
 EXPECTED = {
     "trail": ["plan", "prepare", *DOCUMENTS, "reduce", "ask:yes", "finish", "tail"],
     "sizes": [1, 2, 3, 4, 5, 6],
@@ -48,10 +51,13 @@ class State(TypedDict, total=False):
     total: int
 
 
-def build(saver: Any, journal: Journal, api: str) -> Any:
-    """The compiled workflow; with `api="async"` its nodes are coroutines."""
+Work = Callable[[Any], dict[str, Any]]
 
-    def node(name: str, work: Callable[[Any], dict[str, Any]]) -> Any:
+
+def noting(journal: Journal, api: str) -> Callable[[str, Work], Any]:
+    """Makes nodes that note in the journal when they begin and when they are done."""
+
+    def node(name: str, work: Work) -> Any:
         def run(given: Any) -> dict[str, Any]:
             info = get_runtime().execution_info
             journal.add("begin", name, info.task_id, str(info.node_attempt))
@@ -63,6 +69,47 @@ def build(saver: Any, journal: Journal, api: str) -> Any:
             return run(given)
 
         return arun if api == "async" else run
+
+    return node
+
+
+def build_nested(saver: Any, journal: Journal, api: str) -> Any:
+    """A workflow with a graph inside a node, which asks in its middle."""
+    node = noting(journal, api)
+    inner = chain(
+        None,
+        ("one", node("one", lambda _: {"trail": ["one"]})),
+        ("two", node("two", lambda _: {"trail": [f"two:{interrupt('go on?')}"]})),
+        ("three", node("three", lambda _: {"trail": ["three"]})),
+    )
+
+    def call(state: Any) -> dict[str, Any]:
+        return {"trail": inner.invoke({"trail": []})["trail"]}
+
+    async def acall(state: Any) -> dict[str, Any]:
+        return {"trail": (await inner.ainvoke({"trail": []}))["trail"]}
+
+    return chain(
+        saver,
+        ("plan", node("plan", lambda _: {"trail": ["plan"]})),
+        ("inner", acall if api == "async" else call),
+        ("tail", node("tail", lambda _: {"trail": ["tail"]})),
+    )
+
+
+def chain(saver: Any, *nodes: tuple[str, Any]) -> Any:
+    """Nodes one after the other."""
+    builder: Any = StateGraph(State)
+    for name, node in nodes:
+        builder.add_node(name, node)
+    for first, then in pairwise([START, *(name for name, _ in nodes)]):
+        builder.add_edge(first, then)
+    return builder.compile(checkpointer=saver)
+
+
+def build(saver: Any, journal: Journal, api: str) -> Any:
+    """The compiled workflow; with `api="async"` its nodes are coroutines."""
+    node = noting(journal, api)
 
     def step(name: str) -> Any:
         return node(name, lambda state: {"trail": [name]})
