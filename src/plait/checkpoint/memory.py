@@ -182,9 +182,9 @@ class _Rows:
             ids.reverse()
         rows = table.rows
         for key in ids[: request.limit]:
-            row = rows[key]
-            if type(row.record) is Deferred:
-                rows[key] = row._replace(record=row.record.record())
+            record: Any = rows[key].record
+            if type(record) is Deferred:
+                rows[key] = rows[key]._replace(record=record.record())
         return [rows[key] for key in ids[: request.limit]]
 
     def _read_values(self, request: ReadValues) -> list[bytes | None]:

@@ -6,7 +6,7 @@ import asyncio
 from _thread import get_ident
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
-from typing import Any
+from typing import Any, TypeVar
 
 from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter, thread_of_control
 from plait.drivers.calls import ThreadCall, result_of
@@ -34,6 +34,7 @@ from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError, SupersededError
 from plait.scope import Scope, current_scope
 
+T = TypeVar("T")
 QUEUE_LIMIT = 64
 """Plans that may wait to be written with `durability="async"`."""
 
@@ -353,7 +354,9 @@ class AioDriver:
         if self._behind is not None:
             await self._behind.join()
             self._raise_write_error()
-        return await storage.saver.arun(plan)
+        if not storage.saver.shared:
+            return storage.saver.run(plan)  # in memory: nothing waits
+        return await _to_its_end(storage.saver.arun(plan))
 
     async def _write_behind(self, plan: Any) -> None:
         if self._behind is None:
@@ -403,6 +406,18 @@ class AioDriver:
         handle: Any = AioCall(loop=self.aio) if in_loop else ThreadCall(None)
         self.deliver(TaskCalled(parent, node, given, handle))
         return handle
+
+
+async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Await storage work; a cancellation waits until the outcome of the work is known."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # the cancellation is what the caller hears of
+        raise
 
 
 def _being_cancelled() -> bool:

@@ -28,6 +28,11 @@ ScopeFactory: TypeAlias = Callable[[Task, Here], Scope]
 class PlanRunner(Protocol):
     """A saver, as drivers see it: it executes plans of a session."""
 
+    @property
+    def shared(self) -> bool:
+        """Whether plans may take a while: they reach a file or a server."""
+        ...
+
     def run(self, plan: Plan[Any]) -> Any: ...
 
     async def arun(self, plan: Plan[Any]) -> Any: ...

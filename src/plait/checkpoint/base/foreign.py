@@ -434,6 +434,9 @@ def _warn(saver: Any) -> None:
 class ForeignRunner:
     """Opens sessions on a foreign saver and executes their plans (see `drivers.base.PlanRunner`)."""
 
+    shared = True
+    """Nobody knows where the saver keeps its rows."""
+
     def __init__(self, saver: Any, codec: Codec | None = None) -> None:
         self.saver = saver
         self.codec = codec

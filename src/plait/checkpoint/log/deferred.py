@@ -8,7 +8,7 @@ as from any other saver. Whatever a program could still change is encoded at onc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from plait.engine.records import NewCheckpoint, TaskWrites
 
@@ -21,8 +21,9 @@ def is_settled(value: Any) -> bool:
     >>> is_settled(1), is_settled("short"), is_settled([1])
     (True, True, False)
     """
-    kind = type(value)
-    return kind in _SETTLED or ((kind is str or kind is bytes) and len(value) <= _SHORT)
+    if type(value) in _SETTLED:
+        return True
+    return type(value) in (str, bytes) and len(cast("str | bytes", value)) <= _SHORT
 
 
 _SHORT = 24

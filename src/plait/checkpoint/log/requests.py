@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class LaneRow(NamedTuple):
@@ -128,6 +128,8 @@ class Claim:
 class Transact:
     """One transaction on one lane. Answer: Done, or Refused with nothing written.
 
+    Records are bytes; of `Append`ed commits (in memory only) they may be `Deferred`.
+
     In order: the root lane's claim is taken or its fence checked, rows are dropped and stored,
     the head moves, the claim is given back. Lanes that do not exist are made.
     """
@@ -139,11 +141,11 @@ class Transact:
     claim: Claim | None = None
     fence: int | None = None
     """The fence that the root lane must have (None: do not ask)."""
-    checkpoints: Sequence[tuple[bytes, bytes | None, bytes]] = ()
+    checkpoints: Sequence[tuple[bytes, bytes | None, Any]] = ()
     """(id, parent, record); replaces a row of the same id."""
-    values: Sequence[tuple[str, bytes, bytes]] = ()
+    values: Sequence[tuple[str, bytes, Any]] = ()
     """(channel, id, record); replaces a row of the same channel and id."""
-    writes: Sequence[tuple[bytes, bytes, str, bytes]] = ()
+    writes: Sequence[tuple[bytes, bytes, str, Any]] = ()
     """(checkpoint, task, path, record); replaces a row of the same checkpoint and task."""
     head: bytes | None = None
     """The new head (None: the head stays)."""
