@@ -102,7 +102,7 @@ def test_killed_owner_is_taken_over_at_once(tmp_path: Path, start: Start, reaped
     if reaped:
         owner.wait()
     else:
-        assert owner.hear() == "", "its pipe is closed: it has died, and is a zombie"
+        os.waitid(os.P_PID, owner.pid, os.WEXITED | os.WNOWAIT)  # it is a zombie now
     with SqliteSaver(path) as saver:
         assert quick_graph(saver).invoke(None, CONFIG) == {"items": ["a", "b", "c"]}
     assert owner_of(path) is None
@@ -330,3 +330,74 @@ class Interposing(SqliteSaver):
             act, self.before_first_write = self.before_first_write, None
             act()
         return super().execute(request)
+
+
+def test_task_stored_by_an_owner_that_dies_while_another_loads_does_not_run_again(
+    tmp_path: Path, start: Start
+) -> None:
+    path, gate, effects = tmp_path / "log.db", Gate(), tmp_path / "effects"
+
+    def graph_of(saver: Any, wait: Callable[[], None]) -> Any:
+        def quick(state: Any) -> dict[str, Any]:
+            with effects.open("a") as file:
+                file.write("quick\n")
+            return {"items": ["quick"]}
+
+        def slow(state: Any) -> dict[str, Any]:
+            wait()
+            return {"items": ["slow"]}
+
+        return fan(saver, ("quick", quick), ("slow", slow))
+
+    def first(tell: Callable[[str], None]) -> None:
+        def die_when_told() -> None:
+            tell("slow runs")
+            gate.wait()
+            Event().wait(GAVE_UP)
+
+        graph_of(DyingOnceStored(path, gate), die_when_told).invoke({"items": []}, CONFIG)
+
+    owner = start(first)
+    assert owner.hear() == "slow runs"
+
+    def owner_stores_and_dies() -> None:
+        gate.open()
+        owner.wait()
+
+    with AfterLoad(path) as late:
+        late.act = owner_stores_and_dies
+        graph = graph_of(late, lambda: None)
+        with pytest.raises(ThreadBusyError):
+            graph.invoke(None, CONFIG)
+        assert graph.invoke(None, CONFIG) == {"items": ["quick", "slow", "last"]}
+    assert effects.read_text().split() == ["quick"]
+
+
+class DyingOnceStored(SqliteSaver):
+    """Waits at a gate before it stores the writes of a task that finished early; then dies."""
+
+    def __init__(self, path: Path, gate: Gate) -> None:
+        super().__init__(path)
+        self.gate = gate
+
+    def execute(self, request: Any) -> Any:
+        early = type(request).__name__ == "Transact" and request.writes and request.head is None
+        if early:
+            self.gate.wait()
+        answer = super().execute(request)
+        if early:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer
+
+
+class AfterLoad(SqliteSaver):
+    """Lets something happen right after a run has read the task writes of its checkpoint."""
+
+    act: Callable[[], Any] | None = None
+
+    def execute(self, request: Any) -> Any:
+        answer = super().execute(request)
+        if type(request).__name__ == "ReadWrites" and self.act is not None:
+            act, self.act = self.act, None
+            act()
+        return answer

@@ -84,7 +84,7 @@ class _Lane:
         self.head: bytes | None = None
         self.checkpoints = _Sorted()
         self.values: dict[str, _Sorted] = {}
-        self.writes: dict[bytes, dict[bytes, tuple[str, bytes]]] = {}
+        self.writes: dict[bytes, dict[bytes, tuple[str, Any]]] = {}
 
     @property
     def row(self) -> LaneRow:
