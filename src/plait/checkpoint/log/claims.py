@@ -118,6 +118,7 @@ class Hold:
 
     __slots__ = (
         "__weakref__",
+        "_busy",
         "_keep",
         "fence",
         "held",
@@ -147,6 +148,7 @@ class Hold:
         self.renew = renew
         """Renews leases in the storage (None: no other process can see the claim)."""
         self._keep = keep
+        self._busy = False
         self.held = False
         self.parked = False
         """Set by the driver while a stream waits for its consumer."""
@@ -158,6 +160,12 @@ class Hold:
         self.seen: LaneRow | None = None
         """The root lane as a load saw it, so that a claim need not read it again."""
         self.token = ""
+
+    def look(self, root: LaneRow | None) -> None:
+        """Note the root lane as a load begins. An owner at work now may store what the rest of
+        the load does not see, so a claim after it is refused even if the owner dies meanwhile."""
+        self.seen = root
+        self._busy = root is not None and _respected(root, time())
 
     def acquire(self, batch: Transact, moved: Callable[[LaneRow], bool]) -> Plan[Done]:
         """Claim the thread with this transaction, by the policy.
@@ -172,14 +180,16 @@ class Hold:
         _identities.mine()
         self.token = token = f"{_identities.prefix}{next(_serials)}"
         row, self.seen = self.seen, None
+        busy, self._busy = self._busy, False
         if row is None:
             row = yield ReadLane(self.thread_id, "")
         pause = _FIRST_PAUSE
         while True:
             now = time()
-            if row is not None and self.policy != "takeover" and _respected(row, now):
+            if row is not None and self.policy != "takeover" and (busy or _respected(row, now)):
                 if self.policy != "wait":
                     raise _busy(row, now)
+                busy = False
                 yield Pause(pause)
                 pause = min(pause * 2, _LAST_PAUSE)
                 row = yield ReadLane(self.thread_id, "")

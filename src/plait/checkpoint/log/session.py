@@ -180,7 +180,7 @@ class LogSession:
         """
         row: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
         if self.ns == "" and not self._hold.held:
-            self._hold.seen = row
+            self._hold.look(row)
         if checkpoint_id is None:
             self._loaded = row.head if row is not None else None
             self._loaded_fence = row.fence if row is not None else None
