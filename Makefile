@@ -22,8 +22,9 @@ $(DEV_STAMP): pyproject.toml $(BIN)/uv
 demo: $(RUN_STAMP)
 	$(BIN)/python examples/survey.py --demo
 
+# One hash seed, so that both workers collect and order the same tests, and failures replay.
 test: $(DEV_STAMP)
-	$(BIN)/python -m pytest -n 2
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff format --check .
