@@ -17,6 +17,7 @@ from plait.errors import (
     nearest,
 )
 from plait.graph.branch import Branch, goto_writes
+from plait.graph.routes import may_route
 from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_object
 from plait.pregel.binding import Binding
 from plait.scope import Scope
@@ -43,6 +44,11 @@ class NodeSpec:
     defer: bool = False
     ends: Mapping[str, str] | tuple[str, ...] = ()
     """Where its Commands may go, for pictures and for the check of reachability."""
+
+    @property
+    def may_route(self) -> bool:
+        """Whether it might return a Command or a Send that it does not declare."""
+        return not self.ends and may_route(self.runnable or self.binding.function)
 
 
 class Writer:

@@ -48,7 +48,7 @@ def _hints(schema: type) -> dict[str, Any]:
     return {
         key: hint
         for key, hint in hints.items()
-        if get_origin(hint) is not typing.ClassVar and not key.startswith("__")
+        if get_origin(hint) is not typing.ClassVar and not key.startswith("__pydantic")
         and key not in ("model_config",)
     }  # fmt: skip
 

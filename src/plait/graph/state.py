@@ -390,14 +390,16 @@ class StateGraph(Generic[StateT]):
             spec = self.nodes.get(name)
             todo.extend(spec.ends if spec is not None else ())
             todo.extend(end for starts, end in self.waiting_edges if set(starts) <= reached)
-        if open_ended or any(_may_command(spec) for spec in self.nodes.values()):
+        if set(self.nodes) <= reached:
+            return
+        if open_ended or any(spec.may_route for spec in self.nodes.values()):
             return  # functions decide at run time; nothing can be said
         for starts, end in sorted(self.waiting_edges):
             missing = [start for start in starts if start not in reached]
             if missing:
                 warn(
                     f"The join of {list(starts)} into {end!r} can never fire: nothing leads to "
-                    f"{missing[0]!r}.",
+                    f"{missing[0]!r}. Add an edge to it, or take it out of the join.",
                     UnreachableNodeWarning,
                     stacklevel=4,
                 )
@@ -405,7 +407,8 @@ class StateGraph(Generic[StateT]):
             if name not in reached and not any(name == end for _, end in self.waiting_edges):
                 warn(
                     f"Node {name!r} is unreachable: no edge, conditional edge or declared "
-                    "destination leads to it.",
+                    "destination leads to it. Add an edge, or name it in the destinations= of "
+                    "the node whose Command leads there.",
                     UnreachableNodeWarning,
                     stacklevel=4,
                 )
@@ -551,8 +554,3 @@ def _command_ends(hints: dict[str, Any]) -> tuple[str, ...]:
         if getattr(hint, "__origin__", None) is Command:
             return literals(hint.__args__[0])
     return ()
-
-
-def _may_command(spec: NodeSpec) -> bool:
-    """Whether a node might route by a Command that it does not declare."""
-    return not spec.ends

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from plait.constants import START
 from plait.drivers.base import Here, thread_of_control
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
@@ -72,7 +73,7 @@ class TaskScope:
         if key not in channels:
             raise InvalidUpdateError(
                 f"Node {self.task.name!r} pushed to key {key!r}, which the state does not have. "
-                f"{nearest(key, channels)}"
+                f"{nearest(key, (name for name in channels if name != START))}"
             )
         if self.pushed is None:
             self.pushed = []

@@ -1,0 +1,244 @@
+"""Mistakes of the author, seen when a graph is built or compiled."""
+
+from operator import add
+from typing import Annotated, Any, Literal, TypedDict
+
+from plait.errors import (
+    ConfigError,
+    InvalidGraphError,
+    InvalidNodeError,
+    NotSupportedError,
+    StaleGraphWarning,
+    UnreachableNodeWarning,
+)
+from plait.graph import END, START, StateGraph
+from plait.managed import IsLastStep
+from plait.types import CachePolicy, Command
+
+from .table import State, graph_of, mistake
+
+
+def nothing(state: State) -> None:
+    return None
+
+
+@mistake(
+    "An edge to a node that does not exist",
+    InvalidGraphError,
+    "'aprove'",
+    "Did you mean 'approve'?",
+)
+def edge_to_unknown_node() -> None:
+    graph_of(approve=nothing).add_edge("approve", "aprove").compile()
+
+
+@mistake("An edge from a node that does not exist", InvalidGraphError, "'aprove'", "'approve'")
+def edge_from_unknown_node() -> None:
+    graph_of(approve=nothing).add_edge("aprove", END).compile()
+
+
+@mistake(
+    "A `path_map` that names a node that does not exist",
+    InvalidGraphError,
+    "'ask'",
+    "'aprove'",
+    "'approve'",
+)
+def path_map_to_unknown_node() -> None:
+    def path(state: State) -> str:
+        return "yes"
+
+    graph = graph_of(ask=nothing, approve=nothing)
+    graph.add_conditional_edges("ask", path, {"yes": "aprove"}).compile()
+
+
+@mistake(
+    "A `Command[Literal[...]]` annotation that names a node that does not exist",
+    InvalidGraphError,
+    "'ask'",
+    "'aprove'",
+)
+def annotation_to_unknown_node() -> None:
+    def ask(state: State) -> Command[Literal["aprove"]]:
+        return Command(goto="aprove")
+
+    graph_of(ask=ask, approve=nothing).compile()
+
+
+@mistake(
+    "A breakpoint at a node that does not exist",
+    InvalidGraphError,
+    "'aprove'",
+    "Did you mean 'approve'?",
+)
+def breakpoint_at_unknown_node() -> None:
+    graph_of(approve=nothing).compile(interrupt_before=["aprove"])
+
+
+@mistake("A graph without an edge from START", InvalidGraphError, "START")
+def no_entry_point() -> None:
+    StateGraph(State).add_node("a", nothing).compile()
+
+
+@mistake("A node that nothing leads to", UnreachableNodeWarning, "'forgotten'", "unreachable")
+def unreachable_node() -> None:
+    graph_of(a=nothing).add_node("forgotten", nothing).compile()
+
+
+@mistake(
+    "A join that can never fire",
+    UnreachableNodeWarning,
+    "['a', 'forgotten']",
+    "'both'",
+    "nothing leads to 'forgotten'",
+)
+def join_that_cannot_fire() -> None:
+    graph = graph_of(a=nothing).add_node("forgotten", nothing).add_node("both", nothing)
+    graph.add_edge(["a", "forgotten"], "both").compile()
+
+
+@mistake("Two nodes with one name", InvalidGraphError, "'a'", "another name")
+def two_nodes_with_one_name() -> None:
+    graph_of(a=nothing).add_node("a", nothing)
+
+
+@mistake(
+    "Two conditional entry points with one name",
+    InvalidGraphError,
+    "'path'",
+    "'__start__'",
+    "already exists",
+)
+def two_entry_points_with_one_name() -> None:
+    def path(state: State) -> str:
+        return "a"
+
+    graph = StateGraph(State).add_node("a", nothing)
+    graph.set_conditional_entry_point(path).set_conditional_entry_point(path)
+
+
+@mistake(
+    "A node with a reserved name", InvalidGraphError, "'__interrupt__'", "reserved", "another name"
+)
+def reserved_node_name() -> None:
+    graph_of(__interrupt__=nothing)
+
+
+@mistake(
+    "A key of the state with a reserved name",
+    InvalidGraphError,
+    "'__error__'",
+    "Marked",
+    "another name",
+)
+def reserved_key() -> None:
+    StateGraph(TypedDict("Marked", {"__error__": str}))
+
+
+@mistake("A node name with a character that namespaces need", InvalidGraphError, "':'", "a:b")
+def reserved_character() -> None:
+    StateGraph(State).add_node("a:b", nothing)
+
+
+@mistake("A node without a function", InvalidNodeError, "'a'", "function")
+def node_without_function() -> None:
+    StateGraph(State).add_node("a")
+
+
+@mistake("A node that cannot be called", InvalidNodeError, "'a'", "Compile it first")
+def graph_that_is_not_compiled() -> None:
+    StateGraph(State).add_node("a", StateGraph(State))
+
+
+@mistake(
+    "A node with a parameter that nothing can fill",
+    InvalidNodeError,
+    "'client'",
+    "'fetch'",
+    "functools.partial",
+)
+def unfillable_parameter() -> None:
+    def fetch(state: State, client: Any) -> None:
+        return None
+
+    StateGraph(State).add_node("fetch", fetch)
+
+
+@mistake(
+    "A reducer that does not take (value, update)",
+    InvalidGraphError,
+    "'items'",
+    "(a, b) -> c",
+    "(one: Any)",
+)
+def bad_reducer() -> None:
+    def reducer(one: Any) -> Any:
+        return one
+
+    class Reduced(TypedDict):
+        items: Annotated[list[Any], reducer]
+
+    StateGraph(Reduced)
+
+
+@mistake(
+    "Two schemas that give one key different reducers",
+    InvalidGraphError,
+    "'items'",
+    "different reducers",
+)
+def conflicting_reducers() -> None:
+    def last(old: Any, new: Any) -> Any:
+        return new
+
+    class Other(TypedDict):
+        items: Annotated[list[Any], last]
+
+    assert add is not last
+    StateGraph(State, input_schema=Other)
+
+
+@mistake("A managed value in the input schema", InvalidGraphError, "'last'", "input_schema")
+def managed_value_in_input() -> None:
+    class Given(TypedDict):
+        last: IsLastStep
+
+    StateGraph(State, input_schema=Given)
+
+
+@mistake("A node added after the graph was compiled", StaleGraphWarning, "'late'", "Compile again")
+def node_added_too_late() -> None:
+    graph = graph_of(a=nothing)
+    graph.compile()
+    graph.add_node("late", nothing)
+
+
+@mistake("An edge that starts at END", InvalidGraphError, "END")
+def edge_from_end() -> None:
+    graph_of(a=nothing).add_edge(END, "a")
+
+
+@mistake("A saver that is none", TypeError, "'memory'")
+def checkpointer_that_is_none() -> None:
+    graph_of(a=nothing).compile(checkpointer="memory")
+
+
+@mistake(
+    "An argument that this version does not support yet",
+    NotSupportedError,
+    "'a'",
+    "cache_policy",
+    "@task",
+)
+def unsupported_argument() -> None:
+    StateGraph(State).add_node("a", nothing, cache_policy=CachePolicy())
+
+
+@mistake(
+    "An attribute of a graph that does not exist", ConfigError, "'nmae'", "Did you mean 'name'?"
+)
+def copy_with_unknown_attribute() -> None:
+    graph_of(a=nothing).compile().copy({"nmae": "second"})
+
+
+assert START

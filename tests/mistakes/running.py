@@ -1,0 +1,207 @@
+"""Mistakes of the caller of a run, and of code inside its nodes."""
+
+import asyncio
+from typing import Any
+
+from plait.checkpoint.memory import InMemorySaver
+from plait.config import get_config
+from plait.errors import (
+    ConfigError,
+    EmptyInputError,
+    GraphRecursionError,
+    InterruptRaceError,
+    InterruptSwallowedError,
+    MissingThreadIdError,
+    NodeCancelledError,
+    ThreadBusyError,
+    UnknownCheckpointError,
+)
+from plait.func import task
+from plait.graph import START, StateGraph
+from plait.types import Command, interrupt
+
+from .table import THREAD, State, graph_of, mistake, saved
+
+
+def nothing(state: State) -> None:
+    return None
+
+
+@mistake("An async node in a sync run", TypeError, '"fetch"', "ainvoke")
+def async_node_in_sync_run() -> None:
+    async def fetch(state: State) -> None:
+        return None
+
+    graph_of(fetch=fetch).compile().invoke({"text": ""})
+
+
+@mistake("A saver, but no thread id", MissingThreadIdError, "thread_id", "configurable")
+def missing_thread_id() -> None:
+    saved(a=nothing).invoke({"text": ""})
+
+
+@mistake("No input, and nothing to continue", EmptyInputError, "'order-7'", "Pass an input")
+def nothing_to_continue() -> None:
+    saved(a=nothing).invoke(None, THREAD)
+
+
+@mistake(
+    "A checkpoint id that the thread does not have",
+    UnknownCheckpointError,
+    "'1f0'",
+    "'order-7'",
+    "get_state_history",
+)
+def unknown_checkpoint() -> None:
+    saved(a=nothing).invoke(
+        None, {"configurable": {"thread_id": "order-7", "checkpoint_id": "1f0"}}
+    )
+
+
+@mistake("A stream mode that does not exist", ConfigError, "'update'", "Did you mean 'updates'?")
+def unknown_stream_mode() -> None:
+    list(graph_of(a=nothing).compile().stream({"text": ""}, stream_mode="update"))
+
+
+@mistake("A durability that does not exist", ConfigError, "'synch'", "Did you mean 'sync'?")
+def unknown_durability() -> None:
+    saved(a=nothing).invoke({"text": ""}, THREAD, durability="synch")
+
+
+@mistake(
+    "A keyword of the call that nobody takes",
+    ConfigError,
+    "durabilty=",
+    "Did you mean 'durability'?",
+)
+def unknown_keyword() -> None:
+    saved(a=nothing).invoke({"text": ""}, THREAD, durabilty="exit")
+
+
+@mistake("An output key that the graph does not have", ConfigError, "'txt'", "Did you mean 'text'?")
+def unknown_output_key() -> None:
+    graph_of(a=nothing).compile().invoke({"text": ""}, output_keys="txt")
+
+
+@mistake("A `Command` that says nothing", ConfigError, "empty Command", "resume=")
+def empty_command() -> None:
+    saved(a=nothing).invoke(Command(), THREAD)
+
+
+@mistake(
+    "A loop that never ends",
+    GraphRecursionError,
+    "Recursion limit of 5",
+    "again",
+    "recursion_limit",
+)
+def endless_loop() -> None:
+    graph = graph_of(again=nothing).add_edge("again", "again")
+    graph.compile().invoke({"text": ""}, {"recursion_limit": 5})
+
+
+@mistake("A recursion limit below one", ConfigError, "recursion_limit", "at least 1")
+def bad_recursion_limit() -> None:
+    graph_of(a=nothing).compile().invoke({"text": ""}, {"recursion_limit": 0})
+
+
+@mistake("A second run on a thread while the first is at work", ThreadBusyError, "'order-7'")
+def second_run_on_one_thread() -> None:
+    async def main() -> None:
+        started, finish = asyncio.Event(), asyncio.Event()
+
+        async def slow(state: State) -> None:
+            started.set()
+            await finish.wait()
+
+        graph = saved(slow=slow)
+        first = asyncio.create_task(graph.ainvoke({"text": "first"}, THREAD))
+        await started.wait()
+        try:
+            await graph.ainvoke({"text": "second"}, THREAD)
+        finally:
+            finish.set()
+            await first
+
+    asyncio.run(main())
+
+
+@mistake("`interrupt()` inside `except Exception`", InterruptSwallowedError, "'ask'", "except")
+def swallowed_interrupt() -> None:
+    def ask(state: State) -> dict[str, Any]:
+        try:
+            answer = interrupt("sure?")
+        except Exception:
+            answer = "assumed"
+        return {"text": answer}
+
+    saved(ask=ask).invoke({"text": ""}, THREAD)
+
+
+@mistake(
+    "The same question, asked by code that races inside one node, without `key=`",
+    InterruptRaceError,
+    "'sure?'",
+    "key=",
+)
+def racing_interrupts() -> None:
+    async def ask(state: State) -> dict[str, Any]:
+        async def one() -> Any:
+            return interrupt("sure?")
+
+        return {"items": await asyncio.gather(one(), one())}
+
+    async def main() -> None:
+        graph = saved(ask=ask)
+        await graph.ainvoke({"text": ""}, THREAD)
+        await graph.ainvoke(Command(resume="yes"), THREAD)
+
+    asyncio.run(main())
+
+
+@mistake("`interrupt()` outside of a run", ConfigError, "interrupt()", "outside")
+def interrupt_outside_of_a_run() -> None:
+    interrupt("sure?")
+
+
+@mistake("`get_config()` outside of a run", ConfigError, "get_config", "outside")
+def get_config_outside_of_a_run() -> None:
+    get_config()
+
+
+@mistake("A `@task` called outside of a run", ConfigError, "'double'", "entrypoint")
+def task_outside_of_a_run() -> None:
+    @task
+    def double(n: int) -> int:
+        return n * 2
+
+    double(2)
+
+
+@mistake("A node that raises CancelledError by itself", NodeCancelledError, "'fetch'", "Catch it")
+def cancelled_by_its_own_code() -> None:
+    async def fetch(state: State) -> None:
+        raise asyncio.CancelledError
+
+    asyncio.run(graph_of(fetch=fetch).compile().ainvoke({"text": ""}))
+
+
+@mistake(
+    "`checkpointer=True` in a graph that is no subgraph", ConfigError, "checkpointer=True", "saver"
+)
+def own_memory_at_the_root() -> None:
+    graph_of(a=nothing).compile(checkpointer=True).invoke({"text": ""}, THREAD)
+
+
+@mistake("A run context with a field that its schema does not have", TypeError, "usr")
+def unknown_context_field() -> None:
+    from dataclasses import dataclass
+
+    @dataclass
+    class Context:
+        user: str = ""
+
+    graph = StateGraph(State, context_schema=Context).add_node("a", nothing)
+    graph.add_edge(START, "a").compile(checkpointer=InMemorySaver()).invoke(
+        {"text": ""}, THREAD, context={"usr": "ann"}
+    )

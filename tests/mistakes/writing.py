@@ -1,0 +1,123 @@
+"""Mistakes in what is written to the state."""
+
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from plait.errors import (
+    InvalidUpdateError,
+    UnknownKeyWarning,
+    UnregisteredTypeError,
+)
+from plait.graph import START, StateGraph
+from plait.graph.message import push_message
+from plait.messages import AIMessage
+from plait.types import Command, Overwrite
+
+from .table import THREAD, State, graph_of, mistake, saved
+
+
+def nothing(state: State) -> None:
+    return None
+
+
+class Opaque:
+    """A class that nobody registered."""
+
+
+def side_by_side(**updates: Any) -> Any:
+    graph = StateGraph(State)
+    for name, update in updates.items():
+        graph.add_node(name, lambda state, update=update: update).add_edge(START, name)
+    return graph.compile().invoke({"text": ""})
+
+
+@mistake(
+    "A node that writes a key that no schema knows",
+    UnknownKeyWarning,
+    "'a'",
+    "'txt'",
+    "Did you mean 'text'?",
+)
+def unknown_key_of_a_node() -> None:
+    graph_of(a=lambda state: {"txt": "x"}).compile().invoke({"text": ""})
+
+
+@mistake(
+    "An input with a key that no schema knows",
+    UnknownKeyWarning,
+    "'txt'",
+    "State",
+    "Did you mean 'text'?",
+)
+def unknown_key_of_an_input() -> None:
+    graph_of(a=nothing).compile().invoke({"txt": "x", "text": ""})
+
+
+@mistake(
+    "`update_state` with a key that no schema knows",
+    UnknownKeyWarning,
+    "'a'",
+    "'txt'",
+    "Did you mean 'text'?",
+)
+def unknown_key_of_an_update() -> None:
+    graph = saved(a=nothing)
+    graph.invoke({"text": ""}, THREAD)
+    graph.update_state(THREAD, {"txt": "x"})
+
+
+@mistake("A node that returns no update", InvalidUpdateError, "'a'", "'done'", "Return a dict")
+def node_returns_a_string() -> None:
+    graph_of(a=lambda state: "done").compile().invoke({"text": ""})
+
+
+@mistake("A `Command` whose update is none", InvalidUpdateError, "'a'", "5")
+def command_with_bad_update() -> None:
+    graph_of(a=lambda state: Command(update=5)).compile().invoke({"text": ""})
+
+
+@mistake(
+    "Two parallel nodes that write one key without a reducer",
+    InvalidUpdateError,
+    "'text'",
+    "reducer",
+)
+def two_writes_of_one_key() -> None:
+    side_by_side(a={"text": "a"}, b={"text": "b"})
+
+
+@mistake(
+    "Two `Overwrite`s of one key in one super-step", InvalidUpdateError, "'items'", "Overwrite"
+)
+def two_overwrites() -> None:
+    side_by_side(a={"items": Overwrite(["a"])}, b={"items": Overwrite(["b"])})
+
+
+@mistake(
+    "A value of a type that is not registered, with a saver",
+    UnregisteredTypeError,
+    "Opaque",
+    "register",
+)
+def unregistered_type() -> None:
+    saved(a=lambda state: {"items": [Opaque()]}).invoke({"text": ""}, THREAD)
+
+
+@mistake("An input that does not fit its pydantic schema", ValidationError, "Order", "amount")
+def input_that_does_not_fit() -> None:
+    class Order(BaseModel):
+        amount: int
+
+    graph = StateGraph(Order).add_node("a", nothing).add_edge(START, "a")
+    graph.compile().invoke({"amount": "many"})
+
+
+@mistake("`push_message` of a message without an id", ValueError, "id", "AIMessage")
+def pushed_without_an_id() -> None:
+    graph_of(a=lambda state: push_message(AIMessage("hi"))).compile().invoke({"text": ""})
+
+
+@mistake("`push_message` to a state without messages", InvalidUpdateError, "'a'", "'messages'")
+def pushed_to_unknown_key() -> None:
+    graph_of(a=lambda state: push_message(AIMessage("hi", id="1"))).compile().invoke({"text": ""})
