@@ -6,7 +6,7 @@ Names and fields follow the peer's public `langgraph.types`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import (
     TYPE_CHECKING,
@@ -314,7 +314,11 @@ class GraphOutput:
 class RunContext(Generic[StateT]):
     """What `node(context)` receives: state, runtime and config in one.
 
-    Source: the node forms of the reference documents (`context` carries all three).
+    It also reads like the state itself, since elsewhere a parameter called `context` is the state.
+
+    >>> context = RunContext({"text": "hi"}, runtime=None, config={})
+    >>> context.state["text"], context["text"], "text" in context, context.get("more")
+    ('hi', 'hi', True, None)
     """
 
     __slots__ = ("config", "runtime", "state")
@@ -323,6 +327,22 @@ class RunContext(Generic[StateT]):
         self.state = state
         self.runtime = runtime
         self.config = config
+
+    def __getitem__(self, key: Any) -> Any:
+        return cast("Any", self.state)[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(cast("Any", self.state))
+
+    def __len__(self) -> int:
+        return len(cast("Any", self.state))
+
+    def __contains__(self, key: object) -> bool:
+        return key in cast("Any", self.state)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for names that it has not itself: `keys`, `get`, the fields of a state object.
+        return getattr(self.state, name)
 
 
 def ensure_valid_checkpointer(checkpointer: Checkpointer) -> Checkpointer:

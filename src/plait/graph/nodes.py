@@ -21,7 +21,7 @@ from plait.graph.routes import may_route
 from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_object
 from plait.pregel.binding import Binding
 from plait.scope import Scope
-from plait.types import Command, RetryPolicy, Send
+from plait.types import Command, RetryPolicy, RunContext, Send
 
 if TYPE_CHECKING:
     from plait.engine.state import State
@@ -101,6 +101,8 @@ class Writer:
                     )
                 raise ParentCommand(command)
             return [] if command.update is None else self._command_update(command.update)
+        if isinstance(result, RunContext):
+            result = cast("RunContext[Any]", result).state
         if self.root:
             return self._root_values(result)
         if result is None or isinstance(result, Send):

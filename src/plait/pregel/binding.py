@@ -15,7 +15,7 @@ from typing import Any, cast, get_origin
 
 from plait.errors import InvalidNodeError
 from plait.scope import Scope
-from plait.types import RunContext
+from plait.types import RunContext, StreamWriter
 
 Getter = Callable[[Scope], Any]
 
@@ -160,6 +160,8 @@ def _special(parameter: inspect.Parameter) -> Getter | None:
 
 
 def _type_name(annotation: Any) -> str:
+    if annotation == StreamWriter:
+        return "StreamWriter"
     name = getattr(annotation, "__name__", None)
     if name is not None and get_origin(annotation) is None:
         return str(name)
@@ -167,8 +169,7 @@ def _type_name(annotation: Any) -> str:
     if origin is not None and hasattr(origin, "__name__"):
         inner = " ".join(_type_name(arg) for arg in getattr(annotation, "__args__", ()))
         return f"{origin.__name__}[{inner}]"
-    text = str(annotation)
-    return "StreamWriter" if "Callable[[typing.Any], None]" in text else text
+    return str(annotation)
 
 
 def _names(text: str, type_name: str) -> bool:

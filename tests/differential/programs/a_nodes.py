@@ -322,6 +322,17 @@ async def case_context_variables_of_sync_node_in_async_run(env):
     return await one("n", lambda s: {"log": [SPOT.get()]}).ainvoke({})
 
 
+def case_first_parameter_called_context(env):
+    def node(context):
+        return {"n": context["n"] + 1, "log": [sorted(context), "n" in context, context.get("no")]}
+
+    return one("a", node).invoke({"n": 1})
+
+
+def case_whole_context_returned(env):
+    return env.error(lambda: one("a", lambda context: context).invoke({"n": 1, "log": ["x"]}))
+
+
 def case_var_keyword_node(env):
     def node(state, **kwargs: Any):
         return {"log": [sorted(kwargs)]}
