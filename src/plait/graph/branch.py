@@ -119,9 +119,9 @@ def _checked_send(send: Send, nodes: Mapping[str, Any], source: str) -> Send:
 
 def goto_writes(goto: Any, nodes: Mapping[str, Any], source: str) -> Writes:
     """What a Command's goto writes."""
-    goals = goto if isinstance(goto, (list, tuple)) else [goto]
+    goals = cast("Sequence[Any]", goto) if isinstance(goto, (list, tuple)) else [goto]
     written: Writes = []
-    for goal in cast("Sequence[Any]", goals):
+    for goal in goals:
         if isinstance(goal, Send):
             written.append((TASKS, _checked_send(goal, nodes, source)))
         elif goal != END:
@@ -142,7 +142,7 @@ def _function_of(path: Any) -> Any:
     if inspect.isroutine(path):
         return path
     inner = getattr(path, "func", None)  # partials and RunnableLambdas
-    return inner if inner is not None else getattr(type(path), "__call__", path)  # noqa: B004
+    return inner if inner is not None else getattr(cast("Any", type(path)), "__call__", path)  # noqa: B004
 
 
 def _hints_of(path: Any) -> dict[str, Any]:

@@ -80,10 +80,10 @@ class Writer:
     def update(self, result: Any) -> Writes:
         """The writes of the result itself: its update and its goto, then the plain edges."""
         if type(result) is dict and not self.root:
-            keys = self.keys
-            writes: Writes = [item for item in result.items() if item[0] in keys]
-            if len(writes) != len(result):
-                self._unknown(result)
+            keys, update = self.keys, cast("dict[str, Any]", result)
+            writes: Writes = [item for item in update.items() if item[0] in keys]
+            if len(writes) != len(update):
+                self._unknown(update)
         else:
             writes = self._values(result)
             writes.extend(self._gotos(result))
@@ -115,7 +115,9 @@ class Writer:
         if isinstance(result, (list, tuple)) and _has_command(cast("Sequence[Any]", result)):
             items = cast("Sequence[Any]", result)
             return [write for item in items for write in self._values(item)]
-        if hasattr(type(result), "__annotations__") and not isinstance(result, (list, tuple)):
+        if not isinstance(result, (list, tuple)) and hasattr(
+            cast("Any", type(result)), "__annotations__"
+        ):
             return updates_of_object(result, self.keys)
         raise InvalidUpdateError(
             f"Expected dict, got {result!r} from node {self.name!r}. Return a dict of the keys to "
@@ -286,10 +288,7 @@ def _sync_call(
 ) -> Callable[[Task, Scope], Writes]:
     function, finish = spec.binding.call, writer.finish
     if spec.binding.is_generator:
-        plain = function
-
-        def function(state: Any, scope: Scope) -> Any:
-            return merged(plain(state, scope))
+        function = _merging(function)
 
     if coerce is None:
         return lambda task, scope: finish(task, function(task.input, scope), scope)
@@ -299,6 +298,10 @@ def _sync_call(
         return finish(task, function(given, scope), scope)
 
     return call
+
+
+def _merging(function: Callable[[Any, Scope], Any]) -> Callable[[Any, Scope], Any]:
+    return lambda state, scope: merged(function(state, scope))
 
 
 def _async_call(
@@ -345,12 +348,11 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         check = coercion(input_schema)
 
     def given(task: Task) -> Any:
-        values = task.input
-        if type(values) is not dict or writer.root:
-            return values
+        if type(task.input) is not dict or writer.root:
+            return task.input
+        known = cast("dict[str, Any]", task.input)
         if check is not None:
-            coerced(check, values, START)
-        known = cast("dict[str, Any]", values)
+            coerced(check, known, START)
         if known.keys() <= keys.keys():
             return known
         if not task.step.ns:  # a nested graph is handed all of its parent's state

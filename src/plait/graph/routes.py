@@ -31,7 +31,7 @@ def may_route(function: Any, depth: int = _DEPTH) -> bool:
     if builder is not None:  # a compiled graph: its nodes may send Commands to their parent
         return any(spec.may_route for spec in builder.nodes.values())
     if not inspect.isroutine(function):
-        function = getattr(type(function), "__call__", None)  # noqa: B004
+        function = getattr(cast("Any", type(function)), "__call__", None)  # noqa: B004
     code = getattr(function, "__code__", None)
     if code is None or depth == 0:
         return True

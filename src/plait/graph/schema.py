@@ -6,7 +6,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING as NO_DEFAULT
-from typing import Any, get_origin, get_type_hints
+from typing import Any, cast, get_origin, get_type_hints
 
 from plait.channels.base import BaseChannel
 from plait.channels.binop import BinaryOperatorAggregate
@@ -98,10 +98,10 @@ def channel_of(key: str, hint: Any) -> Channel:
         last = metadata[-1]
         channel: Channel | None = None
         if isinstance(last, BaseChannel):
-            channel = last.from_checkpoint(MISSING)
+            channel = cast("Channel", last).from_checkpoint(MISSING)
         elif isinstance(last, type) and issubclass(last, BaseChannel):
-            channel = last(typ)
-        elif callable(last) and not isinstance(last, type):
+            channel = cast("type[Channel]", last)(typ)
+        elif callable(cast("Any", last)) and not isinstance(last, type):
             channel = BinaryOperatorAggregate(typ, _reducer(key, last))
         if channel is not None:
             channel.key = key
@@ -184,10 +184,13 @@ def updates_of_object(value: Any, keys: Mapping[str, Any]) -> list[tuple[str, An
     Fields that hold something; a None counts when it was set, or is not the default.
     """
     given: set[str] = set()
+    defaults: dict[str, Any]
     if is_pydantic(type(value)):
         given = value.model_fields_set
-        fields = type(value).model_fields.items()
-        defaults = {name: None if info.is_required() else info.default for name, info in fields}
+        declared: dict[str, Any] = cast("Any", type(value)).model_fields
+        defaults = {
+            name: None if info.is_required() else info.default for name, info in declared.items()
+        }
     else:
         fields = getattr(value, "__dataclass_fields__", {}).items()
         defaults = {

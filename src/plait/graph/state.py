@@ -239,7 +239,8 @@ class StateGraph(Generic[StateT]):
             raise InvalidGraphError("Sequence requires at least one node.")
         previous: str | None = None
         for node in nodes:
-            name, action = node if isinstance(node, tuple) else (node_name(node), node)
+            name: str
+            name, action = cast("Any", node) if isinstance(node, tuple) else (node_name(node), node)
             if name in self.nodes:
                 raise InvalidGraphError(
                     f"Node names must be unique: node with the name {name!r} already exists."
@@ -524,7 +525,7 @@ def _hints(action: Any) -> dict[str, Any]:
     while isinstance(action, partial):
         action = cast(Any, action).func
     if not inspect.isroutine(action):
-        action = getattr(type(action), "__call__", action)  # noqa: B004
+        action = getattr(cast("Any", type(action)), "__call__", action)  # noqa: B004
     try:
         return get_type_hints(action)
     except Exception:  # annotations are the user's; none that resolve means none
@@ -549,8 +550,8 @@ def _schema_hint(action: Any, hints: dict[str, Any], runnable: Any) -> Any:
 
 def _command_ends(hints: dict[str, Any]) -> tuple[str, ...]:
     """The nodes that a `Command[Literal[...]]` return annotation names."""
-    returned = hints.get("return")
+    returned: Any = hints.get("return")
     for hint in (returned, *getattr(returned, "__args__", ())):
         if getattr(hint, "__origin__", None) is Command:
-            return literals(hint.__args__[0])
+            return literals(cast("Any", hint).__args__[0])
     return ()

@@ -25,12 +25,14 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     around = _around(call)
     own = merge_configs(graph, call) if graph and call else (call or graph)
     out = cast("dict[str, Any]", ensure_config(around, own))
-    said = [config for config in (around, graph, call) if config]
+    said = [cast("dict[str, Any]", config) for config in (around, graph, call) if config]
     if len(said) > 1:
         out["tags"] = list(dict.fromkeys(tag for one in said for tag in one.get("tags") or ()))
         strays = out["configurable"]  # keys of a config that none knows
         for key in ("metadata", "configurable"):
-            out[key] = {k: v for one in said for k, v in (one.get(key) or {}).items()}
+            out[key] = united = cast("dict[str, Any]", {})
+            for one in said:
+                united.update(one.get(key) or {})
         out["configurable"] = {**strays, **out["configurable"]}
     limit = limit_of(*said)
     if limit is None:
