@@ -225,14 +225,21 @@ class SyncDriver:
 
     def deliver(self, event: Any) -> None:
         """An event from inside a running task (any thread)."""
-        if self._inline:
+        if self._hosts():
             self._feed([event])
         else:
             self._events.put(event)
 
+    def _hosts(self) -> bool:
+        """Whether the calling code is the inline task: the driver's own thread stands behind it.
+
+        Others (a `@task` of an inline entrypoint, in its worker thread) must not touch the loop.
+        """
+        return self._inline and get_ident() == self._here[0]
+
     def call(self, parent: Task, node: NodePlan, given: Any) -> ThreadCall:
         """Start a `@task` called by `parent`; returns its handle at once."""
-        handle = ThreadCall(self if self._inline else None)
+        handle = ThreadCall(self if self._hosts() else None)
         self.deliver(TaskCalled(parent, node, given, handle))
         return handle
 

@@ -17,7 +17,7 @@ Rules it keeps:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any, TypeAlias, cast
 
 from plait.constants import ERROR, INTERRUPT, NO_WRITES, PULL, PUSH, RESUME
@@ -49,6 +49,7 @@ from plait.errors import (
     GraphInterrupt,
     GraphRecursionError,
     InterruptSwallowedError,
+    NodeCancelledError,
     ParentCommand,
     UnknownNodeError,
     nearest,
@@ -97,6 +98,8 @@ class Loop(Reporting):
         self._inflight: dict[Task, int] = {}
         self._timers: set[Task] = set()
         self._calls: dict[Task, Any] = {}
+        self._cut: set[Task] = set()
+        """Tasks that called one which will not run: what they return does not count."""
         self._failure: tuple[Task, BaseException] | None = None
         self._interrupted: dict[Task, tuple[Interrupt, ...]] = {}
         self._unsaved: list[Task] = []
@@ -229,7 +232,10 @@ class Loop(Reporting):
         waiting, limit = self._waiting, self.spec.max_concurrency
         if not waiting or self._failure is not None:
             return
-        room = len(waiting) if limit is None else min(limit - len(self._inflight), len(waiting))
+        room = len(waiting)
+        if limit is not None:  # who has called a task makes room for it, else it might never start
+            callers = {task.parent for task in self._calls} & self._inflight.keys()
+            room = min(limit - len(self._inflight) + len(callers), room)
         if room <= 0:
             return
         batch = [waiting.popleft() for _ in range(room)]
@@ -255,6 +261,7 @@ class Loop(Reporting):
                     self._timers.discard(event.task)
                     self._waiting.appendleft(event.task)
             if self._failure is not None and self._waiting:
+                self._drop(self._waiting, resolved)
                 self._waiting.clear()
             busy = self._inflight or self._waiting or self._timers
             if self._unsaved and (busy or resolved):
@@ -271,6 +278,9 @@ class Loop(Reporting):
         if self._inflight.get(task) != event.attempt:
             return  # a late answer of an attempt that was given up
         del self._inflight[task]
+        if task in self._cut:
+            self._give_up(task, _stopped(task), resolved)
+            return
         questions = task.questions
         if questions is not None and questions.open:
             self._give_up(task, _swallowed(task), resolved)
@@ -312,6 +322,7 @@ class Loop(Reporting):
             never_began = yield Cancel(list(self._inflight))
             for stopped in never_began:
                 self._inflight.pop(stopped, None)
+            self._drop(never_began, resolved)
 
     def _give_up(self, task: Task, error: BaseException, resolved: list[Task]) -> None:
         """A task has failed for good: a called one tells its caller, others end the run."""
@@ -320,8 +331,17 @@ class Loop(Reporting):
             resolved.append(task)
         elif self._failure is None:
             self._failure = (task, error)
+            self._drop((*self._waiting, *self._timers), resolved)
             self._waiting.clear()
             self._timers.clear()
+
+    def _drop(self, tasks: Iterable[Task], resolved: list[Task]) -> None:
+        """Tasks that will not run to their end: whoever called one must not wait for it."""
+        for task in tasks:
+            if task in self._calls and task.parent is not None:
+                task.error = _stopped(task)
+                self._cut.add(task.parent)
+                resolved.append(task)
 
     def _asked(self, task: Task, error: GraphInterrupt, resolved: list[Task]) -> None:
         """A task waits for answers: its own questions and those of runs inside it."""
@@ -546,16 +566,30 @@ class Loop(Reporting):
         if self._inflight:
             for stopped in (yield Cancel(list(self._inflight))):
                 self._inflight.pop(stopped, None)
+            yield from self._hang_up()
             while self._inflight:
                 for event in (yield WAIT):
-                    if isinstance(event, (TaskFinished, TaskFailed)):
-                        self._inflight.pop(event.task, None)
-                        if isinstance(event, TaskFinished) and event.task not in self._calls:
-                            event.task.writes = event.writes
-                            self._unsaved.append(event.task)
+                    if isinstance(event, TaskCalled):
+                        self._called(event, [])
+                        yield from self._hang_up()
+                    elif isinstance(event, (TaskFinished, TaskFailed)):
+                        task = event.task
+                        self._inflight.pop(task, None)
+                        whole = task.parent is None and task not in self._cut
+                        if isinstance(event, TaskFinished) and whole:
+                            task.writes = event.writes
+                            self._unsaved.append(task)
         if self._unsaved and self.saving and not self._left:
             yield from self._acknowledge()
         yield from self._leave()
+
+    def _hang_up(self) -> Flow:
+        """Nothing is started any more: whoever waits for a call hears so."""
+        dropped: list[Task] = []
+        self._drop(self._calls, dropped)
+        self._waiting.clear()
+        for task in dropped:
+            yield Resolve(self._calls.pop(task), task)
 
     def _outcome(self, kept: Sequence[Task] = ()) -> Outcome:
         if not self.shown and not report.touches(kept, self.output):
@@ -569,6 +603,12 @@ class Loop(Reporting):
             f"{', '.join(self.frontier.names()) or 'nothing'}). Raise `recursion_limit` in the "
             "config if the graph needs more super-steps, or look for a loop that never ends."
         )
+
+
+def _stopped(task: Task) -> NodeCancelledError:
+    return NodeCancelledError(
+        task.name, f"Task {task.name!r} was stopped: its run has failed or was closed meanwhile."
+    )
 
 
 def _swallowed(task: Task) -> InterruptSwallowedError:
