@@ -101,7 +101,7 @@ def spec_from(draw: Draw) -> Spec:
         nodes.append(
             Node(
                 name,
-                holds=("", "", "x", "y")[below(4)],
+                holds=("", "", "", "", "x", "y")[below(6)],
                 defer=trait == 1,
                 flaky=2 if trait == 2 else 0,
                 broken=1 if trait == 3 else 0,
@@ -113,9 +113,10 @@ def spec_from(draw: Draw) -> Spec:
         )
     joins: dict[tuple[tuple[str, ...], str], None] = {}
     for _ in range(below(3)):
-        sources, target = some(names, 3), names[below(len(names))]
-        if sources and target > max(sources):
-            joins[sources, target] = None
+        target = below(len(names))
+        sources = some(names[:target], 3)
+        if sources:
+            joins[sources, names[target]] = None
     entry = some(names, 3) or (names[0],)
     return Spec(tuple(nodes), entry, tuple(joins), tuple(choices))
 

@@ -5,6 +5,10 @@ runs around it may go on. Sync nodes run from beginning to end; async nodes are 
 may be left waiting where they await a call of a `@task`. A crash abandons everything but what the
 saver holds. What the runs share is their `World`.
 
+What it cannot show: sync tasks that wait for a call stand on one stack, so the one on top goes on
+first (with `max_concurrency` they may block each other: a `SimulationError`), and code inside one
+task never races with itself.
+
 `simulate` plays one schedule of a compiled graph: the same seed, the same schedule.
 """
 
