@@ -20,6 +20,7 @@ from plait.engine.plan import GraphPlan, NodePlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidGraphError
 from plait.pregel.binding import Binding
+from plait.pregel.later import refuse
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
 from plait.scope import Scope, current_scope
@@ -80,6 +81,8 @@ def task(
     *,
     name: str | None = None,
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+    cache_policy: Any = None,
+    timeout: Any = None,
 ) -> Callable[[Callable[P, Any]], TaskFunction[P, Any]]: ...
 def task(
     function: Any = None,
@@ -87,6 +90,8 @@ def task(
     *,
     name: str | None = None,
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+    cache_policy: Any = None,
+    timeout: Any = None,
 ) -> Any:
     """Make a function a task: its calls start at once, run beside each other, and are recorded.
 
@@ -94,6 +99,10 @@ def task(
         function: sync or async; its result must be storable.
         name: the task's name (default: the function's).
         retry_policy: when its errors are retried.
+        cache_policy: not supported yet, like `timeout`.
+
+    Raises:
+        NotSupportedError: an argument that this version cannot honour.
 
     >>> @task
     ... def double(n: int) -> int:
@@ -104,6 +113,9 @@ def task(
     >>> workflow.invoke([1, 2])
     6
     """
+    refuse(
+        "A task" if name is None else f"Task {name!r}", cache_policy=cache_policy, timeout=timeout
+    )
     policies = _policies(retry_policy)
     if function is not None:
         return TaskFunction(function, name, policies)
@@ -131,16 +143,20 @@ class entrypoint:
         store: long-term memory.
         context_schema: the type of the run context.
         retry_policy: when errors of the whole function are retried.
+        cache: not supported yet, like `cache_policy` and `timeout`.
     """
 
     def __init__(
         self,
         checkpointer: Checkpointer = None,
         store: Any = None,
-        *,
+        cache: Any = None,
         context_schema: type[Any] | None = None,
+        cache_policy: Any = None,
         retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+        timeout: Any = None,
     ) -> None:
+        refuse("This entrypoint", cache=cache, cache_policy=cache_policy, timeout=timeout)
         self.checkpointer = checkpointer
         self.store = store
         self.context_schema = context_schema

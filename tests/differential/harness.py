@@ -75,6 +75,7 @@ IMPORT_ROOTS = {
 """Import roots of a program and what they become; the longest matching row wins."""
 
 _MISSING_NODE = "Routes to nodes that do not exist"
+_NO_QUESTION = "Answers that no question waits for"
 
 KNOWN_DIFFERENCES: dict[str, str] = {
     "a_build::node_named_interrupt": "Reserved node names",
@@ -90,6 +91,10 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_schemas::conflicting_reducers": "Two different lambdas as reducers of one key",
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
     "a_send::send_to_unknown_node": _MISSING_NODE,
+    "b_interrupts::resume_of_a_finished_thread": _NO_QUESTION,
+    "b_interrupts::resume_of_an_empty_thread": _NO_QUESTION,
+    "b_interrupts::resume_of_an_unknown_id": _NO_QUESTION,
+    "b_savers::tuples_in_a_state": "Tuples in a stored state",
 }
 """Case id without saver (`a_graph::fan_out`) -> title of its row in docs/compatibility.md.
 
@@ -110,7 +115,22 @@ NOT_YET: dict[str, int] = {
     "a_stores::store_is_injected": 3,
     "a_stores::store_required_but_missing": 3,
     "a_subgraphs::get_subgraphs": 3,
+    "b_behaviours::b14_messages_of_a_subgraph_once": 3,
+    "b_behaviours::b14_messages_returned_by_nodes": 3,
     "b_errors::b07_parent_command_with_a_step_timeout": 3,
+    "b_functional::b30_final_schema": 3,
+    "b_handlers::b36_timeout_of_a_sync_node": 3,
+    "b_handlers::b36_timeout_of_a_sync_task": 3,
+    "b_handlers::b36_timeout_of_an_async_node": 3,
+    "b_handlers::b38_crashed_handler_is_resumed_itself": 3,
+    "b_handlers::b38_handler_does_not_swallow_a_question": 3,
+    "b_handlers::b38_handler_is_not_called_without_an_error": 3,
+    "b_handlers::b38_handler_returns_a_command": 3,
+    "b_handlers::b38_handler_runs_after_the_retries": 3,
+    "b_handlers::timeout_is_retried": 3,
+    "b_state::b09_bulk_update_of_parallel_nodes": 3,
+    "b_state::b09_bulk_update_replays_a_history": 3,
+    "b_state::bulk_update_of_nothing": 3,
 }
 """Case id without saver -> the issue that builds what it needs.
 

@@ -227,7 +227,7 @@ def checkpointer_that_is_none() -> None:
     "An argument that this version does not support yet",
     NotSupportedError,
     "'a'",
-    "cache_policy",
+    "cache_policy=",
     "@task",
 )
 def unsupported_argument() -> None:

@@ -348,7 +348,7 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         check = coercion(input_schema)
 
     def given(task: Task) -> Any:
-        if type(task.input) is not dict or writer.root:
+        if writer.root or type(cast("object", task.input)) is not dict:
             return task.input
         known = cast("dict[str, Any]", task.input)
         if check is not None:

@@ -13,7 +13,6 @@ from plait.constants import END, RESERVED, START
 from plait.errors import (
     InvalidGraphError,
     InvalidNodeError,
-    NotSupportedError,
     StaleGraphWarning,
     UnreachableNodeWarning,
     nearest,
@@ -30,6 +29,7 @@ from plait.graph.schema import (
     managed_of,
 )
 from plait.pregel.binding import Binding
+from plait.pregel.later import refuse
 from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy, ensure_valid_checkpointer
 
 StateT = TypeVar("StateT")
@@ -152,7 +152,7 @@ class StateGraph(Generic[StateT]):
             )
         self._check_name(node)
         self._warn_if_compiled(f"Node {node!r}")
-        _not_yet(
+        refuse(
             f"Node {node!r}",
             cache_policy=cache_policy,
             error_handler=error_handler,
@@ -202,7 +202,7 @@ class StateGraph(Generic[StateT]):
         Raises:
             NotSupportedError: an argument that this version cannot honour.
         """
-        _not_yet(
+        refuse(
             "set_node_defaults()",
             cache_policy=cache_policy,
             error_handler=error_handler,
@@ -445,7 +445,7 @@ class StateGraph(Generic[StateT]):
         before, after = _named(interrupt_before), _named(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
         ensure_valid_checkpointer(checkpointer)
-        _not_yet(f"Graph {name or 'LangGraph'!r}", cache=cache, transformers=transformers)
+        refuse(f"Graph {name or 'LangGraph'!r}", cache=cache, transformers=transformers)
         plan = build_plan(self, name or "LangGraph", before, after)
         self.compiled = True
         return CompiledStateGraph(
@@ -494,27 +494,6 @@ def _runnable_caller(runnable: Any) -> Callable[..., Any]:
     return call
 
 
-_INSTEAD = {
-    "cache": "leave it out",
-    "cache_policy": "leave it out; a @task inside the node keeps its work from repeating",
-    "error_handler": "catch the error in the node and return a Command",
-    "timeout": "bound the work inside the node, with asyncio.timeout or the client's own limit",
-    "trace_policy": "leave it out; nothing is traced unless callbacks are given",
-    "transformers": "transform the parts where they are consumed",
-}
-"""Arguments of the peer that this version cannot honour, and what to do meanwhile."""
-
-
-def _not_yet(who: str, **given: Any) -> None:
-    """Refuse what would otherwise be ignored. Raises NotSupportedError."""
-    for name, value in given.items():
-        if value is not None:
-            raise NotSupportedError(
-                f"{who} asks for {name}=, which this version of plait does not support yet: "
-                f"{_INSTEAD[name]}."
-            )
-
-
 def _policies(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:
     if given is None:
         return ()
@@ -553,5 +532,5 @@ def _command_ends(hints: dict[str, Any]) -> tuple[str, ...]:
     returned: Any = hints.get("return")
     for hint in (returned, *getattr(returned, "__args__", ())):
         if getattr(hint, "__origin__", None) is Command:
-            return literals(cast("Any", hint).__args__[0])
+            return literals(hint.__args__[0])
     return ()

@@ -15,11 +15,11 @@ from plait.errors import (
     ConfigError,
     GraphInterrupt,
     InvalidUpdateError,
-    NotSupportedError,
     ParentCommand,
     nearest,
 )
 from plait.pregel.configs import limit_of
+from plait.pregel.later import refuse
 from plait.pregel.run import MODES, Options, Run
 from plait.runnables.base import Runnable
 from plait.runnables.config import merge_configs
@@ -131,11 +131,7 @@ class Pregel(Runnable[Any, Any]):
 
     @step_timeout.setter
     def step_timeout(self, seconds: float | None) -> None:
-        if seconds is not None:
-            raise NotSupportedError(
-                f"step_timeout={seconds} on graph {self.name!r}: this version of plait limits no "
-                "super-step. Bound the work inside the nodes, or run under asyncio.timeout."
-            )
+        refuse(f"Graph {self.name!r}", step_timeout=seconds)
 
     # --- running ---------------------------------------------------------------------------------
 

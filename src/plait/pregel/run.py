@@ -13,8 +13,9 @@ from plait.engine.loop import Loop
 from plait.engine.plan import GraphPlan, Reads, View, Writes
 from plait.engine.spec import Env, RunSpec
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, NotSupportedError, nearest
+from plait.errors import ConfigError, nearest
 from plait.pregel.configs import run_config
+from plait.pregel.later import INSTEAD, refuse
 from plait.pregel.scope import TaskScope
 from plait.pregel.storage import open_storage
 from plait.runtime import ExecutionInfo, Runtime
@@ -284,21 +285,12 @@ def own_metadata(config: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-_INSTEAD = {
-    "checkpoint_during": "pass durability= ('async' for True, 'exit' for False)",
-    "control": "stop the run between its steps by closing its stream",
-}
-"""Keywords of the peer's calls that this version cannot honour, and what to do meanwhile."""
-
-
 def _check_extras(graph: Pregel, extras: Mapping[str, Any]) -> None:
     """Refuse keywords of a call that nobody would ever look at."""
-    for key in extras:
-        if key in _INSTEAD:
-            raise NotSupportedError(
-                f"Graph {graph.name!r} was called with {key}=, which this version of plait does "
-                f"not support: {_INSTEAD[key]}."
-            )
+    for key, value in extras.items():
+        if key in INSTEAD:
+            refuse(f"A call of graph {graph.name!r}", **{key: value})
+            continue
         if not graph.takes_extras:
             raise ConfigError(
                 f"Graph {graph.name!r} was called with {key}=, which is no argument of the call, "
