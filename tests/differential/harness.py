@@ -91,6 +91,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_schemas::conflicting_reducers": "Two different lambdas as reducers of one key",
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
     "a_send::send_to_unknown_node": _MISSING_NODE,
+    "b_errors::error_in_a_path_function": "An error in a path function",
     "b_interrupts::resume_of_a_finished_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_empty_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_unknown_id": _NO_QUESTION,
