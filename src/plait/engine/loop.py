@@ -482,7 +482,7 @@ class Loop(Reporting):
 
     def _store_all(self) -> Flow:
         """Store what an `exit` run did, and give the thread back with it."""
-        writes, self.deferred_writes = self.deferred_writes, []
+        writes, self.deferred_writes = _latest(self.deferred_writes), []
         if self.checkpoint_id != self.stored_id:
             step, self.step = self.step, self.step - 1
             checkpoint = self._checkpoint(self.stored_id)
@@ -603,6 +603,11 @@ class Loop(Reporting):
             f"{', '.join(self.frontier.names()) or 'nothing'}). Raise `recursion_limit` in the "
             "config if the graph needs more super-steps, or look for a loop that never ends."
         )
+
+
+def _latest(outcomes: Sequence[TaskWrites]) -> list[TaskWrites]:
+    """One outcome per task: the last one says all that came before (its answers included)."""
+    return list({(each.checkpoint_id, each.task_id): each for each in outcomes}.values())
 
 
 def _stopped(task: Task) -> NodeCancelledError:
