@@ -257,9 +257,9 @@ class SimDriver:
         saver: Any = self.storage.saver
         execute = getattr(saver, "execute", None)
         if execute is None:  # a saver of a third party: its calls are its own
-            return self._world.request(saver.run, plan, command)
-        request = self._world.request
-        return run_plan(plan, lambda asked: request(execute, asked, command))
+            return self._world.request(saver.run, plan, command, self.loop.spec.ns)
+        request, ns = self._world.request, self.loop.spec.ns
+        return run_plan(plan, lambda asked: request(execute, asked, command, ns))
 
     # --- tasks -----------------------------------------------------------------------------------
 

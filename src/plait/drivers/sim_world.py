@@ -231,8 +231,10 @@ class World:
 
     # --- storage ---------------------------------------------------------------------------------
 
-    def request(self, execute: Callable[[Any], Any], request: Any, command: Command) -> Any:
-        """Do one storage request, unless the process dies of it."""
+    def request(
+        self, execute: Callable[[Any], Any], request: Any, command: Command, ns: str
+    ) -> Any:
+        """Do one storage request of a run (`ns`: where it is), unless the process dies of it."""
         if type(request) is Pause:
             self.env.clock += request.seconds
             return None
@@ -243,20 +245,19 @@ class World:
             self._die(request)
         answer = execute(request)
         if type(request) is Transact and type(answer) is not Refused:
-            self._note_stored(command)
+            self._note_stored(command, ns)
         if here:
             self._die(request)
         return answer
 
-    def _note_stored(self, command: Command) -> None:
+    def _note_stored(self, command: Command, ns: str) -> None:
         if isinstance(command, (Commit, SaveWrites)):
             for task in command.writes:
                 if is_outcome(task.writes):
                     self.note("stored", task.task_id)
         if isinstance(command, Commit):
-            metadata = command.checkpoint.metadata
-            where = "|".join(metadata.get("parents", ())), metadata.get("step")
-            self.note("committed", command.checkpoint.id, where)
+            step = command.checkpoint.metadata.get("step")
+            self.note("committed", command.checkpoint.id, (ns, step))
 
     def _die(self, request: Any) -> None:
         self.note("crashed", str(self.requests), type(request).__name__)
