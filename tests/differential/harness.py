@@ -77,6 +77,7 @@ IMPORT_ROOTS = {
 _MISSING_NODE = "Routes to nodes that do not exist"
 _NO_QUESTION = "Answers that no question waits for"
 
+_GOTO_IS_NEXT = "What a Command as input routes to is next"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "a_build::node_named_interrupt": "Reserved node names",
     "a_command::bad_command_updates": "Updates of a Command that are no update",
@@ -91,7 +92,11 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_schemas::conflicting_reducers": "Two different lambdas as reducers of one key",
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
     "a_send::send_to_unknown_node": _MISSING_NODE,
+    "b_breakpoints::b06_goto_runs_with_the_pending_node": _GOTO_IS_NEXT,
     "b_errors::error_in_a_path_function": "An error in a path function",
+    "b_errors::saver_of_a_third_party": "Forks on a saver that counts versions",
+    "b_interrupts::exception_after_the_answer": "Answered questions of a failed task",
+    "b_interrupts::resume_with_goto": _GOTO_IS_NEXT,
     "b_interrupts::resume_of_a_finished_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_empty_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_unknown_id": _NO_QUESTION,
@@ -120,6 +125,7 @@ NOT_YET: dict[str, int] = {
     "b_behaviours::b14_messages_returned_by_nodes": 3,
     "b_errors::b07_parent_command_with_a_step_timeout": 3,
     "b_functional::b30_final_schema": 3,
+    "b_subgraphs::b28_replay_of_the_parent_and_memory_of_the_subgraph": 3,
     "b_handlers::b36_timeout_of_a_sync_node": 3,
     "b_handlers::b36_timeout_of_a_sync_task": 3,
     "b_handlers::b36_timeout_of_an_async_node": 3,

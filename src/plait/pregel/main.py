@@ -469,6 +469,7 @@ def _options(
     if unknown:
         name = sorted(unknown)[0]
         raise ConfigError(f"Unknown stream mode {name!r}. {nearest(name, sorted(MODES))}")
+    refuse("This stream", messages=("messages" in modes) or None)
     return Options(modes, output_keys, before, after, durability, subgraphs, context, extras)
 
 

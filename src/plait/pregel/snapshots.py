@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot
-from plait.constants import ERROR, INTERRUPT
+from plait.constants import ERROR, INTERRUPT, NS_END, NS_SEP
 from plait.drivers.base import Storage
 from plait.drivers.env import SYSTEM
 from plait.engine import report
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from plait.pregel.main import Pregel
 
 
-def addressed(graph: Pregel, config: Any) -> tuple[dict[str, Any], Storage]:
-    """The configurable of a config, and the storage of the lane it names.
+def addressed(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], Storage]:
+    """What a config addresses: the graph (of its namespace), its configurable, its storage.
 
     Raises:
-        ConfigError: the graph has no saver, or the config no thread id.
+        ConfigError: the graph has no saver or no such subgraph, or the config no thread id.
     """
     merged = merge_configs(graph.config, config)
     configurable: dict[str, Any] = merged.get("configurable") or {}
@@ -37,7 +37,27 @@ def addressed(graph: Pregel, config: Any) -> tuple[dict[str, Any], Storage]:
             "checkpointer=InMemorySaver() or SqliteSaver(...)."
         )
     ns = configurable.get("checkpoint_ns") or ""
-    return configurable, open_storage(graph, configurable, ns=ns)
+    return graph_at(graph, ns), configurable, open_storage(graph, configurable, ns=ns)
+
+
+def graph_at(graph: Pregel, ns: str) -> Pregel:
+    """The graph whose checkpoints a namespace of `graph` holds.
+
+    Raises:
+        ConfigError: a level of the namespace names no node that is a graph.
+    """
+    for level in ns.split(NS_SEP) if ns else ():
+        if level.isdigit():
+            continue  # the nth graph that one task ran
+        name = level.split(NS_END)[0]
+        node = graph.plan.nodes.get(name)
+        if node is None or node.subgraph is None:
+            raise ConfigError(
+                f"checkpoint_ns {ns!r} names {name!r}, which is no graph inside {graph.name!r}. "
+                "Take the namespace from get_state(config, subgraphs=True).tasks[i].state.config."
+            )
+        graph = node.subgraph
+    return graph
 
 
 def checkpoint_id_of(configurable: Mapping[str, Any]) -> str | None:
@@ -47,13 +67,13 @@ def checkpoint_id_of(configurable: Mapping[str, Any]) -> str | None:
 
 def get_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.get_state`."""
-    configurable, storage = addressed(graph, config)
+    graph, configurable, storage = addressed(graph, config)
     return storage.saver.run(_read(graph, configurable, storage.session, subgraphs))
 
 
 async def aget_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.aget_state`."""
-    configurable, storage = addressed(graph, config)
+    graph, configurable, storage = addressed(graph, config)
     return await storage.saver.arun(_read(graph, configurable, storage.session, subgraphs))
 
 
@@ -85,7 +105,7 @@ def history(
     graph: Pregel, config: Any, filter: Any, before: Any, limit: int | None
 ) -> Iterator[StateSnapshot]:
     """See `Pregel.get_state_history`."""
-    configurable, storage = addressed(graph, config)
+    graph, configurable, storage = addressed(graph, config)
     for page in _pages(storage, configurable, filter, before, limit):
         for stored in storage.saver.run(page):
             yield snapshot_of(graph, stored, storage.session, pending=False)
@@ -95,7 +115,7 @@ async def ahistory(
     graph: Pregel, config: Any, filter: Any, before: Any, limit: int | None
 ) -> AsyncIterator[StateSnapshot]:
     """See `Pregel.aget_state_history`."""
-    configurable, storage = addressed(graph, config)
+    graph, configurable, storage = addressed(graph, config)
     for page in _pages(storage, configurable, filter, before, limit):
         for stored in await storage.saver.arun(page):
             yield snapshot_of(graph, stored, storage.session, pending=False)

@@ -41,7 +41,7 @@ async def aupdate_state(
 def _prepared(
     graph: Pregel, config: Any, values: Any, as_node: str | None, task_id: str | None
 ) -> tuple[Storage, Plan[Any]]:
-    configurable, storage = addressed(graph, config)
+    graph, configurable, storage = addressed(graph, config)
     session, claims = _session(storage, configurable)
     update = _Update(graph, configurable, session, claims)
     return storage, update.plan(values, as_node, task_id)
