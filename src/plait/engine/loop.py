@@ -90,7 +90,7 @@ class Loop(Reporting):
         """Outcomes that `exit` durability stores at the end."""
         self.resumed = False
         self.shown = False
-        """Whether there is an output: the run began with a state, or something was written to it."""
+        """Whether there is an output: the run began with a state, or something was written."""
         self.run_id: str = ""
         self.parts: list[tuple[tuple[str, ...], str, Any]] = []
         self.ns = tuple(spec.ns.split("|")) if spec.ns else ()

@@ -432,7 +432,7 @@ def _warn(saver: Any) -> None:
 
 
 class ForeignRunner:
-    """Opens sessions on a foreign saver and executes their plans (see `drivers.base.PlanRunner`)."""
+    """Opens sessions on a foreign saver and executes their plans (`drivers.base.PlanRunner`)."""
 
     shared = True
     """Nobody knows where the saver keeps its rows."""

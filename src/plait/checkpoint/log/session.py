@@ -317,11 +317,11 @@ class LogSession:
             ThreadBusyError: The claim is refused, or was lost to another run.
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
-        plain = newest and not claim and self._hold.held
-        if plain and self._drain is not None and self._tip == checkpoint.parent_id is not None:
-            if settled(checkpoint, writes):
-                self._tip, self._appended = checkpoint.id, True
-                return self._append(checkpoint, writes, release and not self._guest)
+        plain = newest and not claim and self._hold.held and self._drain is not None
+        follows = self._tip is not None and self._tip == checkpoint.parent_id
+        if plain and follows and settled(checkpoint, writes):
+            self._tip, self._appended = checkpoint.id, True
+            return self._append(checkpoint, writes, release and not self._guest)
         if self._appended and self._drain is not None:
             self._drain()
             self._appended = False
