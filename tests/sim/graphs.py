@@ -97,7 +97,7 @@ def spec_from(draw: Draw) -> Spec:
 
     nodes: list[Node] = []
     for i, name in enumerate(names):
-        later, kind, trait = names[i + 1 :], below(4), below(8)
+        later, kind, trait = names[i + 1 :], below(4), below(14)
         nodes.append(
             Node(
                 name,

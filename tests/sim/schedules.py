@@ -116,7 +116,7 @@ def play(schedule: Schedule) -> Played:
         elif life.error is not None:
             given = None
         elif asked:
-            some = [each for each in asked if chance.random() < 0.6] or [chance.choice(asked)]
+            some = [each for each in asked if chance.random() < 0.75] or [chance.choice(asked)]
             given = Command(resume={each.id: answer_to(each.value) for each in some})
         else:
             return played
