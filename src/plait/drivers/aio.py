@@ -40,28 +40,34 @@ QUEUE_LIMIT = 64
 
 
 class InContext:
-    """Awaits a coroutine inside a context of its own, without an asyncio task of its own."""
+    """Awaits a begun coroutine inside its own context, without an asyncio task of its own.
 
-    __slots__ = ("_context", "_coroutine")
+    Args:
+        waits_for: what the coroutine's first step yielded.
+    """
 
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], context: Context) -> None:
+    __slots__ = ("_context", "_coroutine", "_waits_for")
+
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, Any], context: Context, waits_for: Any
+    ) -> None:
         self._coroutine = coroutine
         self._context = context
+        self._waits_for = waits_for
 
     def __await__(self) -> Generator[Any, Any, Any]:
         run, send, throw = self._context.run, self._coroutine.send, self._coroutine.throw
-        advance: Callable[[Any], Any] = send
-        value: Any = None
+        waits_for = self._waits_for
         while True:
+            advance: Callable[[Any], Any] = send
+            try:
+                value = yield waits_for
+            except BaseException as error:
+                value, advance = error, throw
             try:
                 waits_for = run(advance, value)
             except StopIteration as end:
                 return end.value
-            try:
-                value = yield waits_for
-                advance = send
-            except BaseException as error:
-                value, advance = error, throw
 
 
 class AioCall(asyncio.Future[Any]):
@@ -118,12 +124,12 @@ class AioDriver:
         self._awaited: dict[type[Command], Callable[[Any], Awaitable[Any]]] = {
             Run: self._run,
             Wait: self._wait,
-            Load: self._store,
-            Claim: self._store,
-            SaveWrites: self._store,
-            Commit: self._store,
-            Release: self._store,
         }
+        stores = (Load, Claim, SaveWrites, Commit, Release)
+        if storage is None or (not storage.saver.shared and storage.durability != "async"):
+            self._handlers.update(dict.fromkeys(stores, self._store_now))
+        else:
+            self._awaited.update(dict.fromkeys(stores, self._store))
 
     # --- driving ---------------------------------------------------------------------------------
 
@@ -147,7 +153,11 @@ class AioDriver:
                     self.outcome = end.value
                     break
                 try:
-                    answer = await self._do(command)
+                    handler = self._handlers.get(type(command))
+                    if handler is not None:
+                        answer = handler(command)
+                    else:
+                        answer = await self._awaited[type(command)](command)
                     advance = send
                 except BaseException as error:
                     advance, answer = throw, error
@@ -220,9 +230,13 @@ class AioDriver:
         context = copy_context()
         self._inline = True
         try:
-            writes = await InContext(
-                self._enter(task, self._make_scope(task, thread_of_control())), context
-            )
+            coroutine = self._enter(task, self._make_scope(task, thread_of_control()))
+            try:
+                waits_for = context.run(coroutine.send, None)
+            except StopIteration as end:  # the ordinary quick node: it never waited
+                writes: Writes = end.value
+            else:
+                writes = await InContext(coroutine, context, waits_for)
         except Exception as error:
             event: Any = TaskFailed(task, task.attempt, error)
         except asyncio.CancelledError as error:
@@ -343,10 +357,14 @@ class AioDriver:
     def _resolve(self, command: Resolve) -> None:
         command.call.settle(command.task)
 
+    def _store_now(self, command: Command) -> Any:
+        """Storage in memory, or none: nothing waits."""
+        storage = self.storage
+        return None if storage is None else storage.saver.run(storage.plan(command))
+
     async def _store(self, command: Command) -> Any:
         storage = self.storage
-        if storage is None:
-            return None
+        assert storage is not None
         plan = storage.plan(command)
         if storage.may_lag(command):
             await self._write_behind(plan)
@@ -354,8 +372,6 @@ class AioDriver:
         if self._behind is not None:
             await self._behind.join()
             self._raise_write_error()
-        if not storage.saver.shared:
-            return storage.saver.run(plan)  # in memory: nothing waits
         return await _to_its_end(storage.saver.arun(plan))
 
     async def _write_behind(self, plan: Any) -> None:
