@@ -322,9 +322,7 @@ class LogSession:
         if plain and follows and settled(checkpoint, writes):
             self._tip, self._appended = checkpoint.id, True
             return self._append(checkpoint, writes, release and not self._guest)
-        if self._appended and self._drain is not None:
-            self._drain()
-            self._appended = False
+        self._make_appended()
         try:
             batch, merges, late = self._encode(checkpoint, writes, newest)
             self._tip = checkpoint.id
@@ -368,7 +366,11 @@ class LogSession:
     ) -> Plan[None]:
         """Commit what cannot change any more; its rows are made when somebody looks."""
         make = partial(self._defer, checkpoint, writes)
-        answer: Done | Refused = yield Append(self.thread_id, self._hold.fence, make, release)
+        try:
+            answer: Done | Refused = yield Append(self.thread_id, self._hold.fence, make, release)
+        except BaseException:
+            self._forget()
+            raise
         if type(answer) is Refused:
             self._forget()
             raise self._hold.lost(answer.root)
@@ -402,8 +404,15 @@ class LogSession:
         ]
         return batch
 
+    def _make_appended(self) -> None:
+        """Make the rows of what was only appended: they build on where the session stands."""
+        if self._appended and self._drain is not None:
+            self._drain()
+            self._appended = False
+
     def _forget(self) -> None:
         """Stand nowhere: the next commit looks up its parent."""
+        self._make_appended()
         self._at = self._tip = None
         self._versions = {}
 
