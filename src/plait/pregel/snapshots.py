@@ -11,10 +11,11 @@ from plait.drivers.base import Storage
 from plait.drivers.env import SYSTEM
 from plait.engine import report
 from plait.engine.loop import Loop
+from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, UnknownNodeError
+from plait.errors import ConfigError, InvalidUpdateError, UnknownNodeError
 from plait.pregel.storage import open_storage
 from plait.runnables.config import merge_configs
 from plait.types import Interrupt, PregelTask, StateSnapshot
@@ -168,7 +169,13 @@ def snapshot_of(
         declared = {name: at for at, name in enumerate(graph.plan.nodes)}
         tasks.sort(key=lambda task: -1 if task.is_push else declared[task.name])
     done = [task for task in tasks or () if task.saved] if pending else []
-    following = loop.frontier.names() if tasks is None else [t.name for t in tasks if t not in done]
+    values = loop.values_with(done, graph.plan.stream)
+    if tasks is None:
+        following = loop.frontier.names()
+    elif done and len(done) == len(tasks):
+        following = _after(loop, done)
+    else:
+        following = [task.name for task in tasks if task not in done]
     open_of = _unanswered if pending else interrupts_of
     shown = tuple(
         _task(task, graph, session.thread_id, () if task in done else open_of(task))
@@ -182,7 +189,7 @@ def snapshot_of(
         return report.config_of(address, session.ns, checkpoint_id, parents)
 
     return StateSnapshot(
-        values=loop.values_with(done, graph.plan.stream),
+        values=values,
         next=tuple(following),
         config=config_of(stored.id),
         metadata=stored.metadata,
@@ -191,6 +198,20 @@ def snapshot_of(
         tasks=shown,
         interrupts=asked,
     )
+
+
+def _after(loop: Loop, done: list[Task]) -> list[str]:
+    """What runs after a super-step whose tasks all finished, but which was not committed.
+
+    The run stopped between the two (a crash, a failing storage): the thread is not at its end.
+    """
+    try:
+        frontier = loop.state.apply(sorted(done, key=task_order))
+    except InvalidUpdateError:
+        return [task.name for task in done]  # it cannot be committed either: say where it stands
+    if not frontier:
+        loop.state.finish(frontier)
+    return frontier.names()
 
 
 def interrupts_of(task: Task) -> tuple[Interrupt, ...]:
