@@ -11,11 +11,15 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 KINDS = {".py": "Python", ".md": "Markdown"}
 BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.IfExp, ast.ExceptHandler, ast.match_case)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
+_PARSING = Lock()
+"""CPython 3.11 counts the depth of the tree it builds for all threads together (gh-106905): two
+that parse at once may raise SystemError."""
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
 _CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -62,7 +66,8 @@ def inspect_document(root: Path, path: str) -> Finding:
     if kind == "Markdown":
         return Finding(path, kind, lines, words, broken=tuple(broken_links(root, path, text)))
     try:
-        tree = ast.parse(text)
+        with _PARSING:
+            tree = ast.parse(text)
     except SyntaxError as error:
         return Finding(path, kind, lines, words, broken=(f"{path}:{error.lineno} does not parse",))
     routines = tuple(_routine(node, path) for node in ast.walk(tree) if isinstance(node, FUNCTIONS))

@@ -48,6 +48,8 @@ def demonstrate(place: Place) -> None:
     print(f"   process {second.pid}   opened the database: {len(kept)} documents are done")
     print(f"   process {second.pid}   did the other {done}, and stopped to ask a person")
     print(f"   process {second.pid}   ended (exit status {second.returncode})")
+    if second.returncode:
+        sys.exit("The second worker failed; what it said stands above.")
     compare(place, kept, first.pid)
 
 
