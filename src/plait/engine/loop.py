@@ -281,15 +281,25 @@ class Loop(Reporting):
         if task in self._cut:
             self._give_up(task, _stopped(task), resolved)
             return
-        questions = task.questions
-        if questions is not None and questions.open:
-            self._give_up(task, _swallowed(task), resolved)
+        swallowed = self._swallowed(task)
+        if swallowed is not None:
+            self._give_up(task, _swallowing(task, swallowed), resolved)
             return
         task.writes = event.writes
         task.error = None
         self._unsaved.append(task)
         if task in self._calls:
             resolved.append(task)
+
+    def _swallowed(self, task: Task) -> Interrupt | None:
+        """A question, of a task that returned or of one it called, that nobody has answered."""
+        if task.questions is not None and task.questions.open:
+            return next(iter(task.questions.open.values()))
+        if task.calls:
+            for called, questions in self._interrupted.items():
+                if called.parent is task and questions:
+                    return questions[0]
+        return None
 
     def _failed(self, event: TaskFailed, resolved: list[Task]) -> Flow:
         task, error = event.task, event.error
@@ -616,10 +626,9 @@ def _stopped(task: Task) -> NodeCancelledError:
     )
 
 
-def _swallowed(task: Task) -> InterruptSwallowedError:
-    asked = next(iter(task.questions.open.values())) if task.questions else None
+def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:
     return InterruptSwallowedError(
-        f"Node {task.name!r} called interrupt({asked.value if asked else None!r}) and then "
+        f"Node {task.name!r} called interrupt({asked.value!r}) and then "
         "returned as if it had been answered: its code caught the GraphInterrupt. Let it pass: "
         "`except GraphBubbleUp: raise` before `except Exception`."
     )
