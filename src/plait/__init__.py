@@ -1,1 +1,53 @@
-"""plait."""
+"""plait: a durable runtime for agent workflows written as graphs.
+
+The names that most programs need are here and load when they are first used; the rest lives in
+the modules that mirror LangGraph's public paths (`plait.graph`, `plait.types`, ...).
+
+>>> import plait
+>>> plait.END
+'__end__'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plait.checkpoint.memory import InMemorySaver
+    from plait.checkpoint.sqlite import SqliteSaver
+    from plait.constants import END, START
+    from plait.func import entrypoint, task
+    from plait.graph.state import StateGraph
+    from plait.types import Command, Send, interrupt
+
+_HOME = {
+    "END": "plait.constants",
+    "START": "plait.constants",
+    "Command": "plait.types",
+    "InMemorySaver": "plait.checkpoint.memory",
+    "Send": "plait.types",
+    "SqliteSaver": "plait.checkpoint.sqlite",
+    "StateGraph": "plait.graph.state",
+    "entrypoint": "plait.func",
+    "interrupt": "plait.types",
+    "task": "plait.func",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "END",
+    "START",
+    "Command",
+    "InMemorySaver",
+    "Send",
+    "SqliteSaver",
+    "StateGraph",
+    "entrypoint",
+    "interrupt",
+    "task",
+]

@@ -73,10 +73,6 @@ class InvalidUpdateError(GraphError):
     """A node or a caller wrote something that the state cannot take."""
 
 
-class InvalidStateError(GraphError, ValueError):
-    """An input or a node's input does not fit its schema."""
-
-
 class InterruptSwallowedError(GraphError):
     """A node called interrupt(), caught its exception and went on as if it had been answered."""
 
@@ -275,7 +271,6 @@ __all__ = [
     "InterruptSwallowedError",
     "InvalidGraphError",
     "InvalidNodeError",
-    "InvalidStateError",
     "InvalidUpdateError",
     "MissingThreadIdError",
     "NodeCancelledError",

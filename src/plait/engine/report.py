@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plait.constants import ERROR, INTERRUPT, RESUME, RETURN
-from plait.engine.plan import Reads, View, Writes
+from plait.engine.plan import Reads, Writes
 from plait.engine.tasks import Task
 from plait.types import Interrupt
 
@@ -146,8 +146,3 @@ def task_in_checkpoint(
 def is_outcome(writes: Sequence[tuple[str, Any]]) -> bool:
     """Whether stored writes say that the task has finished."""
     return any(channel not in _MARKS for channel, _ in writes)
-
-
-def view_of(keys: str | Sequence[str]) -> Reads:
-    """The read of one key (bare) or several (a dict)."""
-    return keys if isinstance(keys, str) else View(keys)
