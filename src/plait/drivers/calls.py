@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from threading import Event
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from plait.constants import RETURN
 from plait.engine.tasks import Task
-
-if TYPE_CHECKING:
-    from plait.drivers.sync import SyncDriver
 
 
 class Pumping(Protocol):
@@ -70,6 +67,3 @@ class ThreadCall:
 
 
 __all__ = ["ThreadCall", "result_of"]
-
-if TYPE_CHECKING:
-    _: type[Pumping] = SyncDriver

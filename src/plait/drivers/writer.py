@@ -17,13 +17,15 @@ class BackgroundWriter:
     """Executes plans in the order they were put, in a thread of its own.
 
     After the first error nothing more is written, so that what is on disk stays a prefix of what
-    happened; the error is raised at the next `put`, `flush` or `close`.
+    happened; the error is raised once, at the next `put` or `flush`.
     """
 
     def __init__(self, saver: PlanRunner) -> None:
         self._saver = saver
         self._queue: Queue[Plan[Any] | None] = Queue(QUEUE_LIMIT)
         self._error: BaseException | None = None
+        """The error that nobody has been told yet."""
+        self._failed = False
         self._thread: Thread | None = None
 
     def put(self, plan: Plan[Any]) -> None:
@@ -50,18 +52,15 @@ class BackgroundWriter:
     def _raise(self) -> None:
         if self._error is not None:
             error, self._error = self._error, None
-            self._failed = True
             raise error
-
-    _failed = False
 
     def _work(self) -> None:
         while (plan := self._queue.get()) is not None:
             try:
-                if self._error is None and not self._failed:
+                if not self._failed:
                     self._saver.run(plan)
             except BaseException as error:
-                self._error = error
+                self._failed, self._error = True, error
             finally:
                 self._queue.task_done()
         self._queue.task_done()

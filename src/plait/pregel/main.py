@@ -174,8 +174,10 @@ class Pregel(Runnable[Any, Any]):
             GraphRecursionError: more super-steps than the config's `recursion_limit`.
             ThreadBusyError: another live run owns the thread.
         """
-        print_mode = self._printed(print_mode, kwargs)
-        options = _options(
+        run = self._run(
+            "sync",
+            input,
+            config,
             stream_mode if stream_mode != "values" else (),
             print_mode,
             output_keys,
@@ -185,9 +187,8 @@ class Pregel(Runnable[Any, Any]):
             context=context,
             extras=kwargs,
         )
-        run = Run(self, _input(input, kwargs), config, options, "sync")
         parts: list[Any] = []
-        for part in self._drive(run, print_mode):
+        for part in self._drive(run):
             if part[1] in _asked(stream_mode) and part[0] == run.ns:
                 parts.append(_shaped(part, stream_mode, False, version))
         return _result(run, stream_mode, parts, version)
@@ -208,8 +209,10 @@ class Pregel(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> Any:
         """`invoke` in an event loop: async nodes run on it, sync nodes in worker threads."""
-        print_mode = self._printed(print_mode, kwargs)
-        options = _options(
+        run = self._run(
+            "async",
+            input,
+            config,
             stream_mode if stream_mode != "values" else (),
             print_mode,
             output_keys,
@@ -219,9 +222,8 @@ class Pregel(Runnable[Any, Any]):
             context=context,
             extras=kwargs,
         )
-        run = Run(self, _input(input, kwargs), config, options, "async")
         parts: list[Any] = []
-        async for part in self._adrive(run, print_mode):
+        async for part in self._adrive(run):
             if part[1] in _asked(stream_mode) and part[0] == run.ns:
                 parts.append(_shaped(part, stream_mode, False, version))
         return _result(run, stream_mode, parts, version)
@@ -253,8 +255,10 @@ class Pregel(Runnable[Any, Any]):
         The other arguments are those of `invoke`.
         """
         mode = stream_mode if stream_mode is not None else self.stream_mode
-        print_mode = self._printed(print_mode, kwargs)
-        options = _options(
+        run = self._run(
+            "sync",
+            input,
+            config,
             mode,
             print_mode,
             self.plan.stream if output_keys is None else output_keys,
@@ -265,9 +269,8 @@ class Pregel(Runnable[Any, Any]):
             context=context,
             extras=kwargs,
         )
-        run = Run(self, _input(input, kwargs), config, options, "sync")
         asked = _asked(mode)
-        for part in self._drive(run, print_mode):
+        for part in self._drive(run):
             if part[1] in asked:
                 yield _shaped(part, mode, subgraphs, version)
         _bubble(run)
@@ -290,8 +293,10 @@ class Pregel(Runnable[Any, Any]):
     ) -> AsyncIterator[Any]:
         """`stream` in an event loop."""
         mode = stream_mode if stream_mode is not None else self.stream_mode
-        print_mode = self._printed(print_mode, kwargs)
-        options = _options(
+        run = self._run(
+            "async",
+            input,
+            config,
             mode,
             print_mode,
             self.plan.stream if output_keys is None else output_keys,
@@ -302,9 +307,8 @@ class Pregel(Runnable[Any, Any]):
             context=context,
             extras=kwargs,
         )
-        run = Run(self, _input(input, kwargs), config, options, "async")
         asked = _asked(mode)
-        parts = self._adrive(run, print_mode)
+        parts = self._adrive(run)
         try:
             async for part in parts:
                 if part[1] in asked:
@@ -313,14 +317,33 @@ class Pregel(Runnable[Any, Any]):
             await parts.aclose()
         _bubble(run)
 
-    def _printed(
-        self, print_mode: str | Sequence[str], extras: dict[str, Any]
-    ) -> str | Sequence[str]:
-        """The modes to print: those asked for, or what `debug` shows."""
+    def _run(
+        self,
+        native: Literal["sync", "async"],
+        given: Any,
+        config: RunnableConfig | None,
+        stream_mode: str | Sequence[str],
+        print_mode: str | Sequence[str],
+        output_keys: Reads | Sequence[str] | None,
+        before: Sequence[str] | str | None,
+        after: Sequence[str] | str | None,
+        durability: str | None,
+        *,
+        context: Any,
+        extras: dict[str, Any],
+        subgraphs: bool = False,
+    ) -> Run:
+        """One call, from its arguments to a run that a driver can take."""
         debug = extras.pop("debug", None)
-        return print_mode or (DEBUG_MODES if (self.debug if debug is None else debug) else ())
+        debugs = self.debug if debug is None else debug
+        printed = _asked(print_mode or (DEBUG_MODES if debugs else ()))
+        modes = _known_modes(_asked(stream_mode), printed)
+        options = Options(
+            modes, printed, output_keys, before, after, durability, subgraphs, context, extras
+        )
+        return Run(self, _input(given, extras), config, options, native)
 
-    def _drive(self, run: Run, print_mode: str | Sequence[str]) -> Generator[Part, None, None]:
+    def _drive(self, run: Run) -> Generator[Part, None, None]:
         """The parts of a run; a nested run also hands them to the run around it."""
         source = driver_source.get()
         if source is not None:
@@ -329,21 +352,15 @@ class Pregel(Runnable[Any, Any]):
             from plait.drivers.sync import SyncDriver  # threads only where something runs
 
             driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
-        shown = _asked(print_mode) if print_mode else ()
-        outer = run.parent.run if run.parent is not None and run.parent.run.subgraphs else None
         try:
             for part in driver.parts():
-                if shown and part[1] in shown:
-                    _print(part)
-                if outer is not None:
-                    outer.driver.deliver(Chunk(*part))
+                _pass_on(run, part)
                 yield part
         except ParentCommand as error:
             raise _for_parent(error, run) from None
 
-    async def _adrive(
-        self, run: Run, print_mode: str | Sequence[str]
-    ) -> AsyncGenerator[Part, None]:
+    async def _adrive(self, run: Run) -> AsyncGenerator[Part, None]:
+        """`_drive` in an event loop."""
         source = driver_source.get()
         if source is not None:
             driver = run.driver = source.aio(run.loop, run.scope, run.storage)
@@ -351,15 +368,10 @@ class Pregel(Runnable[Any, Any]):
             from plait.drivers.aio import AioDriver  # asyncio only where it is used
 
             driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
-        shown = _asked(print_mode) if print_mode else ()
-        outer = run.parent.run if run.parent is not None and run.parent.run.subgraphs else None
         parts = driver.parts()
         try:
             async for part in parts:
-                if shown and part[1] in shown:
-                    _print(part)
-                if outer is not None:
-                    outer.driver.deliver(Chunk(*part))
+                _pass_on(run, part)
                 yield part
         except ParentCommand as error:
             raise _for_parent(error, run) from None
@@ -452,25 +464,19 @@ class Pregel(Runnable[Any, Any]):
         return await updates.aupdate_state(self, config, values, as_node, task_id)
 
 
-def _options(
-    stream_mode: str | Sequence[str],
-    print_mode: str | Sequence[str],
-    output_keys: Reads | Sequence[str] | None,
-    before: Sequence[str] | str | None,
-    after: Sequence[str] | str | None,
-    durability: str | None,
-    *,
-    context: Any,
-    extras: dict[str, Any],
-    subgraphs: bool = False,
-) -> Options:
-    modes = frozenset({*_asked(stream_mode), *_asked(print_mode)})
+def _known_modes(asked: tuple[str, ...], printed: tuple[str, ...]) -> frozenset[str]:
+    """The modes of a run.
+
+    Raises:
+        ConfigError: there is no such mode.
+    """
+    modes = frozenset({*asked, *printed})
     unknown = modes - MODES
     if unknown:
         name = sorted(unknown)[0]
         raise ConfigError(f"Unknown stream mode {name!r}. {nearest(name, sorted(MODES))}")
     refuse("This stream", messages=("messages" in modes) or None)
-    return Options(modes, output_keys, before, after, durability, subgraphs, context, extras)
+    return modes
 
 
 def _asked(mode: str | Sequence[str]) -> tuple[str, ...]:
@@ -536,6 +542,14 @@ def _for_parent(error: ParentCommand, run: Run) -> ParentCommand:
     if run.parent is None or command.graph is None:
         return error
     return ParentCommand(Command(update=command.update, resume=command.resume, goto=command.goto))
+
+
+def _pass_on(run: Run, part: Part) -> None:
+    """Print a part if that was asked for, and tell it to the run around a nested one."""
+    if part[1] in run.printed:
+        _print(part)
+    if run.parent is not None and run.parent.run.subgraphs:
+        run.parent.run.driver.deliver(Chunk(*part))
 
 
 def _print(part: Part) -> None:

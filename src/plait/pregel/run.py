@@ -44,6 +44,8 @@ class Options:
     """What a caller may say of one run, besides input and config."""
 
     modes: frozenset[str] = frozenset()
+    printed: tuple[str, ...] = ()
+    """Those of the modes whose parts are printed."""
     output_keys: Reads | Sequence[str] | None = None
     interrupt_before: Sequence[str] | str | None = None
     interrupt_after: Sequence[str] | str | None = None
@@ -68,6 +70,7 @@ class Run:
         "ns",
         "ns_path",
         "parent",
+        "printed",
         "storage",
         "store",
         "subgraphs",
@@ -88,6 +91,7 @@ class Run:
         self.config = run_config(cast(Any, graph.config), config)
         self.configurable: dict[str, Any] = self.config.get("configurable") or {}
         self.extras = options.extras
+        self.printed = options.printed
         if self.extras:
             _check_extras(graph, self.extras)
         self.ns_path = "" if self.parent is None else _nested_ns(graph, self.parent)
@@ -120,7 +124,7 @@ class Run:
 
     def _open_storage(self, options: Options) -> Storage | None:
         graph, parent = self.graph, self.parent
-        durability = options.durability or self.configurable.get("__durability") or "sync"
+        durability = options.durability or "sync"
         if durability not in DURABILITIES:
             raise ConfigError(
                 f"Unknown durability {durability!r}. {nearest(durability, DURABILITIES)}"
