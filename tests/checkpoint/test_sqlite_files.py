@@ -15,9 +15,9 @@ from plait.checkpoint.base import new_checkpoint_id
 from plait.checkpoint.base.port import NewCheckpoint
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
-from plait.checkpoint.sqlite.database import Database
-from plait.checkpoint.sqlite.schema import migrations
+from plait.checkpoint.sqlite.rows import SCHEMA
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
+from plait.sqlite import Database
 
 TS = "2026-01-01T00:00:00.000000+00:00"
 
@@ -188,14 +188,14 @@ def test_a_file_of_a_newer_plait_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "log.db"
     SqliteSaver(path).setup()
     with sqlite3.connect(path) as conn:
-        conn.execute(f"PRAGMA user_version = {migrations()[-1][0] + 1}")
+        conn.execute(f"PRAGMA user_version = {SCHEMA.migrations[-1][0] + 1}")
     with pytest.raises(StorageUnavailableError, match="newer"):
         SqliteSaver(path).setup()
 
 
 def test_full_synchronous_reaches_the_connection(tmp_path: Path) -> None:
     for level, number in (("NORMAL", 1), ("FULL", 2)):
-        database = Database(tmp_path / "log.db", synchronous=level)  # type: ignore[arg-type]
+        database = Database(tmp_path / "log.db", SCHEMA, synchronous=level)  # type: ignore[arg-type]
         for pragma, value in (("synchronous", number), ("journal_mode", "wal")):
             row = database.run(lambda conn, name=pragma: conn.execute(f"PRAGMA {name}").fetchone())
             assert row == (value,)

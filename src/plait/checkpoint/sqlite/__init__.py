@@ -8,9 +8,8 @@ from typing import Any
 
 from plait.checkpoint.log.requests import Renew
 from plait.checkpoint.log.saver import NativeSaver
-from plait.checkpoint.sqlite.database import Database, Synchronous
-from plait.checkpoint.sqlite.rows import READS, WRITES, renew
-from plait.checkpoint.sqlite.worker import Worker
+from plait.checkpoint.sqlite.rows import READS, SCHEMA, WRITES, renew
+from plait.sqlite import Database, Synchronous, Worker
 
 
 class SqliteSaver(NativeSaver):
@@ -40,7 +39,7 @@ class SqliteSaver(NativeSaver):
         timeout: float = 30.0,
     ) -> None:
         super().__init__(serde=serde)
-        self._database = Database(conn, synchronous=synchronous, timeout=timeout)
+        self._database = Database(conn, SCHEMA, synchronous=synchronous, timeout=timeout)
         self._heartbeat: Database | None = None
         self._worker = Worker("plait-sqlite")
 
@@ -67,7 +66,7 @@ class SqliteSaver(NativeSaver):
 
     def _renewer(self) -> Database:
         if self._heartbeat is None:
-            self._heartbeat = Database(self._database.path, timeout=5.0)
+            self._heartbeat = Database(self._database.path, SCHEMA, timeout=5.0)
         return self._heartbeat
 
     def __enter__(self) -> SqliteSaver:

@@ -25,30 +25,14 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
-from plait.checkpoint.sqlite.schema import statements
+from plait.sqlite import Schema, Statements, fetch
 
 _LAST = b"\xff\xff"
 """Greater than every packed id."""
 
 
-class _Sql:
-    """The named statements as attributes, read on first use."""
-
-    def __getattr__(self, name: str) -> str:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        for key, text in statements().items():
-            setattr(self, key, text)
-        return statements()[name]
-
-
-SQL = _Sql()
-
-
-def _all(conn: sqlite3.Connection, sql: str, *values: Any) -> list[Any]:
-    cursor = conn.cursor()
-    cursor.row_factory = None  # a connection given by the user may make other rows
-    return cursor.execute(sql, values).fetchall()
+SQL = Statements("plait.checkpoint.sqlite")
+SCHEMA = Schema("plait.checkpoint.sqlite")
 
 
 def read_lane(conn: sqlite3.Connection, request: ReadLane) -> LaneRow | None:
@@ -57,21 +41,21 @@ def read_lane(conn: sqlite3.Connection, request: ReadLane) -> LaneRow | None:
 
 
 def _lane(conn: sqlite3.Connection, thread_id: str, ns: str) -> LaneRow | None:
-    rows = _all(conn, SQL.read_lane, thread_id, ns)
+    rows = fetch(conn, SQL.read_lane, thread_id, ns)
     return LaneRow(*rows[0]) if rows else None
 
 
 def list_lanes(conn: sqlite3.Connection, request: ListLanes) -> list[LaneRow]:
     """The lanes of one thread, or all."""
-    return [LaneRow(*row) for row in _all(conn, SQL.list_lanes, request.thread_id)]
+    return [LaneRow(*row) for row in fetch(conn, SQL.list_lanes, request.thread_id)]
 
 
 def read_checkpoints(conn: sqlite3.Connection, request: ReadCheckpoints) -> list[CheckpointRow]:
     """One checkpoint, or a range."""
     if request.first is not None and request.first == request.last:
-        rows = _all(conn, SQL.read_checkpoint, request.lane, request.first)
+        rows = fetch(conn, SQL.read_checkpoint, request.lane, request.first)
     else:
-        rows = _all(
+        rows = fetch(
             conn,
             SQL.read_checkpoints_down if request.newest_first else SQL.read_checkpoints,
             request.lane,
@@ -99,18 +83,18 @@ def read_versions(conn: sqlite3.Connection, request: ReadVersions) -> list[Value
     """A range of versions of one channel."""
     first = request.first if request.first is not None else b""
     last = request.last if request.last is not None else _LAST
-    rows = _all(conn, SQL.read_versions, request.lane, request.channel, first, last)
+    rows = fetch(conn, SQL.read_versions, request.lane, request.channel, first, last)
     return [ValueRow(*row) for row in rows]
 
 
 def list_values(conn: sqlite3.Connection, request: ListValues) -> list[tuple[str, bytes]]:
     """Which versions a lane holds."""
-    return _all(conn, SQL.list_values, request.lane)
+    return fetch(conn, SQL.list_values, request.lane)
 
 
 def read_writes(conn: sqlite3.Connection, request: ReadWrites) -> list[WriteRow]:
     """The task writes of one checkpoint."""
-    rows = _all(conn, SQL.read_writes, request.lane, request.checkpoint)
+    rows = fetch(conn, SQL.read_writes, request.lane, request.checkpoint)
     return [WriteRow(*row) for row in rows]
 
 

@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import Callable
 from threading import Lock
 from time import monotonic, sleep
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 from weakref import WeakSet
 
-from plait.checkpoint.sqlite.schema import migrate
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
+from plait.sqlite.schema import Schema
 
 T = TypeVar("T")
 Synchronous: TypeAlias = Literal["OFF", "NORMAL", "FULL", "EXTRA"]
@@ -27,6 +27,7 @@ class Database:
     Args:
         target: A path, a `file:` URI, ":memory:", or an open connection made with
             `check_same_thread=False`, which stays its maker's to close.
+        schema: The tables it must have; they are brought up to date when it is opened.
         synchronous: What a commit survives. "NORMAL": the death of the process; "FULL": also a
             loss of power.
         timeout: Seconds to wait for other writers.
@@ -35,6 +36,7 @@ class Database:
     def __init__(
         self,
         target: str | os.PathLike[str] | sqlite3.Connection,
+        schema: Schema,
         *,
         synchronous: Synchronous = "NORMAL",
         timeout: float = 30.0,
@@ -43,6 +45,7 @@ class Database:
         self.path = (
             _path_of(target) if isinstance(target, sqlite3.Connection) else os.fspath(target)
         )
+        self._schema = schema
         self._synchronous = synchronous
         self._timeout = timeout
         self._conn: sqlite3.Connection | None = None
@@ -85,8 +88,8 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self._closed:
             raise StorageUnavailableError(
-                f"The saver of {self.path!r} is closed. Use it inside its `with` block, or open "
-                "another one."
+                f"The database {self.path!r} is closed. Use what it belongs to inside its `with` "
+                "block, or open another one."
             )
         if self._conn is not None:
             if not self.shared:
@@ -96,7 +99,7 @@ class Database:
             self._given = None
         try:
             conn = self._given if self._given is not None else self._connect()
-            migrate(conn)
+            self._schema.migrate(conn)
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
         self._conn, self._pid = conn, os.getpid()
@@ -155,6 +158,13 @@ def _transact(conn: sqlite3.Connection, work: Callable[[sqlite3.Connection], T])
     return result
 
 
+def fetch(conn: sqlite3.Connection, sql: str, *values: Any) -> list[Any]:
+    """All rows of a query as tuples, whatever rows a connection given by the user makes."""
+    cursor = conn.cursor()
+    cursor.row_factory = None
+    return cursor.execute(sql, values).fetchall()
+
+
 def explain(error: sqlite3.Error, path: str) -> Exception:
     """An error of SQLite as one of ours, with what to do next."""
     text = str(error)
@@ -187,4 +197,4 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["Database", "Synchronous", "explain"]
+__all__ = ["Database", "Synchronous", "explain", "fetch"]

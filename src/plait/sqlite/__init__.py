@@ -1,0 +1,11 @@
+"""What all adapters over SQLite stand on: the connection, the schema's migrations, a worker thread.
+
+One file may hold threads, items and caches at once: each adapter brings migrations of its own, and
+each has a number of its own in the file.
+"""
+
+from plait.sqlite.database import Database, Synchronous, fetch
+from plait.sqlite.schema import Schema, Statements
+from plait.sqlite.worker import Worker
+
+__all__ = ["Database", "Schema", "Statements", "Synchronous", "Worker", "fetch"]
