@@ -1,0 +1,141 @@
+"""What a run stores, and when: outcomes of tasks, checkpoints, and the end of the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, TypeAlias
+
+from plait.constants import NO_WRITES
+from plait.engine.commands import Command, Commit, Emit, Release, SaveWrites
+from plait.engine.frontier import Frontier, stored_writes, without
+from plait.engine.records import NewCheckpoint, TaskWrites
+from plait.engine.reporting import Reporting
+from plait.engine.spec import Env, RunSpec
+from plait.engine.state import State
+from plait.engine.tasks import Task
+
+Flow: TypeAlias = Generator[Command, Any, None]
+
+
+class Storing(Reporting):
+    """The storing side of a loop. With `exit` durability, what it would store waits here."""
+
+    def __init__(self, spec: RunSpec, env: Env) -> None:
+        self.spec = spec
+        self.env = env
+        self.plan = spec.plan
+        self.modes = spec.modes
+        self.output = spec.plan.output if spec.output is None else spec.output
+        self.saving = spec.saved and spec.durability != "exit"
+        """Whether every super-step is stored as it ends."""
+        self.state = State(self.plan)
+        self.frontier = Frontier()
+        self.last: tuple[str, ...] = ()
+        """The nodes of the super-step that made the current checkpoint."""
+        self.step = -1
+        """The number of the super-step that runs now or next."""
+        self.checkpoint_id: str | None = None
+        self.parent_id: str | None = None
+        self.stored_id: str | None = None
+        """The last checkpoint that is (or is being) stored."""
+        self.source = "input"
+        self.deferred_writes: list[TaskWrites] = []
+        """Outcomes that `exit` durability stores at the end."""
+        self.parts: list[tuple[tuple[str, ...], str, Any]] = []
+        self.ns = tuple(spec.ns.split("|")) if spec.ns else ()
+        self._unsaved: list[Task] = []
+        self._left = not spec.saved
+        """Whether the thread was given back (or there is none)."""
+
+    def _acknowledge(self, *, release: bool = False, extra: Sequence[TaskWrites] = ()) -> Flow:
+        """Store what tasks wrote, then tell it."""
+        done, self._unsaved = self._unsaved, []
+        outcomes = [self._outcome_of(task) for task in done] if self.spec.saved else []
+        outcomes.extend(extra)
+        for task in done:
+            task.saved = True
+        if self.saving:
+            if outcomes:
+                yield SaveWrites(outcomes, release=release)
+                self._left = self._left or release
+            elif release:
+                yield from self._leave()
+        elif self.spec.saved:
+            self.deferred_writes.extend(outcomes)
+            if release:
+                yield from self._leave()
+        self._report_done(done)
+        if self.parts:
+            yield Emit(self._take_parts())
+
+    def _outcome_of(self, task: Task) -> TaskWrites:
+        writes = task.writes
+        if self.plan.untracked:
+            writes = stored_writes(writes, self.plan.untracked)
+        writes = writes or [(NO_WRITES, None)]
+        if task.prior:
+            writes = [*task.prior, *writes]
+        return task.outcome(writes)
+
+    def new_checkpoint(self, source: str) -> NewCheckpoint:
+        """The current state as a checkpoint to commit; it becomes the current one."""
+        parent = self.stored_id
+        self.unsaved_checkpoint(source)
+        return self._checkpoint(parent)
+
+    def unsaved_checkpoint(self, source: str) -> None:
+        """Begin the next checkpoint without storing it (yet)."""
+        self.parent_id = self.checkpoint_id
+        self.checkpoint_id = self.env.checkpoint_id()
+        self.source = source
+
+    def _checkpoint(self, parent: str | None) -> NewCheckpoint:
+        assert self.checkpoint_id is not None
+        changed, removed = self.state.take_changes()
+        if self.plan.untracked and self.plan.entry in changed:
+            changed[self.plan.entry] = without(changed[self.plan.entry], self.plan.untracked)
+        record = self.frontier.record(self.plan.untracked)
+        if self.last:
+            record["last"] = self.last
+        self.stored_id = self.checkpoint_id
+        return NewCheckpoint(
+            self.checkpoint_id,
+            parent,
+            self.env.timestamp(),
+            self._metadata(stored=True),
+            record,
+            changed,
+            removed,
+        )
+
+    def _leave(self) -> Flow:
+        """Give the thread back; with `exit` durability, store first what this run did."""
+        if self._left:
+            return
+        self._left = True
+        if self.saving:
+            yield Release()
+        elif self.spec.saved and self.checkpoint_id is not None:
+            try:
+                yield from self._store_all()
+            except BaseException:
+                yield Release()
+                raise
+
+    def _store_all(self) -> Flow:
+        """Store what an `exit` run did, and give the thread back with it."""
+        writes, self.deferred_writes = _latest(self.deferred_writes), []
+        if self.checkpoint_id != self.stored_id:
+            step, self.step = self.step, self.step - 1
+            checkpoint = self._checkpoint(self.stored_id)
+            self.step = step
+            yield Commit(checkpoint, writes, release=True)
+        elif writes:
+            yield SaveWrites(writes, release=True)
+        else:
+            yield Release()
+
+
+def _latest(outcomes: Sequence[TaskWrites]) -> list[TaskWrites]:
+    """One outcome per task: the last one says all that came before (its answers included)."""
+    return list({(each.checkpoint_id, each.task_id): each for each in outcomes}.values())
