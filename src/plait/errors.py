@@ -12,6 +12,7 @@ Names that LangGraph made public stay (`InvalidUpdateError`, `GraphInterrupt`, .
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
@@ -69,6 +70,23 @@ class UnknownNodeError(GraphError, ValueError):
     """A route, an update or a resume names a node that the graph does not have."""
 
 
+class MigrationError(GraphError):
+    """A stored thread cannot be brought to the names or the state version of this graph."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        checkpoint_id: str,
+        stored_version: int | None = None,
+        version: int | None = None,
+    ) -> None:
+        self.checkpoint_id = checkpoint_id
+        self.stored_version = stored_version
+        self.version = version
+        super().__init__(message)
+
+
 class InvalidUpdateError(GraphError):
     """A node or a caller wrote something that the state cannot take."""
 
@@ -79,6 +97,23 @@ class InterruptSwallowedError(GraphError):
 
 class InterruptRaceError(GraphError):
     """Concurrent interrupt() calls inside one task have no `key=`, so answers could be swapped."""
+
+
+class JournalMismatchError(GraphError):
+    """Code that started again called another `@task`, or with other arguments, than is on record.
+
+    Args:
+        message: what was recorded, what is called now, and what to do.
+        node: the node whose code made the call.
+        recorded: the name of the task on record.
+        called: the name of the task that is called now.
+    """
+
+    def __init__(self, message: str, *, node: str, recorded: str, called: str) -> None:
+        self.node = node
+        self.recorded = recorded
+        self.called = called
+        super().__init__(message)
 
 
 class NodeCancelledError(GraphError):
@@ -118,6 +153,10 @@ class EmptyInputError(RunError):
     """A run got no input that it could use."""
 
 
+class InvalidInputError(RunError, TypeError):
+    """A run got an input of a form that the graph does not take."""
+
+
 class GraphRecursionError(RecursionError):
     """The run took more super-steps than `recursion_limit` allows."""
 
@@ -153,6 +192,14 @@ class TaskNotFound(RunError):
 
 class UnknownCheckpointError(RunError, ValueError):
     """The config names a checkpoint that the thread does not have."""
+
+
+class InvalidStoreOpError(RunError, ValueError, TypeError):
+    """A store was asked for something it cannot do: a bad key, value, filter, limit or index."""
+
+
+class InvalidNamespaceError(InvalidStoreOpError):
+    """A namespace of a store is no tuple of labels, or one of its labels may not be used."""
 
 
 # --- The world -----------------------------------------------------------------------------------
@@ -191,8 +238,31 @@ class NodeTimeoutError(Exception):
         self.kind = kind
         self.idle_timeout = idle_timeout
         self.run_timeout = run_timeout
-        limit = idle_timeout if kind == "idle" else run_timeout
-        super().__init__(f"Node {node!r} exceeded its {kind} timeout of {limit}s ({elapsed:.3f}s).")
+        silent = " without a sign of life" if kind == "idle" else ""
+        super().__init__(
+            f"Node {node!r} exceeded its {kind} timeout of {self.timeout:.3f} s{silent} (it had run "
+            f"for {elapsed:.3f} s). Raise the limit, or retry it with a RetryPolicy."
+        )
+
+    @property
+    def timeout(self) -> float:
+        """The limit that was exceeded, in seconds."""
+        limit = self.idle_timeout if self.kind == "idle" else self.run_timeout
+        return 0.0 if limit is None else limit
+
+
+@dataclass(frozen=True, slots=True)
+class NodeError:
+    """What an error handler is told: which node failed, and how.
+
+    No exception itself; a handler that has a parameter annotated with it receives one.
+    """
+
+    node: str
+    """The name of the node."""
+    error: BaseException
+    """What it raised. Where the handler itself is resumed in another process, the error as it was
+    stored: of a type that plait does not know, a `RemoteError`."""
 
 
 # --- Control flow --------------------------------------------------------------------------------
@@ -230,7 +300,7 @@ class GraphDrained(GraphBubbleUp):
 
     def __init__(self, reason: str = "shutdown") -> None:
         self.reason = reason
-        super().__init__(reason)
+        super().__init__(f"Graph drained: {reason}")
 
 
 # --- Named warnings ------------------------------------------------------------------------------
@@ -270,10 +340,14 @@ __all__ = [
     "InterruptRaceError",
     "InterruptSwallowedError",
     "InvalidGraphError",
+    "InvalidInputError",
     "InvalidNodeError",
     "InvalidUpdateError",
+    "JournalMismatchError",
+    "MigrationError",
     "MissingThreadIdError",
     "NodeCancelledError",
+    "NodeError",
     "NodeInterrupt",
     "NodeTimeoutError",
     "NotSupportedError",

@@ -1,0 +1,104 @@
+"""`AsyncBatchedBaseStore`: operations that are asked for at the same time go out as one batch."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from plait.store.base.items import Op, PutOp, Result
+from plait.store.base.store import BaseStore
+
+_Asked: TypeAlias = "tuple[Op, asyncio.Future[Any]]"
+
+
+class AsyncBatchedBaseStore(BaseStore):
+    """Derive from it and define `abatch`; `aget`, `aput`, ... of one moment become one call of it.
+
+    Equal reads are done once, and of the puts of a key the last. One batch follows the other. It
+    belongs to the event loop that uses it first; sync methods work on other threads only.
+    """
+
+    __slots__ = ("_asked", "_draining", "_loop")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked: list[_Asked] = []
+        self._draining: asyncio.Task[None] | None = None
+
+    @abstractmethod
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do operations: the reads see what was there before, then the puts apply."""
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do operations from another thread than the event loop's.
+
+        Raises:
+            asyncio.InvalidStateError: Called on the event loop itself, which would wait for ever.
+        """
+        try:
+            running = asyncio.get_running_loop()
+        except RuntimeError:
+            running = None
+        loop = self._loop
+        if running is not None and loop in (None, running):
+            raise asyncio.InvalidStateError(
+                f"{type(self).__name__} was called synchronously on the event loop that serves it. "
+                "Use its async methods here: `await store.aget(...)` instead of `store.get(...)`."
+            )
+        if loop is None or loop.is_closed():
+            return asyncio.run(self._once(ops))
+        return asyncio.run_coroutine_threadsafe(self._once(ops), loop).result()
+
+    async def _once(self, ops: Iterable[Op]) -> list[Result]:
+        return await self.abatch(ops)
+
+    async def _ado(self, op: Op) -> Result:
+        loop = asyncio.get_running_loop()
+        if self._loop is None or self._loop.is_closed():
+            self._loop, self._asked, self._draining = loop, [], None
+        done: asyncio.Future[Any] = loop.create_future()
+        self._asked.append((op, done))
+        if self._draining is None:
+            self._draining = loop.create_task(self._drain())
+        return await done
+
+    async def _drain(self) -> None:
+        """Serve what is asked for, a batch at a time, until nothing is."""
+        try:
+            while asked := [(op, done) for op, done in self._asked if not done.cancelled()]:
+                self._asked = []
+                await self._serve(asked)
+        finally:
+            self._draining = None
+
+    async def _serve(self, asked: list[_Asked]) -> None:
+        slots = _slots([op for op, _ in asked])
+        ops = {
+            slot: op for slot, (op, _) in zip(slots, asked, strict=True)
+        }  # the last put of a key
+        try:
+            results = dict(zip(ops, await self.abatch(list(ops.values())), strict=True))
+        except BaseException as error:
+            for _, done in asked:
+                if not done.done():
+                    done.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        for slot, (_, done) in zip(slots, asked, strict=True):
+            if not done.done():
+                done.set_result(results[slot])
+
+
+def _slots(ops: list[Op]) -> list[Any]:
+    """What operations share: puts their place, equal reads themselves."""
+    return [
+        ("put", op.namespace, op.key) if isinstance(op, PutOp) else (type(op), repr(op))
+        for op in ops
+    ]
+
+
+__all__ = ["AsyncBatchedBaseStore"]

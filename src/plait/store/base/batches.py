@@ -1,0 +1,186 @@
+"""What every store of ours does with a batch before and beside its storage: check and embed.
+
+Reads see what was stored before the batch; then its puts apply, the last one of a key. So a batch
+is prepared as a whole: the puts that count, the texts to embed, the queries to embed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from plait.embeddings import Vector, ensure_embeddings
+from plait.errors import InvalidStoreOpError
+from plait.store.base.filters import check_filter
+from plait.store.base.items import (
+    GetOp,
+    IndexConfig,
+    ListNamespacesOp,
+    Namespace,
+    Op,
+    PutOp,
+    SearchOp,
+)
+from plait.store.base.namespaces import check_page, checked
+from plait.store.base.text import WHOLE, get_text_at_path, tokenize_path
+from plait.store.base.vectors import pack
+
+Place = tuple[Namespace, str]
+
+
+class Put:
+    """The put of a key that counts: its value (None: delete it), life, and vectors."""
+
+    __slots__ = ("texts", "ttl", "value", "vectors")
+
+    def __init__(self, value: dict[str, Any] | None, ttl: float | None, texts: list[str]) -> None:
+        self.value = value
+        self.ttl = ttl
+        self.texts = texts
+        self.vectors: list[bytes] = []
+
+
+class Batch:
+    """Checked operations, with what they need embedded.
+
+    Args:
+        ops: The operations, in order.
+        index: The index of the store, if it has one.
+
+    Raises:
+        InvalidStoreOpError: An operation is none, or is wrong; nothing of the batch was done.
+    """
+
+    def __init__(self, ops: Iterable[Op], index: Index | None) -> None:
+        self.index = index
+        self.ops: list[Op] = []
+        self.puts: dict[Place, Put] = {}
+        self.queries: dict[str, bytes] = {}
+        for op in ops:
+            self.ops.append(self._checked(op))
+
+    def _checked(self, op: Any) -> Op:
+        if isinstance(op, GetOp):
+            return op._replace(namespace=checked(op.namespace), key=checked_key(op.key))
+        if isinstance(op, PutOp):
+            place = (checked(op.namespace), checked_key(op.key))
+            value = None if op.value is None else _dict(op.value)
+            texts = self.index.texts(value, op.index) if self.index and value else []
+            self.puts[place] = Put(value, _minutes(op.ttl), texts)
+            return op
+        if isinstance(op, SearchOp):
+            check_filter(op.filter)
+            check_page(op.limit, op.offset)
+            if op.query and self.index:
+                self.queries[op.query] = b""
+            return op._replace(namespace_prefix=checked(op.namespace_prefix))
+        if isinstance(op, ListNamespacesOp):
+            for condition in op.match_conditions or ():
+                checked(condition.path)
+            return op
+        raise InvalidStoreOpError(f"Unknown operation type: {type(op)}. It is none of a store's.")
+
+    def _texts(self) -> list[str]:
+        return list(dict.fromkeys(text for put in self.puts.values() for text in put.texts))
+
+    def embed(self) -> None:
+        """Embed the texts of the puts, in one call, and each query."""
+        if self.index is None:
+            return
+        if texts := self._texts():
+            self._keep(texts, self.index.embeddings.embed_documents(texts))
+        for query in self.queries:
+            self.queries[query] = self.index.pack(self.index.embeddings.embed_query(query))
+
+    async def aembed(self) -> None:
+        """Like `embed`, with the async methods; queries beside each other."""
+        if self.index is None:
+            return
+        embeddings = self.index.embeddings
+        if texts := self._texts():
+            self._keep(texts, await embeddings.aembed_documents(texts))
+        if self.queries:
+            vectors = await asyncio.gather(*map(embeddings.aembed_query, self.queries))
+            self.queries = dict(zip(self.queries, map(self.index.pack, vectors), strict=True))
+
+    def _keep(self, texts: list[str], vectors: list[list[float]]) -> None:
+        assert self.index is not None
+        if len(vectors) != len(texts):
+            raise InvalidStoreOpError(
+                f"The embeddings gave {len(vectors)} vectors for {len(texts)} texts."
+            )
+        packed = dict(zip(texts, map(self.index.pack, vectors), strict=True))
+        for put in self.puts.values():
+            put.vectors = [packed[text] for text in put.texts]
+
+
+class Index:
+    """How a store embeds: from its `IndexConfig`."""
+
+    def __init__(self, config: IndexConfig) -> None:
+        self.config = config
+        self.embeddings = ensure_embeddings(config.get("embed"))
+        self.dims = config.get("dims")
+        self._fields = [_tokens(path) for path in config.get("fields") or [WHOLE]]
+
+    def texts(self, value: dict[str, Any], index: Any) -> list[str]:
+        """The texts of a value that are embedded, by the index of its put."""
+        if index is False:
+            return []
+        fields = self._fields
+        if index is not None:
+            if isinstance(index, str) or not isinstance(index, list | tuple):
+                raise InvalidStoreOpError(
+                    f"index={index!r}: give False, or a list of paths such as ['title']."
+                )
+            fields = [_tokens(path) for path in cast("list[str]", index)]
+        return [text for tokens in fields for text in get_text_at_path(value, tokens)]
+
+    def pack(self, vector: Vector) -> bytes:
+        """A vector as bytes.
+
+        Raises:
+            InvalidStoreOpError: It has not as many dimensions as the index was declared with.
+        """
+        if self.dims is not None and len(vector) != self.dims:
+            raise InvalidStoreOpError(
+                f"The index was declared with dims={self.dims}; its embeddings gave a vector of "
+                f"{len(vector)}."
+            )
+        return pack(vector)
+
+
+def _tokens(path: str) -> list[str]:
+    return [] if path == WHOLE else tokenize_path(path)
+
+
+def checked_key(key: Any) -> str:
+    """A key as text.
+
+    Raises:
+        InvalidStoreOpError: It is None, or no valid text.
+    """
+    if key is None:
+        raise InvalidStoreOpError("A key is a string, not None.")
+    text = str(key)
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidStoreOpError(f"Key {text!r} is no valid text ({error.reason}).") from error
+    return text
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidStoreOpError(
+            f"The value of an item is a dict, not {value!r}. Write {{'value': ...}}."
+        )
+    return dict(cast("Mapping[str, Any]", value))
+
+
+def _minutes(ttl: Any) -> float | None:
+    if ttl is not None and (isinstance(ttl, bool) or not isinstance(ttl, int | float)):
+        raise InvalidStoreOpError(f"ttl={ttl!r}: a number of minutes, or None.")
+    return ttl

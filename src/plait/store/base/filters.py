@@ -1,0 +1,110 @@
+"""Filters: which values a search lets through. The same code judges for every store of ours.
+
+A filter names keys of the value; all of them must agree. What it says of a key is either a dict of
+operators, or what the value must be like: a dict is met by a dict that has at least its keys, a
+list by a list of as many items, anything else by what is equal. A key that a value lacks counts as
+None. Keys are taken literally; only when the value has no such key is a dotted one a path.
+
+`$gt`, `$gte`, `$lt` and `$lte` compare numbers with numbers and text with text; no other pair meets
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import ge, gt, le, lt
+from typing import Any, cast
+
+from plait.errors import InvalidStoreOpError, nearest
+
+
+def matches_filter(value: Mapping[str, Any], filter: Mapping[str, Any]) -> bool:
+    """Whether a value meets a filter.
+
+    >>> matches_filter({"kind": "note", "n": 3}, {"kind": "note", "n": {"$gt": 2}})
+    True
+    >>> matches_filter({"n": "3"}, {"n": {"$gt": 2}})
+    False
+    """
+    return all(_meets(_at(value, key), wanted) for key, wanted in filter.items())
+
+
+def check_filter(filter: Any) -> None:
+    """Refuse a filter that no search could apply, whatever the values are.
+
+    Raises:
+        InvalidStoreOpError: It is no dict, or uses an operator that does not exist.
+    """
+    if filter is None:
+        return
+    if not isinstance(filter, Mapping):
+        raise InvalidStoreOpError(f"A filter is a dict from keys to what they must be: {filter!r}.")
+    for key, wanted in cast("Mapping[Any, Any]", filter).items():
+        if not isinstance(key, str):
+            raise InvalidStoreOpError(f"Keys of a filter are strings, not {key!r}.")
+        if _is_operators(wanted):
+            for name in wanted:
+                if name not in _OPERATORS:
+                    raise InvalidStoreOpError(
+                        f"Unsupported operator: {name!r} for key {key!r}. "
+                        f"{nearest(name, _OPERATORS)}"
+                    )
+
+
+def _at(value: Mapping[str, Any], key: str) -> Any:
+    if key in value or "." not in key:
+        return value.get(key)
+    found: Any = value
+    for label in key.split("."):
+        if not isinstance(found, Mapping):
+            return None
+        found = cast("Mapping[str, Any]", found).get(label)
+    return found
+
+
+def _meets(found: Any, wanted: Any) -> bool:
+    if _is_operators(wanted):
+        return all(_OPERATORS[name](found, operand) for name, operand in wanted.items())
+    return _is_like(found, wanted)
+
+
+def _is_operators(wanted: Any) -> bool:
+    return isinstance(wanted, Mapping) and any(
+        isinstance(key, str) and key.startswith("$") for key in cast("Mapping[Any, Any]", wanted)
+    )
+
+
+def _is_like(found: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        if not isinstance(found, Mapping):
+            return False
+        inside = cast("Mapping[Any, Any]", found)
+        pairs = cast("Mapping[Any, Any]", wanted).items()
+        return all(_is_like(inside.get(key), part) for key, part in pairs)
+    if isinstance(wanted, list | tuple):
+        parts = cast("list[Any]", wanted)
+        if not isinstance(found, list | tuple):
+            return False
+        items = cast("list[Any]", found)
+        return len(items) == len(parts) and all(map(_is_like, items, parts))
+    return found == wanted
+
+
+def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def judge(found: Any, operand: Any) -> bool:
+        same = (isinstance(found, int | float) and isinstance(operand, int | float)) or (
+            isinstance(found, str) and isinstance(operand, str)
+        )
+        return same and compare(found, operand)
+
+    return judge
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": lambda found, operand: found == operand,
+    "$ne": lambda found, operand: found != operand,
+    "$gt": _comparing(gt),
+    "$gte": _comparing(ge),
+    "$lt": _comparing(lt),
+    "$lte": _comparing(le),
+}

@@ -1,0 +1,85 @@
+"""Vectors at rest and in use: packed float32, and cosine similarity by numpy or in plain Python."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
+from math import hypot
+from typing import Any, TypeVar
+
+from plait.errors import InvalidStoreOpError
+
+K = TypeVar("K", bound=Hashable)
+
+
+def pack(vector: Iterable[float]) -> bytes:
+    """A vector as little-endian float32, the form that sqlite-vec reads, too."""
+    numbers = array("f", vector)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _unpack(data: bytes) -> array[float]:
+    numbers = array("f", data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def best_scores(query: bytes, owned: Sequence[tuple[K, bytes]]) -> dict[K, float]:
+    """Of each owner's vectors, the cosine similarity of the one most similar to the query.
+
+    A vector of zeros is similar to nothing (0.0).
+
+    Raises:
+        InvalidStoreOpError: A vector has another length than the query's.
+    """
+    for _, vector in owned:
+        if len(vector) != len(query):
+            raise InvalidStoreOpError(
+                f"The query has {len(query) // 4} dimensions, stored vectors have "
+                f"{len(vector) // 4}: the items were embedded by another model. Put them again."
+            )
+    vectors = [vector for _, vector in owned]
+    best: dict[K, float] = {}
+    for (owner, _), score in zip(owned, _cosines(query, vectors), strict=True):
+        if score > best.get(owner, -2.0):
+            best[owner] = score
+    return best
+
+
+def _cosines(query: bytes, vectors: list[bytes]) -> list[float]:
+    numpy = _numpy()
+    if numpy is None:
+        return _plain_cosines(query, vectors)
+    if not vectors:
+        return []
+    wanted = numpy.frombuffer(query, "<f4").astype("f8")
+    rows = numpy.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).astype("f8")
+    norms = numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows)) * numpy.sqrt(wanted @ wanted)
+    dots = rows @ wanted
+    return numpy.divide(dots, norms, out=numpy.zeros_like(dots), where=norms > 0).tolist()
+
+
+def _plain_cosines(query: bytes, vectors: list[bytes]) -> list[float]:
+    wanted = _unpack(query)
+    norm = hypot(*wanted)
+    scores: list[float] = []
+    for data in vectors:
+        vector = _unpack(data)
+        norms = norm * hypot(*vector)
+        dot = sum(a * b for a, b in zip(wanted, vector, strict=True))
+        scores.append(dot / norms if norms else 0.0)
+    return scores
+
+
+@cache
+def _numpy() -> Any:
+    try:
+        import numpy
+    except ImportError:  # the extra `vectors` is not installed: slower, same scores
+        return None
+    return numpy

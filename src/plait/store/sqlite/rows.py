@@ -1,0 +1,161 @@
+"""The store's operations in SQL, over an open connection.
+
+The text of each statement is constant (queries.sql). Filters are judged on the decoded values, row
+by row as they come, by the same code as in memory (`plait.store.base.filters`).
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, TypeAlias
+
+from plait.checkpoint.serde import Codec, place, seal, unseal
+from plait.sqlite import Schema, Statements, fetch
+from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
+from plait.store.base.batches import Batch, Put
+from plait.store.base.filters import matches_filter
+from plait.store.base.items import Namespace
+from plait.store.base.namespaces import listing, literal_prefix, packed, unpacked
+from plait.store.base.vectors import best_scores
+from plait.store.sqlite.extension import has_extension
+
+SQL = Statements("plait.store.sqlite")
+SCHEMA = Schema("plait.store.sqlite", "store")
+
+ITEM = 48
+"""The kind of a sealed record that holds the value of an item."""
+_ABOVE = b"\xff"
+"""Greater than any byte of a label: prefix + _ABOVE ends what lies below the prefix."""
+
+_Row: TypeAlias = tuple[int, bytes, str, bytes, float, float, float | None, float | None]
+"""id, namespace, key, value, created, updated, ttl, score."""
+
+
+class Reader:
+    """Reads the operations of one batch.
+
+    Args:
+        conn: The connection.
+        batch: The batch: its queries are embedded already.
+        codec: What values were encoded by.
+        now: Pass over what had expired then (None: read it, too).
+    """
+
+    def __init__(
+        self, conn: sqlite3.Connection, batch: Batch, codec: Codec, now: float | None
+    ) -> None:
+        self._conn = conn
+        self._batch = batch
+        self._codec = codec
+        self._now = now
+        self.touched: list[int] = []
+        """Items that were read, and whose time to live begins anew."""
+
+    def read(self, op: Op) -> Result:
+        """What one operation finds; None for a put."""
+        if isinstance(op, GetOp):
+            return self._get(op)
+        if isinstance(op, SearchOp):
+            return self._search(op)
+        if isinstance(op, ListNamespacesOp):
+            low, high = _bounds(literal_prefix(op))
+            rows = fetch(self._conn, SQL.list_namespaces, low, high)
+            return listing(op, [unpacked(name) for (name,) in rows])
+        return None
+
+    def _get(self, op: GetOp) -> Item | None:
+        rows = fetch(self._conn, SQL.get, packed(op.namespace), op.key, self._now)
+        if not rows:
+            return None
+        row: _Row = rows[0]
+        self._touch(row, op.refresh_ttl)
+        return Item(
+            value=self._value(row),
+            key=op.key,
+            namespace=op.namespace,
+            created_at=_moment(row[4]),
+            updated_at=_moment(row[5]),
+        )
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        found: list[SearchItem] = []
+        for row, value in self._passing(op):
+            self._touch(row, op.refresh_ttl)
+            created, updated = _moment(row[4]), _moment(row[5])
+            found.append(SearchItem(unpacked(row[1]), row[2], value, created, updated, row[7]))
+        return found
+
+    def _passing(self, op: SearchOp) -> Iterator[tuple[_Row, dict[str, Any]]]:
+        """The rows of a search, in order, its filter and page applied."""
+        if not op.filter:
+            for row in self._rows(op, max(op.limit, -1), op.offset):
+                yield row, self._value(row)
+            return
+        decoded = ((row, self._value(row)) for row in self._rows(op, -1, 0))
+        passing = (pair for pair in decoded if matches_filter(pair[1], op.filter))
+        yield from islice(passing, op.offset, op.offset + op.limit if op.limit >= 0 else None)
+
+    def _rows(self, op: SearchOp, limit: int, offset: int) -> Iterator[_Row]:
+        where = (*_bounds(op.namespace_prefix), self._now)
+        cursor = self._conn.cursor()
+        cursor.row_factory = None
+        query = self._batch.queries.get(op.query or "")
+        if query is None:
+            return cursor.execute(SQL.search, (*where, limit, offset))
+        if has_extension(self._conn, SQL.extension_version):
+            return cursor.execute(SQL.search_by_extension, (*where, limit, offset, query))
+        scores = best_scores(query, fetch(self._conn, SQL.search_vectors, *where))
+        return cursor.execute(
+            SQL.search_scored, (*where, limit, offset, json.dumps(list(scores.items())))
+        )
+
+    def _touch(self, row: _Row, refreshes: bool) -> None:
+        if refreshes and row[6] is not None:
+            self.touched.append(row[0])
+
+    def _value(self, row: _Row) -> dict[str, Any]:
+        _, payload = unseal(_place(row[1], row[2]), row[3])
+        return self._codec.loads(payload)
+
+
+def write(
+    conn: sqlite3.Connection, namespace: Namespace, key: str, put: Put, codec: Codec, now: float
+) -> None:
+    """Put or delete one item, inside a transaction."""
+    where = (packed(namespace), key)
+    conn.execute(SQL.drop_vectors, where)
+    if put.value is None:
+        conn.execute(SQL.drop, where)
+        return
+    record = seal(ITEM, _place(*where), codec.dumps(put.value))
+    expires = now + put.ttl * 60.0 if put.ttl is not None else None
+    conn.execute(SQL.put, (*where, record, now, put.ttl, expires))
+    conn.executemany(SQL.put_vector, [(*where, vector) for vector in put.vectors])
+
+
+def refresh(conn: sqlite3.Connection, ids: list[int], now: float) -> None:
+    """Begin the times to live of items anew, inside a transaction."""
+    conn.execute(SQL.refresh, (now, json.dumps(ids)))
+
+
+def sweep(conn: sqlite3.Connection, now: float) -> int:
+    """Delete what has expired, inside a transaction; how much it was."""
+    conn.execute(SQL.sweep_vectors, (now,))
+    return conn.execute(SQL.sweep, (now,)).rowcount
+
+
+def _bounds(prefix: Namespace) -> tuple[bytes, bytes]:
+    low = packed(prefix)
+    return low, low + _ABOVE
+
+
+def _place(namespace: bytes, key: str) -> bytes:
+    return place("item", namespace.decode("utf-8"), key)
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,127 @@
+"""What the two names of the SQLite store have in common: everything but how they are maintained."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from time import time
+from typing import ClassVar, Self
+
+from plait.checkpoint.serde import Codec
+from plait.embeddings import Embeddings
+from plait.sqlite import Database, Synchronous, Worker
+from plait.store.base import BaseStore, IndexConfig, Op, Result, TTLConfig
+from plait.store.base.batches import Batch, Index
+from plait.store.sqlite.rows import SCHEMA, Reader, refresh, sweep, write
+
+DEFAULT_SWEEP_MINUTES = 5.0
+
+
+class SqliteItems(BaseStore):
+    """Items in a SQLite database, read and written by sync and by async methods alike."""
+
+    supports_ttl: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        conn: str | os.PathLike[str] | sqlite3.Connection,
+        *,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+        synchronous: Synchronous = "NORMAL",
+        timeout: float = 30.0,
+    ) -> None:
+        self._database = Database(conn, SCHEMA, synchronous=synchronous, timeout=timeout)
+        self._worker = Worker("plait-store")
+        self._codec = Codec()
+        self._index = Index(index) if index else None
+        self.ttl_config = ttl
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        conn_string: str,
+        *,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+        synchronous: Synchronous = "NORMAL",
+        timeout: float = 30.0,
+    ) -> Self:
+        """A store for `with` and `async with`, which close it at their end."""
+        return cls(conn_string, index=index, ttl=ttl, synchronous=synchronous, timeout=timeout)
+
+    @property
+    def index_config(self) -> IndexConfig | None:
+        """How items are embedded."""
+        return self._index.config if self._index else None
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """What embeds items."""
+        return self._index.embeddings if self._index else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database, after the calls in flight."""
+        self._worker.close()
+        self._database.close()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do operations: the reads see what was there before, then the puts apply, all or none."""
+        batch = Batch(ops, self._index)
+        batch.embed()
+        return self._do_all(batch)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Like `batch`, on the database's own thread."""
+        batch = Batch(ops, self._index)
+        await batch.aembed()
+        return await self._worker.call(lambda: self._do_all(batch))
+
+    def _do_all(self, batch: Batch) -> list[Result]:
+        now = time()
+        past = now if (self.ttl_config or {}).get("omit_expired", False) else None
+
+        def reads(conn: sqlite3.Connection) -> tuple[list[Result], list[int]]:
+            reader = Reader(conn, batch, self._codec, past)
+            return [reader.read(op) for op in batch.ops], reader.touched
+
+        def writes(conn: sqlite3.Connection) -> list[Result]:
+            results, touched = reads(conn)
+            if touched:
+                refresh(conn, touched, now)
+            for (namespace, key), put in batch.puts.items():
+                write(conn, namespace, key, put, self._codec, now)
+            return results
+
+        if batch.puts:
+            return self._database.transact(writes)
+        results, touched = self._database.run(reads)
+        if touched:
+            self._database.transact(lambda conn: refresh(conn, touched, now))
+        return results
+
+    def _open(self) -> None:
+        self._database.run(lambda conn: None)
+
+    def _sweep(self) -> int:
+        return self._database.transact(lambda conn: sweep(conn, time()))
+
+    def _sweep_seconds(self, minutes: float | None) -> float | None:
+        """How often to sweep; None when items do not expire."""
+        if not self.ttl_config:
+            return None
+        chosen = minutes or self.ttl_config.get("sweep_interval_minutes") or DEFAULT_SWEEP_MINUTES
+        return chosen * 60.0
