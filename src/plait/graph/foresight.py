@@ -1,0 +1,109 @@
+"""What an eager schedule knows before a node has run: what it reads, and what may be written.
+
+A node's writes are those that `add_node(writes=)` names, else the keys of the schema that annotates
+its return value, else all keys. What follows it are the nodes that its edges, conditional edges and
+declared destinations lead to; where code decides freely, all nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from plait.channels.binop import BinaryOperatorAggregate
+from plait.channels.last_value import LastValue
+from plait.constants import END, ROOT, START
+from plait.engine.plan import Foresight, NodePlan, View
+from plait.graph.routes import may_route
+from plait.graph.schema import channels_of, is_mapping_schema
+from plait.types import Command, Send
+
+if TYPE_CHECKING:
+    from plait.graph.nodes import NodeSpec
+    from plait.graph.state import StateGraph
+
+
+def foresee(builder: StateGraph[object], nodes: Mapping[str, NodePlan]) -> Mapping[str, Foresight]:
+    """What is known of each node of a graph."""
+    keys = frozenset(builder.channels)
+    writes = {name: _writes(builder.nodes.get(name), keys) for name in nodes}
+    leads = {name: frozenset(_leads_to(builder, name)) for name in nodes}
+    return {
+        name: Foresight(
+            _needs(builder, nodes[name]),
+            writes[name],
+            frozenset().union(*(writes[other] for other in _closure(name, leads))),
+        )
+        for name in nodes
+    }
+
+
+def declared_writes(
+    named: Sequence[str] | None, hints: Mapping[str, Any], runnable: Any
+) -> frozenset[str] | None:
+    """The keys that a node says it may write; None: it says nothing.
+
+    Args:
+        named: what `add_node(writes=)` was given.
+        hints: the resolved annotations of its function.
+        runnable: the Runnable that it is; a compiled graph writes the keys of its output.
+    """
+    if named is not None:
+        return frozenset(named)
+    builder = getattr(runnable, "builder", None)
+    if builder is not None:
+        return frozenset(builder.schemas[builder.output_schema])
+    returned = hints.get("return")
+    if not is_mapping_schema(returned) or issubclass(returned, (Command, Send)):
+        return None
+    return frozenset(channels_of(returned))
+
+
+def _writes(spec: NodeSpec | None, keys: frozenset[str]) -> frozenset[str]:
+    declared = None if spec is None else spec.writes
+    return keys if declared is None else declared & keys
+
+
+def _needs(builder: StateGraph[object], node: NodePlan) -> frozenset[str] | None:
+    """The keys a node reads, and its conditional edges; None where that is not certain."""
+    needs: set[str] = set()
+    for reads in (node.reads, *node.branch_reads):
+        if not isinstance(reads, View):
+            return None
+        needs.update(reads.keys)
+    steady = (LastValue, BinaryOperatorAggregate)
+    if ROOT in builder.channels or any(type(builder.channels[k]) not in steady for k in needs):
+        return None
+    return frozenset(needs)
+
+
+def _leads_to(builder: StateGraph[object], name: str) -> Iterator[str]:
+    """The nodes that may run because a node has run."""
+    branches = builder.branches.get(name, {}).values()
+    spec = builder.nodes.get(name)
+    free = any(branch.ends is None or may_route(branch.binding.function) for branch in branches)
+    if free or (spec is not None and spec.may_route):
+        yield from builder.nodes
+        return
+    for start, end in builder.edges:
+        if start == name:
+            yield end
+    for branch in branches:
+        yield from (branch.ends or {}).values()
+    if spec is not None:
+        yield from spec.ends
+    for starts, end in builder.waiting_edges:
+        if name in starts:
+            yield end
+
+
+def _closure(name: str, leads: Mapping[str, Iterable[str]]) -> set[str]:
+    """A node and all that may run because of it."""
+    reached: set[str] = set()
+    todo = [name]
+    while todo:
+        one = todo.pop()
+        if one not in reached and one not in (START, END):
+            reached.add(one)
+            todo.extend(leads[one])
+    return reached | {name}
