@@ -11,20 +11,34 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import (
+    Any,
+    Generic,
+    ParamSpec,
+    TypeVar,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
 from plait.constants import END, PREVIOUS, RETURN, START
+from plait.engine.journal import CallMark
+from plait.engine.likeness import likeness
 from plait.engine.plan import GraphPlan, NodePlan, Writes
+from plait.engine.retries import policies_of
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidGraphError
 from plait.pregel.binding import Binding
 from plait.pregel.later import refuse
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
-from plait.scope import Scope, current_scope
+from plait.scope import Scope, current_scope, heard
 from plait.types import Checkpointer, RetryPolicy
+from plait.warnings import take_renamed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,6 +57,7 @@ class TaskFunction(Generic[P, T]):
     ) -> None:
         self.func = function
         self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.retry_policy = retry
         self.plan = _task_plan(function, self.name, retry)
         update_wrapper(self, function)
 
@@ -54,20 +69,35 @@ class TaskFunction(Generic[P, T]):
                 f"Task {self.name!r} was called outside of a running graph (called get_config "
                 "outside of a runnable context). Call it in an entrypoint, a node or a task."
             )
-        return scope.run.driver.call(scope.task, self.plan, (args, kwargs))
+        run, task = scope.run, scope.task
+        mark = None
+        if run.storage is not None or task.node.retry:  # the call may be asked for again
+            mark = CallMark(likeness(args, kwargs), scope.is_main())
+        return run.driver.call(task, self.plan, (args, kwargs), mark)
 
 
 def _task_plan(function: Callable[..., Any], name: str, retry: tuple[RetryPolicy, ...]) -> NodePlan:
     def call(task: Task, scope: Scope) -> Writes:
         args, kwargs = task.input
-        return [(RETURN, function(*args, **kwargs))]
+        return [(RETURN, heard(scope, function(*args, **kwargs)))]
 
     async def acall(task: Task, scope: Scope) -> Writes:
         args, kwargs = task.input
-        return [(RETURN, await function(*args, **kwargs))]
+        return [(RETURN, heard(scope, await function(*args, **kwargs)))]
+
+    def shown(given: Any) -> Any:
+        bound = inspect.signature(function).bind(*given[0], **given[1])
+        bound.apply_defaults()
+        return dict(bound.arguments)
 
     is_async = inspect.iscoroutinefunction(function)
-    return NodePlan(name, None if is_async else call, acall if is_async else None, retry=retry)
+    return NodePlan(
+        name,
+        None if is_async else call,
+        acall if is_async else None,
+        retry=retry,
+        shown=shown,
+    )
 
 
 @overload
@@ -83,6 +113,7 @@ def task(
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
     cache_policy: Any = None,
     timeout: Any = None,
+    **older: Any,
 ) -> Callable[[Callable[P, Any]], TaskFunction[P, Any]]: ...
 def task(
     function: Any = None,
@@ -92,6 +123,7 @@ def task(
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
     cache_policy: Any = None,
     timeout: Any = None,
+    **older: Any,
 ) -> Any:
     """Make a function a task: its calls start at once, run beside each other, and are recorded.
 
@@ -100,6 +132,7 @@ def task(
         name: the task's name (default: the function's).
         retry_policy: when its errors are retried.
         cache_policy: not supported yet, like `timeout`.
+        older: the deprecated `retry`.
 
     Raises:
         NotSupportedError: an argument that this version cannot honour.
@@ -116,7 +149,8 @@ def task(
     refuse(
         "A task" if name is None else f"Task {name!r}", cache_policy=cache_policy, timeout=timeout
     )
-    policies = _policies(retry_policy)
+    given = take_renamed("task()", older, ("retry",), retry_policy=retry_policy)
+    policies = policies_of(given["retry_policy"])
     if function is not None:
         return TaskFunction(function, name, policies)
 
@@ -124,12 +158,6 @@ def task(
         return TaskFunction(decorated, name, policies)
 
     return decorate
-
-
-def _policies(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, RetryPolicy) else tuple(given)
 
 
 class entrypoint:
@@ -144,6 +172,7 @@ class entrypoint:
         context_schema: the type of the run context.
         retry_policy: when errors of the whole function are retried.
         cache: not supported yet, like `cache_policy` and `timeout`.
+        older: the deprecated `config_schema` and `retry`.
     """
 
     def __init__(
@@ -155,12 +184,20 @@ class entrypoint:
         cache_policy: Any = None,
         retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
         timeout: Any = None,
+        **older: Any,
     ) -> None:
         refuse("This entrypoint", cache=cache, cache_policy=cache_policy, timeout=timeout)
+        given = take_renamed(
+            "entrypoint()",
+            older,
+            ("config_schema", "retry"),
+            context_schema=context_schema,
+            retry_policy=retry_policy,
+        )
         self.checkpointer = checkpointer
         self.store = store
-        self.context_schema = context_schema
-        self.retry = _policies(retry_policy)
+        self.context_schema = given["context_schema"]
+        self.retry_policy = given["retry_policy"]
 
     @dataclass(slots=True)
     class final(Generic[R, S]):
@@ -183,7 +220,7 @@ class entrypoint:
             raise InvalidGraphError(f"Entrypoint {name!r} needs a parameter for its input.")
         plan = GraphPlan(
             name=name,
-            nodes={name: _entry_plan(binding, name, self.retry)},
+            nodes={name: _entry_plan(binding, name, policies_of(self.retry_policy))},
             channels=_channels(),
             readers={START: (name,)},
             routes={},
@@ -198,28 +235,34 @@ class entrypoint:
             name=name,
             stream_mode="updates",
             context_schema=self.context_schema,
-            takes_extras=binding.takes_extras,
+            function=function,
+            binding=binding,
         )
 
 
 class Workflow(Pregel):
     """A function made durable by `entrypoint`."""
 
-    def __init__(
-        self, *, context_schema: type[Any] | None, takes_extras: bool, **kwargs: Any
-    ) -> None:
+    def __init__(self, *, function: Callable[..., Any], binding: Binding, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.context_schema = context_schema
-        self._takes_extras = takes_extras
+        self._function = function
+        self._takes_extras = binding.takes_extras
 
     @property
     def takes_extras(self) -> bool:
         return self._takes_extras
 
-    def coerce_context(self, context: Any) -> Any:
-        if self.context_schema is not None and isinstance(context, dict):
-            return self.context_schema(**cast("dict[str, Any]", context))
-        return context
+    @property
+    def InputType(self) -> Any:
+        """How the function's first parameter is annotated (Any: it is not)."""
+        first = next(iter(inspect.signature(self._function).parameters))
+        return get_type_hints(self._function).get(first, Any)
+
+    @property
+    def OutputType(self) -> Any:
+        """What the function is annotated to return; of an `entrypoint.final`, its value."""
+        returned = get_type_hints(self._function).get("return", Any)
+        return get_args(returned)[0] if get_origin(returned) is entrypoint.final else returned
 
 
 def _channels() -> dict[str, Any]:
@@ -241,10 +284,10 @@ def _entry_plan(binding: Binding, name: str, retry: tuple[RetryPolicy, ...]) -> 
         return [(END, result), (PREVIOUS, result)]
 
     def call(task: Task, scope: Scope) -> Writes:
-        return writes(binding.call(task.input, scope))
+        return writes(heard(scope, binding.call(task.input, scope)))
 
     async def acall(task: Task, scope: Scope) -> Writes:
-        return writes(await binding.call(task.input, scope))
+        return writes(heard(scope, await binding.call(task.input, scope)))
 
     is_async = binding.is_async
     return NodePlan(
@@ -254,6 +297,7 @@ def _entry_plan(binding: Binding, name: str, retry: tuple[RetryPolicy, ...]) -> 
         reads=START,
         triggers=(START,),
         retry=retry,
+        code=binding.function,
     )
 
 

@@ -35,6 +35,15 @@ class RemainingStepsManager(ManagedValue):
         return stop - step
 
 
+def is_managed_value(value: object) -> bool:
+    """Whether something stands in a graph's channels for a value that the run computes.
+
+    >>> is_managed_value(IsLastStepManager), is_managed_value(int)
+    (True, False)
+    """
+    return isinstance(value, type) and issubclass(value, ManagedValue)
+
+
 IsLastStep: TypeAlias = Annotated[bool, IsLastStepManager]
 RemainingSteps: TypeAlias = Annotated[int, RemainingStepsManager]
 

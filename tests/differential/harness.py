@@ -70,7 +70,7 @@ IMPORT_ROOTS = {
     "langchain_core.outputs": "plait.chat_models",
     "langchain_core.language_models": "plait.chat_models",
     "langchain_core.language_models.chat_models": "plait.chat_models",
-    "langchain_core.language_models.fake_chat_models": "plait.chat_models",
+    "langchain_core.language_models.fake_chat_models": "plait.chat_models.fake",
 }
 """Import roots of a program and what they become; the longest matching row wins."""
 
@@ -101,6 +101,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_interrupts::resume_of_an_empty_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_unknown_id": _NO_QUESTION,
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
+    "c_pregel::reading_beside_a_single_channel": "Errors of a node builder",
+    "c_pregel::unknown_channel_is_written": "Writes to channels that do not exist",
 }
 """Case id without saver (`a_graph::fan_out`) -> title of its row in docs/compatibility.md.
 

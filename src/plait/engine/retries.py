@@ -8,6 +8,17 @@ from typing import cast
 from plait.types import RetryPolicy
 
 
+def policies_of(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:
+    """The policies that an argument names: one, several or none.
+
+    >>> len(policies_of(RetryPolicy())), policies_of(None)
+    (1, ())
+    """
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, RetryPolicy) else tuple(given)
+
+
 def retry_delay(
     policies: Sequence[RetryPolicy],
     error: BaseException,

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
 from plait.constants import END, ROOT, START
 from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
 from plait.graph.branch import Branch, route
+from plait.graph.foresight import foresee
 from plait.graph.nodes import Coerce, Writer, node_plan, start_plan
-from plait.graph.schema import coercion, is_dataclass, is_mapping_schema, is_pydantic
+from plait.graph.renames import edges_of, join_name, renames_of
+from plait.graph.schema import coercion, is_mapping_schema
 from plait.pregel.main import Pregel
+from plait.pregel.node import PregelNode
 from plait.types import Command
 
 if TYPE_CHECKING:
     from plait.graph.state import StateGraph
+    from plait.pregel.outline import Outline
 
 
 def build_plan(
@@ -24,6 +28,8 @@ def build_plan(
     name: str,
     interrupt_before: frozenset[str] | None,
     interrupt_after: frozenset[str] | None,
+    *,
+    eager: bool = False,
 ) -> GraphPlan:
     """Compile the builder's nodes and edges into the engine's plan."""
     views: dict[Any, Reads] = {
@@ -37,7 +43,7 @@ def build_plan(
         if end != END:
             edges[start].append((route(end), None))
     for starts, end in sorted(builder.waiting_edges):
-        join = f"join:{'+'.join(starts)}:{end}"
+        join = join_name(starts, end)
         kind = NamedBarrierValueAfterFinish if builder.nodes[end].defer else NamedBarrierValue
         channels[join] = kind(str, set(starts))
         channels[join].key = join
@@ -66,6 +72,11 @@ def build_plan(
         interrupt_before=interrupt_before,
         interrupt_after=interrupt_after,
         entry=START,
+        foresight=foresee(builder, nodes) if eager else None,
+        edges=edges_of(builder),
+        version=builder.version,
+        migrations=builder.migrations,
+        renames=renames_of(builder),
     )
 
 
@@ -85,27 +96,42 @@ class CompiledStateGraph(Pregel):
     """A `StateGraph` that can be run. Made by `StateGraph.compile()`."""
 
     def __init__(self, *, builder: StateGraph[Any], **kwargs: Any) -> None:
-        super().__init__(stream_mode="updates", **kwargs)
+        super().__init__(stream_mode="updates", context_schema=builder.context_schema, **kwargs)
         self.builder = builder
         self._registry: Any = None
 
     @property
-    def nodes(self) -> Mapping[str, NodePlan]:
+    def nodes(self) -> Mapping[str, PregelNode]:
         """Its nodes by name, the virtual start first."""
-        plans = self.plan.nodes
-        return {START: plans[START], **{n: p for n, p in plans.items() if n != START}}
+        nodes = super().nodes
+        return {START: nodes[START], **nodes}
+
+    def outline(self) -> Outline:
+        from plait.graph.outline import outline_of  # only graphs that are drawn need it
+
+        return outline_of(self.builder)
 
     @property
     def takes_extras(self) -> bool:
         return any(spec.binding.takes_extras for spec in self.builder.nodes.values())
 
-    def coerce_context(self, context: Any) -> Any:
-        schema = self.builder.context_schema
-        if schema is None or not isinstance(context, dict):
-            return context
-        if is_pydantic(schema) or is_dataclass(schema):
-            return schema(**context)
-        return cast(Any, context)
+    @property
+    def InputType(self) -> Any:
+        return self.builder.input_schema
+
+    @property
+    def OutputType(self) -> Any:
+        return self.builder.output_schema if self.plan.output == ROOT else None
+
+    def get_input_jsonschema(self, config: Any = None) -> dict[str, Any]:
+        from plait.pregel import schemas
+
+        return schemas.schema_json(self.get_name("Input"), self.builder.input_schema)
+
+    def get_output_jsonschema(self, config: Any = None) -> dict[str, Any]:
+        from plait.pregel import schemas
+
+        return schemas.schema_json(self.get_name("Output"), self.builder.output_schema)
 
     def _steering(self, command: Command[Any]) -> Writes:
         writer = Writer("Command", self.builder.channels, self.builder.nodes, [], ())

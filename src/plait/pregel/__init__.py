@@ -1,23 +1,30 @@
 """Running a compiled graph: `Pregel` and what stands behind its calls.
 
-- `main`: `Pregel`, the object that users call.
+- `main`: `Pregel`, the object that users call. `described`: what it says about itself.
+- `node`: `NodeBuilder`; `by_hand`: from nodes and channels to a plan.
 - `run`: one call of it: config, storage, driver, streams.
 - `scope`: what code inside a task sees of the run.
 - `binding`: how a node's function gets its arguments.
 - `snapshots`: reading threads back. `updates`: writing to them by hand.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
+    from plait.pregel.node import ChannelWriteEntry, NodeBuilder
 
-__all__ = ["Pregel"]
+_HOMES = {
+    "ChannelWriteEntry": "plait.pregel.node",
+    "NodeBuilder": "plait.pregel.node",
+    "Pregel": "plait.pregel.main",
+}
+
+__all__ = ["ChannelWriteEntry", "NodeBuilder", "Pregel"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Pregel":
-        from plait.pregel.main import Pregel
-
-        return Pregel
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -205,3 +205,27 @@ def _injected(
                 "functools.partial."
             )
     return getters
+
+
+def merged(chunks: Any) -> Any:
+    """What a generator node amounts to: its chunks added up, dicts merged.
+
+    >>> merged(iter(["a", "b"])), merged(iter([{"a": 1}, {"b": 2}]))
+    ('ab', {'a': 1, 'b': 2})
+    """
+    result: Any = None
+    for chunk in chunks:
+        result = merge(result, chunk)
+    return result
+
+
+def merge(result: Any, chunk: Any) -> Any:
+    """What was merged so far and one more chunk of a generator node."""
+    if result is None:
+        return chunk
+    if isinstance(result, dict) and isinstance(chunk, dict):
+        return {**cast("dict[Any, Any]", result), **cast("dict[Any, Any]", chunk)}
+    try:
+        return result + chunk
+    except TypeError:
+        return chunk

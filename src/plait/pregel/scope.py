@@ -1,14 +1,17 @@
-"""What code inside a running task sees of its run."""
+"""What code inside a running task sees of its run, and what it sees where no task runs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import START
-from plait.drivers.base import Here, thread_of_control
+from plait.drivers.base import Closed, Here, thread_of_control
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
-from plait.errors import InvalidUpdateError, nearest
+from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, nearest
+from plait.ids import new_id
+from plait.scope import Heard, Scope, current_scope
 
 if TYPE_CHECKING:
     from plait.pregel.run import Run
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 class TaskScope:
     """One attempt of one task, as the code inside it sees it."""
 
-    __slots__ = ("_children", "_config", "_main", "_runtime", "pushed", "run", "task")
+    __slots__ = ("_children", "_config", "_main", "_runtime", "heard", "pushed", "run", "task")
 
     def __init__(self, run: Run, task: Task, main: Here) -> None:
         self.run = run
@@ -27,6 +30,8 @@ class TaskScope:
         self._config: Any = None
         self._runtime: Runtime[Any] | None = None
         self._children = 0
+        self.heard: Heard | None = None
+        """How those who listen are told of the task."""
         self.pushed: list[tuple[str, Any]] | None = None
         """What the code wrote to the state before it returned (`push_message`)."""
         if task.questions is not None:
@@ -39,10 +44,19 @@ class TaskScope:
             questions.main = self._main
         return questions.ask(value, key, here, response_schema)
 
+    def is_main(self) -> bool:
+        """Whether the code runs in the task's own thread of control, not beside it."""
+        return thread_of_control() == self._main
+
     def config(self) -> Any:
         if self._config is None:
             self._config = self.run.task_config(self.task)
         return self._config
+
+    def use(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Hand the task's code this config from now on."""
+        self._config = config
+        return config
 
     def runtime(self) -> Runtime[Any]:
         if self._runtime is None:
@@ -61,7 +75,44 @@ class TaskScope:
         """Send a chunk to a stream mode, if anybody listens to it."""
         run = self.run
         if mode in run.modes:
-            run.driver.deliver(Chunk(run.ns, mode, payload))
+            self.deliver(Chunk(run.ns, mode, payload), run)
+
+    def deliver(self, chunk: Chunk, run: Run) -> None:
+        """Hand a chunk to the stream of a run: this task's, or one around it.
+
+        Raises:
+            NodeCancelledError: the stream was closed.
+        """
+        try:
+            run.driver.deliver(chunk)
+        except Closed:
+            raise NodeCancelledError(
+                self.task.name,
+                f"Task {self.task.name!r} was stopped while it wrote to a stream: the stream was "
+                "closed, and the run with it.",
+            ) from None
+
+    def message_id(self) -> str:
+        """The id of the message that the task streams, unless it names another."""
+        return f"msg-{self.task.id}"
+
+    def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
+        """Send a message, or a chunk of one, to the `messages` stream, if anybody listens to it."""
+        if self.run.message_streams:
+            about = {**self.config()["metadata"], **metadata}
+            if tags:
+                about["tags"] = tags
+            for stream in self.run.message_streams:
+                stream.tell(self, message, about)
+
+    async def room(self) -> None:
+        """Suspend until the stream of the run has room for more."""
+        run: Run | None = self.run
+        while run is not None:
+            room = getattr(run.driver, "room", None)  # drivers of threads make writers wait
+            if room is not None:
+                await room()
+            run = None if run.parent is None else run.parent.run
 
     def push(self, key: str, value: Any) -> None:
         """Write to a key of the state before what the task returns.
@@ -79,7 +130,55 @@ class TaskScope:
             self.pushed = []
         self.pushed.append((key, value))
 
-    def child_ns(self) -> str:
-        """The namespace of a graph that this task runs: its own, numbered from the second on."""
+    def next_child(self) -> int:
+        """Which graph, counted from 0, the task runs now."""
         nth, self._children = self._children, self._children + 1
-        return self.task.ns if nth == 0 else f"{self.task.ns}|{nth}"
+        return nth
+
+
+class Detached:
+    """What code sees that runs in no task: a node called alone, or a route taken by hand.
+
+    Args:
+        why: why nobody can be asked anything here, for the error.
+        config: the config that the code is handed.
+    """
+
+    __slots__ = ("_config", "_why", "heard", "pushed")
+
+    def __init__(self, why: str, config: Mapping[str, Any] | None = None) -> None:
+        self.heard: Heard | None = None
+        self.pushed: list[tuple[str, Any]] | None = None
+        self._why = why
+        self._config = config or {}
+
+    def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
+        raise ConfigError(f"interrupt() cannot be called here: {self._why}.")
+
+    def config(self) -> Any:
+        return {"configurable": {}, "metadata": {}, **self._config}
+
+    def runtime(self) -> Runtime[Any]:
+        from plait.runtime import Runtime  # few nodes that run alone ask for one
+
+        return Runtime()
+
+    def extras(self) -> dict[str, Any]:
+        return {}
+
+    def write_custom(self, chunk: Any) -> None:
+        return None
+
+    def message_id(self) -> str:
+        return new_id()
+
+    def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
+        return None
+
+    async def room(self) -> None:
+        return None
+
+
+def scope_for(config: Mapping[str, Any] | None) -> Scope:
+    """The scope of a node's code that is called directly: the running task's, if there is one."""
+    return current_scope.get() or Detached("the node was called alone, outside of a graph", config)

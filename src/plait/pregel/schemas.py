@@ -1,0 +1,129 @@
+"""Pydantic models and JSON schemas of a graph's input, output, context and config.
+
+Imported only when a schema is asked for: it loads pydantic.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast, get_type_hints, is_typeddict
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
+
+from plait.errors import ConfigError, InvalidGraphError, nearest
+from plait.runnables.config import RunnableConfig
+
+if TYPE_CHECKING:
+    from plait.pregel.described import Described
+
+_ANY_TYPE = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
+Model = type[BaseModel]
+
+
+def input_model(graph: Described) -> Model:
+    """The model of what a graph takes."""
+    name, taken = graph.get_name("Input"), graph.input_channels
+    if isinstance(taken, str):
+        return value_model(name, graph.InputType)
+    return keys_model(name, {key: graph.channels[key].UpdateType for key in taken})
+
+
+def output_model(graph: Described) -> Model:
+    """The model of what a graph returns."""
+    name, shown = graph.get_name("Output"), graph.output_channels
+    if isinstance(shown, str):
+        return value_model(name, graph.OutputType)
+    return keys_model(name, {key: graph.channels[key].ValueType for key in shown})
+
+
+def value_model(name: str, typ: Any) -> Model:
+    """The model of one value: its own, if it is a model."""
+    if isinstance(typ, type) and issubclass(typ, BaseModel):
+        return typ
+    base: Any = RootModel[typ]
+    return cast("Model", type(name, (base,), {"__module__": __name__}))
+
+
+def keys_model(name: str, fields: Mapping[str, Any]) -> Model:
+    """A model with optional fields of these types."""
+    return _model(name, {key: (typ, None) for key, typ in fields.items()})
+
+
+def _model(name: str, fields: Mapping[str, tuple[Any, Any]]) -> Model:
+    """A model with fields of (type, default); names that models cannot use stay as aliases."""
+    declared: dict[str, Any] = {}
+    for key, (typ, default) in fields.items():
+        if key.startswith("_") or hasattr(BaseModel, key):
+            declared[f"key_{key.strip('_')}"] = (typ, Field(default, alias=key, title=_title(key)))
+        else:
+            declared[key] = (typ, default)
+    return create_model(name, __config__=_ANY_TYPE, **declared)
+
+
+def _title(key: str) -> str:
+    return key.replace("_", " ").strip().title()
+
+
+def schema_json(name: str, schema: Any) -> dict[str, Any]:
+    """The JSON schema of a state schema, under its own title where it has one.
+
+    Args:
+        name: the title of one that has none: a dataclass, or a state that is one value.
+        schema: a pydantic model, TypedDict, dataclass, or any other type.
+    """
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return schema.model_json_schema()
+    if is_typeddict(schema):
+        return TypeAdapter(schema).json_schema()
+    if isinstance(schema, type) and dataclasses.is_dataclass(schema):
+        return _model(name, _fields(schema)).model_json_schema()
+    return {"default": None, **value_model(name, schema).model_json_schema()}
+
+
+def _fields(schema: Any) -> dict[str, tuple[Any, Any]]:
+    """The fields of a dataclass: type and default (`...` where there is none)."""
+    hints = get_type_hints(schema, include_extras=True)
+    found: dict[str, tuple[Any, Any]] = {}
+    for field in dataclasses.fields(schema):
+        default: Any = field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        found[field.name] = (hints[field.name], ... if default is dataclasses.MISSING else default)
+    return found
+
+
+def context_json(graph: Described) -> dict[str, Any] | None:
+    """See `Described.get_context_jsonschema`."""
+    schema = graph.context_schema
+    if schema is None:
+        return None
+    if isinstance(schema, type) and issubclass(schema, BaseModel):
+        return schema.model_json_schema()
+    if is_typeddict(schema) or dataclasses.is_dataclass(schema):
+        return TypeAdapter(cast("Any", schema)).json_schema()
+    raise InvalidGraphError(
+        f"Graph {graph.get_name()!r} has the context schema {schema!r}. A context schema is a "
+        "pydantic model, a TypedDict or a dataclass."
+    )
+
+
+def config_model(graph: Described, include: Sequence[str]) -> Model:
+    """See `Described.config_schema`.
+
+    Raises:
+        ConfigError: a config has no such entry.
+    """
+    known = get_type_hints(RunnableConfig)
+    _check_known(include, known)
+    fields: dict[str, tuple[Any, Any]] = {}
+    if graph.context_schema is not None:
+        fields["configurable"] = (graph.context_schema, None)
+    fields |= {key: (known[key], None) for key in include if key != "configurable"}
+    return _model(graph.get_name("Config"), fields)
+
+
+def _check_known(include: Iterable[str], known: Mapping[str, Any]) -> None:
+    for key in include:
+        if key not in known:
+            raise ConfigError(f"A config has no entry {key!r}. {nearest(key, known)}")
