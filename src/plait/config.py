@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from plait.constants import TAG_NOSTREAM
 from plait.errors import ConfigError
 from plait.scope import Scope, current_scope
 
 if TYPE_CHECKING:
+    from plait.messages import AIMessageChunk
     from plait.runnables.config import RunnableConfig
     from plait.types import StreamWriter
 
@@ -49,4 +52,65 @@ def get_stream_writer() -> StreamWriter:
     return _scope().write_custom
 
 
-__all__ = ["get_config", "get_store", "get_stream_writer"]
+def emit_token(
+    token: str | AIMessageChunk,
+    *,
+    id: str | None = None,
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> AIMessageChunk:
+    """Send a token to the `messages` stream, from any SDK: call it for each piece that arrives.
+
+    The pieces of one message have one id. A message of that id which the node returns afterwards is
+    not told again. In a sync node the call blocks while the consumer of the stream is far behind.
+
+    Args:
+        token: a piece of text, or a chunk (of plait or langchain_core).
+        id: the id of the message it is a piece of. None: the chunk's own, else one that stands
+            for the message of this task; name ids when a node streams several messages.
+        tags: tags in the metadata; with "nostream" among them nothing is sent.
+        metadata: more entries for the metadata.
+
+    Returns:
+        The chunk as it was sent. Chunks add up: the sum has the message's id.
+
+    Raises:
+        ConfigError: called outside of a running graph.
+
+    >>> from plait.graph import START, MessagesState, StateGraph
+    >>> def talk(state: MessagesState):
+    ...     answer = emit_token("Hello ") + emit_token("world")
+    ...     return {"messages": [answer]}
+    >>> graph = StateGraph(MessagesState).add_node(talk).add_edge(START, "talk").compile()
+    >>> [m.text for m, _ in graph.stream({"messages": []}, stream_mode="messages")]
+    ['Hello ', 'world']
+    """
+    from plait.messages import AIMessageChunk  # heavy; only those who stream messages need it
+
+    scope = _scope()
+    chunk: Any = AIMessageChunk(content=token) if isinstance(token, str) else token
+    if id is not None or not chunk.id:
+        chunk.id = id or scope.message_id()
+    if TAG_NOSTREAM not in tags:
+        scope.write_message(chunk, list(tags), metadata or {})
+    return chunk
+
+
+async def aemit_token(
+    token: str | AIMessageChunk,
+    *,
+    id: str | None = None,
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+) -> AIMessageChunk:
+    """`emit_token`, then wait while the consumer of the stream is far behind.
+
+    An async node is suspended at its awaits anyway; tasks that it creates itself are held back only
+    where they await this.
+    """
+    chunk = emit_token(token, id=id, tags=tags, metadata=metadata)
+    await _scope().room()
+    return chunk
+
+
+__all__ = ["aemit_token", "emit_token", "get_config", "get_store", "get_stream_writer"]

@@ -232,7 +232,6 @@ class entrypoint:
             plan=plan,
             checkpointer=self.checkpointer,
             store=self.store,
-            name=name,
             stream_mode="updates",
             context_schema=self.context_schema,
             function=function,

@@ -6,8 +6,34 @@ node finds its run without being handed anything.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from typing import Any, Protocol
+
+
+class Heard(Protocol):
+    """A task that somebody listens to: its code and its path functions run as told runs."""
+
+    result: Any
+    """What the code returned; whoever calls the code sets it."""
+
+    def call(self, call: Callable[..., Any]) -> Any:
+        """Run the task's code."""
+        ...
+
+    def acall(self, call: Callable[..., Awaitable[Any]]) -> Awaitable[Any]:
+        """Run the task's async code."""
+        ...
+
+    def route(self, choose: Callable[[], Any], name: str | None, place: int, state: Any) -> Any:
+        """Run a path function, `place` steps after the task's own code."""
+        ...
+
+    def aroute(
+        self, choose: Callable[[], Awaitable[Any]], name: str, place: int, state: Any
+    ) -> Awaitable[Any]:
+        """Run an async path function."""
+        ...
 
 
 class Scope(Protocol):
@@ -15,6 +41,9 @@ class Scope(Protocol):
 
     pushed: list[tuple[str, Any]] | None
     """What the code wrote to the state before it returned."""
+
+    heard: Heard | None
+    """How those who listen are told of the task; None where nobody listens."""
 
     def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
         """Return the answer to this question, or raise GraphInterrupt."""
@@ -36,5 +65,24 @@ class Scope(Protocol):
         """Send a chunk to the `custom` stream."""
         ...
 
+    def message_id(self) -> str:
+        """The id of the message that the task streams, unless it names another."""
+        ...
+
+    def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
+        """Send a message, or a chunk of one, to the `messages` stream."""
+        ...
+
+    async def room(self) -> None:
+        """Wait until the stream of the run has room for more."""
+        ...
+
 
 current_scope: ContextVar[Scope | None] = ContextVar("plait_scope", default=None)
+
+
+def heard(scope: Scope, result: Any) -> Any:
+    """A result of a task's code, shown to those who listen; returns it."""
+    if scope.heard is not None:
+        scope.heard.result = result
+    return result

@@ -10,6 +10,8 @@ What `env` offers (see `Env`):
                                name again gives the same database (sqlite: over a new connection,
                                as a new process would see it); another name, another database.
     async with env.asaver(name="main") as saver       its async twin
+    env.store(name="main")     a store; memory or sqlite, as with savers
+    async with env.astore(name="main") as store       its async twin
     env.error(lambda: ...)     runs it, returns the class of its error (or ("returned", value))
     await env.aerror(coro)     its async twin
     env.tmp_path  env.kind     a fresh directory; "memory", "sqlite" or "" when no saver is used
@@ -60,6 +62,7 @@ COMPATIBILITY = Path(__file__).parents[2] / "docs" / "compatibility.md"
 
 IMPORT_ROOTS = {
     "langgraph": "plait",
+    "langchain_core.embeddings": "plait.embeddings",
     "langchain_core.messages": "plait.messages",
     "langchain_core.runnables": "plait.runnables",
     "langchain_core.runnables.config": "plait.runnables",
@@ -118,15 +121,10 @@ NOT_YET: dict[str, int] = {
     "a_retry::step_timeout": 3,
     "a_retry::step_timeout_async": 3,
     "a_runs::with_types_and_bind": 5,
-    "a_state::schema_of_input_in_json": 5,
-    "a_stores::store_async": 3,
-    "a_stores::store_is_injected": 3,
-    "a_stores::store_required_but_missing": 3,
     "a_subgraphs::get_subgraphs": 3,
     "b_behaviours::b14_messages_of_a_subgraph_once": 3,
     "b_behaviours::b14_messages_returned_by_nodes": 3,
     "b_errors::b07_parent_command_with_a_step_timeout": 3,
-    "b_functional::b30_final_schema": 3,
     "b_subgraphs::b28_replay_of_the_parent_and_memory_of_the_subgraph": 3,
     "b_handlers::b36_timeout_of_a_sync_node": 3,
     "b_handlers::b36_timeout_of_a_sync_task": 3,
@@ -181,6 +179,7 @@ class Env:
         self.tmp_path = tmp_path
         self._root = side
         self._memory: dict[str, Any] = {}
+        self._stores: dict[str, Any] = {}
         self._open = contextlib.ExitStack()
 
     def saver(self, name: str = "main") -> Any:
@@ -204,6 +203,26 @@ class Env:
         aio = import_module(f"{self._root}.checkpoint.sqlite.aio")
         async with aio.AsyncSqliteSaver.from_conn_string(self._file(name)) as saver:
             yield saver
+
+    def store(self, name: str = "main") -> Any:
+        """A sync store on the database `name`."""
+        if self.kind == "memory":
+            return self._memory_store(name)
+        sqlite = import_module(f"{self._root}.store.sqlite")
+        store = self._open.enter_context(sqlite.SqliteStore.from_conn_string(self._items(name)))
+        store.setup()
+        return store
+
+    @contextlib.asynccontextmanager
+    async def astore(self, name: str = "main") -> AsyncIterator[Any]:
+        """An async store on the database `name`, inside `async with`."""
+        if self.kind == "memory":
+            yield self._memory_store(name)
+            return
+        aio = import_module(f"{self._root}.store.sqlite.aio")
+        async with aio.AsyncSqliteStore.from_conn_string(self._items(name)) as store:
+            await store.setup()
+            yield store
 
     def error(self, call: Callable[[], Any]) -> Any:
         """The error that `call` raises, as comparable data; `("returned", value)` if none."""
@@ -229,8 +248,17 @@ class Env:
             self._memory[name] = memory.InMemorySaver()
         return self._memory[name]
 
+    def _memory_store(self, name: str) -> Any:
+        if name not in self._stores:
+            memory = import_module(f"{self._root}.store.memory")
+            self._stores[name] = memory.InMemoryStore()
+        return self._stores[name]
+
     def _file(self, name: str) -> str:
         return str(self.tmp_path / f"{name}.sqlite")
+
+    def _items(self, name: str) -> str:
+        return str(self.tmp_path / f"{name}.items.sqlite")
 
 
 class UnknownImportRoot(Exception):
@@ -303,17 +331,26 @@ def _cases_of(path: Path) -> Iterator[Case]:
 
 
 def _saver_users(functions: dict[str, Any]) -> set[str]:
-    """The functions that ask for a saver, by themselves or through another function of the file."""
+    """The functions that ask for a saver or a store, by themselves or through another function of the file."""
     asks: set[str] = set()
     calls: dict[str, set[str]] = {}
     for name, node in functions.items():
         inner = list(ast.walk(node))
-        if any(isinstance(n, ast.Attribute) and n.attr in ("saver", "asaver") for n in inner):
+        if any(isinstance(n, ast.Attribute) and _asks(n) for n in inner):
             asks.add(name)
         calls[name] = {n.id for n in inner if isinstance(n, ast.Name) and n.id in functions}
     while more := {name for name in functions if name not in asks and calls[name] & asks}:
         asks |= more
     return asks
+
+
+def _asks(attribute: ast.Attribute) -> bool:
+    """Whether `env.saver` or the like is meant; other objects have a `store`, too."""
+    owner = attribute.value
+    is_env = isinstance(owner, ast.Name) and owner.id == "env"
+    return attribute.attr in ("saver", "asaver") or (
+        is_env and attribute.attr in ("store", "astore")
+    )
 
 
 def run(case: Case, side: Side) -> Any:

@@ -237,6 +237,24 @@ class BaseCallbackHandler:
         """User code dispatched an event of its own."""
 
 
+class TokenListener(BaseCallbackHandler):
+    """A handler that wants tokens: models that can stream do so, langchain_core's too.
+
+    Besides the other events it may define `on_chain_stream(chunk, *, run_id, ...)`: a run yielded a
+    chunk of its output.
+    """
+
+    wants_tokens = True
+
+    def tap_output_iter(self, run_id: "UUID", output: Any) -> Any:
+        """What langchain_core knows such a handler by; the output goes on as it is."""
+        return output
+
+    def tap_output_aiter(self, run_id: "UUID", output: Any) -> Any:
+        """The async twin of `tap_output_iter`."""
+        return output
+
+
 class AsyncCallbackHandler(BaseCallbackHandler):
     """A handler whose events are coroutines: override any method with `async def`.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from _thread import get_ident
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
-from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter, thread_of_control
+from plait.drivers.backlog import AioRoom, Paced
+from plait.drivers.base import Closed, Part, ScopeFactory, Storage, aenter, enter, thread_of_control
 from plait.drivers.calls import ThreadCall, result_of
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.engine.commands import (
@@ -17,22 +19,26 @@ from plait.engine.commands import (
     Command,
     Commit,
     Emit,
+    Expire,
     Load,
+    ReadCache,
     Release,
     Resolve,
     Run,
     SaveWrites,
     Sleep,
     Start,
+    Unset,
     Wait,
+    WriteCache,
 )
-from plait.engine.events import TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError, SupersededError
-from plait.scope import Scope, current_scope
 
 T = TypeVar("T")
 QUEUE_LIMIT = 64
@@ -73,6 +79,15 @@ class InContext:
 class AioCall(asyncio.Future[Any]):
     """A `@task` call made in an event loop: await it."""
 
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self.context = copy_context()
+
+    @property
+    def heard(self) -> bool:
+        """Whether the code that called has been given the outcome (asyncio keeps count)."""
+        return self.done() and not self._log_traceback
+
     def settle(self, task: Task) -> None:
         """The call has its outcome (in the loop's thread)."""
         if self.done():
@@ -100,12 +115,16 @@ class AioDriver:
         self.outcome: Outcome | None = None
         self.aio = asyncio.get_running_loop()
         self._make_scope = make_scope
-        self._events: list[Any] = []
+        self._events: deque[Any] = deque()
+        self._room = AioRoom(self._events)
+        self._told = False
+        self._live = loop.spec.inline == "none"
         self._wake: asyncio.Future[None] | None = None
         self._handles: dict[Task, asyncio.Task[None]] = {}
-        self._queued: dict[Task, int] = {}
+        self._queued: dict[tuple[Task, int], None] = {}
+        """Attempts that have not begun."""
         self._cancelled: set[Task] = set()
-        self._timers: set[asyncio.TimerHandle] = set()
+        self._timers: dict[Any, asyncio.TimerHandle] = {}
         self._threads = 0
         self._parts: list[Part] = []
         self._inline = False
@@ -118,12 +137,16 @@ class AioDriver:
             Start: self._start,
             Emit: self._emit,
             Sleep: self._sleep,
+            Unset: self._unset,
+            Expire: self._expire,
             Cancel: self._cancel,
             Resolve: self._resolve,
         }
         self._awaited: dict[type[Command], Callable[[Any], Awaitable[Any]]] = {
             Run: self._run,
             Wait: self._wait,
+            ReadCache: self._read_cache,
+            WriteCache: self._write_cache,
         }
         stores = (Load, Claim, SaveWrites, Commit, Release)
         if storage is None or (not storage.saver.shared and storage.durability != "async"):
@@ -160,6 +183,7 @@ class AioDriver:
                         answer = await self._awaited[type(command)](command)
                     advance = send
                 except BaseException as error:
+                    self._room.close()
                     advance, answer = throw, error
                 if self._parts:
                     parts, self._parts = self._parts, []
@@ -187,6 +211,7 @@ class AioDriver:
 
     async def _unwind(self, error: BaseException) -> None:
         """Let the loop stop what runs and give the thread back."""
+        self._room.close()
         try:
             await self._advance(self._generator.throw(error), until=None)
         except (StopIteration, Closed, SupersededError):
@@ -216,7 +241,7 @@ class AioDriver:
             raise Closed(end.value) from None
 
     async def _close(self) -> None:
-        for timer in self._timers:
+        for timer in self._timers.values():
             timer.cancel()
         if self._writer is not None and self._behind is not None:
             await self._behind.join()
@@ -230,7 +255,7 @@ class AioDriver:
         context = copy_context()
         self._inline = True
         try:
-            coroutine = self._enter(task, self._make_scope(task, thread_of_control()))
+            coroutine = aenter(task, self._make_scope(task, thread_of_control()))
             try:
                 waits_for = context.run(coroutine.send, None)
             except StopIteration as end:  # the ordinary quick node: it never waited
@@ -256,16 +281,12 @@ class AioDriver:
             self._feeder = None
         return [event]
 
-    async def _enter(self, task: Task, scope: Scope) -> Writes:
-        current_scope.set(scope)
-        assert task.node.acall is not None
-        return await task.node.acall(task, scope)
-
     def _start(self, command: Start) -> None:
         in_threads: list[Any] = []
         for task in command.tasks:
-            self._queued[task] = task.attempt
-            context = copy_context()
+            self._queued[task, task.attempt] = None
+            self._cancelled.discard(task)
+            context = copy_context() if task.call is None else task.call.context.copy()
             if task.node.acall is None:
                 in_threads.append((self._work, (task, task.attempt, context)))
             else:
@@ -279,9 +300,10 @@ class AioDriver:
 
     async def _run_beside(self, task: Task, attempt: int) -> None:
         """Run a task's code in the asyncio task made for it."""
-        self._queued.pop(task, None)
+        self._queued.pop((task, attempt), None)
         try:
-            writes = await self._enter(task, self._make_scope(task, thread_of_control()))
+            code = aenter(task, self._make_scope(task, thread_of_control()))
+            writes = await (Paced(code, self._room) if self._live else code)
         except asyncio.CancelledError as error:
             stopped = task in self._cancelled
             event: Any = TaskFailed(
@@ -291,12 +313,14 @@ class AioDriver:
             event = TaskFailed(task, attempt, error)
         else:
             event = TaskFinished(task, attempt, writes)
-        self._handles.pop(task, None)
+        if self._handles.get(task) is asyncio.current_task():
+            del self._handles[task]
         self._post(event)
 
     def _work(self, task: Task, attempt: int, context: Context) -> None:
         """Run a sync task in a worker thread, unless it was cancelled before it began."""
-        if self._queued.pop(task, None) is None:
+        if self._queued.pop((task, attempt), False) is not None:
+            self._threads -= 1
             return
         try:
             event: Any = TaskFinished(
@@ -305,7 +329,10 @@ class AioDriver:
         except BaseException as error:
             event = TaskFailed(task, attempt, error)
         self._threads -= 1
-        self.aio.call_soon_threadsafe(self._post, event)
+        try:
+            self.aio.call_soon_threadsafe(self._post, event)
+        except RuntimeError:  # the loop is closed: the run gave this attempt up, and has ended
+            pass
 
     def _watch_pool(self) -> None:
         """Ask for more worker threads while sync tasks of this run wait for one."""
@@ -321,11 +348,21 @@ class AioDriver:
                 await self._wake
             finally:
                 self._wake = None
-        events, self._events = self._events, []
-        return events
+        return self._take_events()
+
+    def _take_events(self) -> list[Any]:
+        events = self._events  # threads append to it meanwhile
+        taken = [events.popleft() for _ in range(len(events))]
+        self._room.taken()
+        return taken
 
     def _post(self, event: Any) -> None:
         self._events.append(event)
+        self._rouse()
+
+    def _rouse(self) -> None:
+        """Something has happened: let the loop hear it."""
+        self._told = False
         if self._inline:
             if self._feeder is None:
                 self._feeder = self.aio.create_task(self._feed())
@@ -336,19 +373,37 @@ class AioDriver:
         self._parts.extend(command.parts)
 
     def _sleep(self, command: Sleep) -> None:
-        def fire() -> None:
-            self._timers.discard(handle)
-            self._post(TimerFired(command.task))
+        what = command.what
 
-        handle = self.aio.call_later(command.delay, fire)
-        self._timers.add(handle)
+        def fire() -> None:
+            del self._timers[what]
+            self._post(TimerFired(what))
+
+        self._timers[what] = self.aio.call_later(command.delay, fire)
+
+    def _unset(self, command: Unset) -> None:
+        timer = self._timers.pop(command.what, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _expire(self, command: Expire) -> bool:
+        task = command.task
+        began = self._queued.pop((task, task.attempt), False) is not None
+        handle = self._handles.pop(task, None)
+        if handle is None:
+            return False
+        self._cancelled.add(task)
+        handle.cancel()
+        return began
 
     def _cancel(self, command: Cancel) -> list[Task]:
         never_began: list[Task] = []
+        for what in [what for what in self._timers if isinstance(what, Task)]:
+            self._timers.pop(what).cancel()
         for task in command.tasks:
             self._cancelled.add(task)
             handle = self._handles.get(task)
-            if self._queued.pop(task, None) is not None:
+            if self._queued.pop((task, task.attempt), False) is None:
                 never_began.append(task)
             if handle is not None:
                 handle.cancel()
@@ -356,6 +411,12 @@ class AioDriver:
 
     def _resolve(self, command: Resolve) -> None:
         command.call.settle(command.task)
+
+    async def _read_cache(self, command: ReadCache) -> Any:
+        return await self.loop.spec.cache.aread(command.tasks)
+
+    async def _write_cache(self, command: WriteCache) -> None:
+        await self.loop.spec.cache.awrite(command.tasks)
 
     def _store_now(self, command: Command) -> Any:
         """Storage in memory, or none: nothing waits."""
@@ -403,24 +464,43 @@ class AioDriver:
     # --- from inside tasks -----------------------------------------------------------------------
 
     def deliver(self, event: Any) -> None:
-        """An event from inside a running task (any thread)."""
-        if asyncio._get_running_loop() is not self.aio:  # pyright: ignore[reportPrivateUsage]
-            self.aio.call_soon_threadsafe(self._post, event)
+        """An event from inside a running task (any thread). A chunk of a thread waits for room.
+
+        Raises:
+            Closed: a chunk, but the stream was closed.
+        """
+        chunk = type(event) is Chunk
+        if asyncio._get_running_loop() is self.aio:  # pyright: ignore[reportPrivateUsage]
+            if chunk and self._room.closed:
+                raise Closed
+            self._post(event)
             return
-        self._post(event)
+        if chunk:
+            self._room.enter()
+        self._events.append(event)
+        if not self._told:
+            self._told = True
+            self.aio.call_soon_threadsafe(self._rouse)
+
+    async def room(self) -> None:
+        """Suspend until there is room for a chunk."""
+        await self._room.wait()
+
+    def is_cancelled(self, task: Task) -> bool:
+        """Whether a running task was told to stop."""
+        return task in self._cancelled
 
     async def _feed(self) -> None:
         """Hand events to the loop while an inline task runs."""
         while self._events:
-            events, self._events = self._events, []
-            await self._advance(self._send(events), until=Wait)
+            await self._advance(self._send(self._take_events()), until=Wait)
         self._feeder = None
 
-    def call(self, parent: Task, node: NodePlan, given: Any) -> Any:
+    def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> Any:
         """Start a `@task` called by `parent`; returns its handle at once."""
         in_loop = asyncio._get_running_loop() is self.aio  # pyright: ignore[reportPrivateUsage]
-        handle: Any = AioCall(loop=self.aio) if in_loop else ThreadCall(None)
-        self.deliver(TaskCalled(parent, node, given, handle))
+        handle: Any = AioCall(loop=self.aio) if in_loop else ThreadCall()
+        self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle
 
 

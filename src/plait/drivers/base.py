@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from plait.engine.commands import Claim, Command, Commit, Load, Release, SaveWrites
+from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
@@ -16,7 +17,7 @@ from plait.engine.tasks import Task
 from plait.scope import Scope, current_scope
 
 if TYPE_CHECKING:  # the port is all types; savers load when a graph has one
-    from plait.checkpoint.base.port import Plan, Session
+    from plait.checkpoint.base.port import Plan, Session, Snapshot
 
 Part: TypeAlias = tuple[tuple[str, ...], str, Any]
 """(namespace, mode, payload) of one streamed part."""
@@ -41,9 +42,17 @@ class PlanRunner(Protocol):
 class Storage:
     """One run's session, and the plans its storage commands stand for."""
 
-    __slots__ = ("durability", "saver", "session")
+    __slots__ = ("_start", "durability", "saver", "session")
 
-    def __init__(self, saver: PlanRunner, session: Session, durability: str) -> None:
+    def __init__(
+        self,
+        saver: PlanRunner,
+        session: Session,
+        durability: str,
+        start: Callable[[Session], Plan[Snapshot | None]] | None = None,
+    ) -> None:
+        self._start = start
+        """Finds where a nested run starts."""
         self.saver = saver
         self.session = session
         self.durability = durability
@@ -58,6 +67,8 @@ class Storage:
         if isinstance(command, SaveWrites):
             return session.save_writes(command.writes, claim=command.claim, release=command.release)
         if isinstance(command, Load):
+            if self._start is not None:
+                return self._start(session)
             return session.load(command.checkpoint_id)
         if isinstance(command, Claim):
             return session.claim()
@@ -84,7 +95,15 @@ def enter(task: Task, scope: Scope) -> Writes:
             f'No synchronous function provided to "{task.name}": it is async only. Give the node '
             "a sync function too, or run the graph with the async API (ainvoke, astream)."
         )
-    return call(task, scope)
+    return call(task, scope) if scope.heard is None else scope.heard.call(call)
+
+
+async def aenter(task: Task, scope: Scope) -> Writes:
+    """`enter` for a task that has async code."""
+    current_scope.set(scope)
+    call = task.node.acall
+    assert call is not None
+    return await (call(task, scope) if scope.heard is None else scope.heard.acall(call))
 
 
 def thread_of_control() -> Here:
@@ -103,7 +122,9 @@ class Driver(Protocol):
 
     def deliver(self, event: Any) -> None: ...
 
-    def call(self, parent: Task, node: NodePlan, given: Any) -> Any: ...
+    def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> Any: ...
+
+    def is_cancelled(self, task: Task) -> bool: ...
 
 
 class SyncRunner(Driver, Protocol):
@@ -145,6 +166,7 @@ __all__ = [
     "ScopeFactory",
     "Storage",
     "SyncRunner",
+    "aenter",
     "driver_source",
     "enter",
     "thread_of_control",

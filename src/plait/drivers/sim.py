@@ -33,11 +33,12 @@ from plait.drivers.base import (
     Part,
     ScopeFactory,
     Storage,
+    aenter,
     driver_source,
     enter,
     thread_of_control,
 )
-from plait.drivers.calls import ThreadCall
+from plait.drivers.calls import PumpedCall
 from plait.drivers.env import run_env
 from plait.drivers.sim_world import (
     Crash,
@@ -54,22 +55,26 @@ from plait.engine.commands import (
     Command,
     Commit,
     Emit,
+    Expire,
     Load,
+    ReadCache,
     Release,
     Resolve,
     Run,
     SaveWrites,
     Sleep,
     Start,
+    Unset,
     Wait,
+    WriteCache,
 )
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
+from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
 from plait.ids import id_source
-from plait.scope import Scope, current_scope
 
 BEHIND = 8
 """Plans that may wait to be written with `durability="async"`."""
@@ -101,6 +106,7 @@ class SimDriver:
         self.outcome: Outcome | None = None
         self._world = world
         self._make_scope = make_scope
+        self._cancelled: set[Task] = set()
         self._events: list[Any] = []
         self._parts: list[Part] = []
         self._behind: list[tuple[Command, Any]] = []
@@ -111,6 +117,10 @@ class SimDriver:
             Wait: self._wait,
             Emit: self._emit,
             Sleep: self._sleep,
+            Unset: self._unset,
+            Expire: self._expire,
+            ReadCache: self._read_cache,
+            WriteCache: self._write_cache,
             Cancel: self._cancel,
             Resolve: self._resolve,
             Load: self._store,
@@ -229,9 +239,25 @@ class SimDriver:
                     self._world.listen(part)
 
     def _sleep(self, command: Sleep) -> None:
-        self._world.sleep(self, command.task, command.delay)
+        self._world.sleep(self, command.what, command.delay)
+
+    def _unset(self, command: Unset) -> None:
+        self._world.unset(self, lambda what: what is command.what)
+
+    def _expire(self, command: Expire) -> bool:
+        return self._world.expire(self, command.task)
+
+    def _read_cache(self, command: ReadCache) -> Any:
+        return self._use_cache(self.loop.spec.cache.read, command)
+
+    def _write_cache(self, command: WriteCache) -> None:
+        self._use_cache(self.loop.spec.cache.write, command)
+
+    def _use_cache(self, use: Callable[[Any], Any], command: Any) -> Any:
+        return self._world.request(use, command.tasks, command, self.loop.spec.ns)
 
     def _cancel(self, command: Cancel) -> list[Task]:
+        self._cancelled.update(command.tasks)
         return self._world.cancel(self, command.tasks)
 
     def _resolve(self, command: Resolve) -> None:
@@ -274,7 +300,7 @@ class SimDriver:
                 if not stepped:
                     self._ended(job, job.context.run(enter, task, scope))
                     return
-                job.coroutine = _entered(task, scope)
+                job.coroutine = aenter(task, scope)
             self._step(job, job.coroutine.send, None)
         except Exception as error:
             self._failed(job, error)
@@ -290,7 +316,7 @@ class SimDriver:
         except StopIteration as end:
             self._ended(job, end.value)
             return
-        if waits_for is not None and not isinstance(waits_for, ThreadCall):
+        if waits_for is not None and not isinstance(waits_for, PumpedCall):
             assert job.coroutine is not None
             job.coroutine.close()
             raise SimulationError(
@@ -338,10 +364,14 @@ class SimDriver:
         before = self._take(len(self._events)) if with_others else []
         self._feed([*before, event])
 
-    def call(self, parent: Task, node: NodePlan, given: Any) -> ThreadCall:
+    def is_cancelled(self, task: Task) -> bool:
+        """Whether a running task was told to stop."""
+        return task in self._cancelled
+
+    def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> PumpedCall:
         """Start a `@task` called by `parent`; returns its handle at once."""
-        handle = ThreadCall(self)
-        self.deliver(TaskCalled(parent, node, given, handle))
+        handle = PumpedCall(self)
+        self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle
 
     def pump(self) -> None:
@@ -369,6 +399,7 @@ class AsyncSimDriver:
         self._driver.prefers_async = True
         self.deliver = self._driver.deliver
         self.call = self._driver.call
+        self.is_cancelled = self._driver.is_cancelled
 
     @property
     def outcome(self) -> Outcome | None:
@@ -383,12 +414,6 @@ class AsyncSimDriver:
                 yield part
         finally:
             parts.close()
-
-
-async def _entered(task: Task, scope: Scope) -> Writes:
-    current_scope.set(scope)
-    assert task.node.acall is not None
-    return await task.node.acall(task, scope)
 
 
 class Simulation(World):

@@ -1,19 +1,25 @@
-"""The driver with threads: runs a loop in the caller's thread, tasks inline or in workers."""
+"""The driver with threads: runs a loop in the caller's thread, tasks inline or in workers.
+
+While a task runs inline, the caller's thread is busy with it. Whichever thread then has news of the
+run (a call of a `@task`, the end of a called one) hands it to the loop and does what it asks, one
+at a time under a lock; so a run goes on whatever its inline code waits for.
+"""
 
 from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable, Generator
 from contextvars import copy_context
-from heapq import heappop, heappush
-from itertools import count
 from queue import Empty, SimpleQueue
-from time import monotonic
+from threading import Lock
+from time import monotonic, sleep
 from typing import Any
 
+from plait.drivers.backlog import Room
 from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter, thread_of_control
 from plait.drivers.calls import ThreadCall
 from plait.drivers.pool import STALL_SECONDS, workers
+from plait.drivers.timers import Timers
 from plait.drivers.writer import BackgroundWriter
 from plait.engine.commands import (
     Cancel,
@@ -21,16 +27,21 @@ from plait.engine.commands import (
     Command,
     Commit,
     Emit,
+    Expire,
     Load,
+    ReadCache,
     Release,
     Resolve,
     Run,
     SaveWrites,
     Sleep,
     Start,
+    Unset,
     Wait,
+    WriteCache,
 )
-from plait.engine.events import TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan
 from plait.engine.spec import Outcome
@@ -55,11 +66,16 @@ class SyncDriver:
         self.outcome: Outcome | None = None
         self._make_scope = make_scope
         self._events: SimpleQueue[Any] = SimpleQueue()
-        self._queued: dict[Task, int] = {}
-        self._timers: list[tuple[float, int, Task]] = []
-        self._ticket = count()
+        self._room = Room(self._events.qsize)
+        self._queued: dict[tuple[Task, int], None] = {}
+        """Attempts that no thread has begun."""
+        self._cancelled: set[Task] = set()
+        self._timers = Timers()
         self._parts: list[Part] = []
         self._inline = False
+        """Whether the caller's thread is inside a task."""
+        self._turn = Lock()
+        """Held by the thread that drives the loop while a task runs inline."""
         self._here = thread_of_control()
         self._generator = loop.run()
         self._writer = (
@@ -73,6 +89,10 @@ class SyncDriver:
             Wait: self._wait,
             Emit: self._emit,
             Sleep: self._sleep,
+            Unset: self._unset,
+            Expire: self._expire,
+            ReadCache: self._read_cache,
+            WriteCache: self._write_cache,
             Cancel: self._cancel,
             Resolve: self._resolve,
             Load: self._store,
@@ -103,6 +123,7 @@ class SyncDriver:
                     answer = handlers[type(command)](command)
                     advance = send
                 except BaseException as error:
+                    self._room.close()
                     advance, answer = throw, error
                 if self._parts:
                     yield from self._hand_out()
@@ -129,6 +150,7 @@ class SyncDriver:
 
     def _unwind(self, error: BaseException) -> None:
         """Let the loop stop what runs and give the thread back."""
+        self._room.close()
         try:
             self._advance(self._generator.throw(error), until=None)
         except (StopIteration, Closed, SupersededError):
@@ -138,7 +160,7 @@ class SyncDriver:
 
     def _run(self, command: Run) -> list[Any]:
         task = command.task
-        outer, self._inline = self._inline, True
+        self._inline = True
         try:
             writes = copy_context().run(enter, task, self._make_scope(task, self._here))
         except Exception as error:
@@ -147,45 +169,52 @@ class SyncDriver:
             self._events.put(TaskFailed(task, task.attempt, error))
             raise
         finally:
-            self._inline = outer
+            with self._turn:
+                self._inline = False
         return [TaskFinished(task, task.attempt, writes)]
 
     def _start(self, command: Start) -> None:
-        work = self._work
+        jobs: list[Any] = []
         for task in command.tasks:
-            self._queued[task] = task.attempt
-        workers().submit([(work, (task, task.attempt, copy_context())) for task in command.tasks])
+            self._queued[task, task.attempt] = None
+            context = copy_context() if task.call is None else task.call.context.copy()
+            jobs.append((self._work, (task, task.attempt, context)))
+        pool = workers()
+        pool.submit(jobs)
+        if self._inline:  # nobody waits for events who could ask for more threads
+            pool.watch()
 
     def _work(self, task: Task, attempt: int, context: Any) -> None:
         """Run a task in a worker thread, unless it was cancelled before it began."""
-        if self._queued.pop(task, None) is None:
+        if self._queued.pop((task, attempt), False) is not None:
             return
         try:
             writes = context.run(enter, task, self._make_scope(task, (get_ident(), 0)))
         except BaseException as error:
-            self._events.put(TaskFailed(task, attempt, error))
+            self.deliver(TaskFailed(task, attempt, error))
         else:
-            self._events.put(TaskFinished(task, attempt, writes))
+            self.deliver(TaskFinished(task, attempt, writes))
 
     def _wait(self, command: Wait) -> list[Any]:
         """Block until something happens; then take all that has happened."""
+        return [self._next_event(), *self._happened()]
+
+    def _happened(self) -> list[Any]:
         events = self._events
-        first = self._next_event()
-        happened = [first]
-        while not events.empty():
-            happened.append(events.get_nowait())
+        # Not until it is empty: others go on filling it.
+        happened = [events.get_nowait() for _ in range(events.qsize())]
+        self._room.taken()
         return happened
 
     def _next_event(self) -> Any:
         pool = workers()
         while True:
             timeout = None
-            if self._timers:
-                due, _, task = self._timers[0]
+            due = self._timers.next_due
+            if due is not None:
                 timeout = due - monotonic()
                 if timeout <= 0:
-                    heappop(self._timers)
-                    return TimerFired(task)
+                    return TimerFired(self._timers.pop())
             backlog = pool.backlog
             if backlog:
                 timeout = STALL_SECONDS if timeout is None else min(timeout, STALL_SECONDS)
@@ -199,14 +228,36 @@ class SyncDriver:
         self._parts.extend(command.parts)
 
     def _sleep(self, command: Sleep) -> None:
-        heappush(self._timers, (monotonic() + command.delay, next(self._ticket), command.task))
+        if self._inline:  # nobody waits for events who could look at the clock
+            workers().submit([(self._ring, (command.task, command.delay))])
+            return
+        self._timers.set(command.what, monotonic() + command.delay)
+
+    def _unset(self, command: Unset) -> None:
+        self._timers.unset(command.what)
+
+    def _expire(self, command: Expire) -> bool:
+        self._queued.pop((command.task, command.task.attempt), None)
+        return False
+
+    def _ring(self, task: Task, delay: float) -> None:
+        sleep(delay)
+        self.deliver(TimerFired(task))
 
     def _cancel(self, command: Cancel) -> list[Task]:
-        self._timers.clear()
-        return [task for task in command.tasks if self._queued.pop(task, None) is not None]
+        self._timers.unset_all(Task)
+        self._cancelled.update(command.tasks)
+        queued = self._queued
+        return [task for task in command.tasks if queued.pop((task, task.attempt), False) is None]
 
     def _resolve(self, command: Resolve) -> None:
         command.call.settle(command.task)
+
+    def _read_cache(self, command: ReadCache) -> Any:
+        return self.loop.spec.cache.read(command.tasks)
+
+    def _write_cache(self, command: WriteCache) -> None:
+        self.loop.spec.cache.write(command.tasks)
 
     def _store(self, command: Command) -> Any:
         storage = self.storage
@@ -224,32 +275,30 @@ class SyncDriver:
     # --- from inside tasks -----------------------------------------------------------------------
 
     def deliver(self, event: Any) -> None:
-        """An event from inside a running task (any thread)."""
-        if self._hosts():
-            self._feed([event])
-        else:
-            self._events.put(event)
+        """An event from inside a running task (any thread). A chunk waits for room.
 
-    def _hosts(self) -> bool:
-        """Whether the calling code is the inline task: the driver's own thread stands behind it.
-
-        Others (a `@task` of an inline entrypoint, in its worker thread) must not touch the loop.
+        Raises:
+            Closed: a chunk, but the stream was closed.
         """
-        return self._inline and get_ident() == self._here[0]
+        if type(event) is Chunk and not self._inline:
+            self._room.enter()
+        self._events.put(event)
+        while self._inline and not self._events.empty() and self._turn.acquire(blocking=False):
+            try:
+                if self._inline and (happened := self._happened()):
+                    self._advance(self._generator.send(happened), until=Wait)
+            finally:
+                self._turn.release()
 
-    def call(self, parent: Task, node: NodePlan, given: Any) -> ThreadCall:
+    def is_cancelled(self, task: Task) -> bool:
+        """Whether a running task was told to stop."""
+        return task in self._cancelled
+
+    def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> ThreadCall:
         """Start a `@task` called by `parent`; returns its handle at once."""
-        handle = ThreadCall(self if self._hosts() else None)
-        self.deliver(TaskCalled(parent, node, given, handle))
+        handle = ThreadCall()
+        self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle
-
-    def pump(self) -> None:
-        """Process what happens next, while the caller's inline task waits for a call."""
-        self._feed(self._wait(Wait()))
-
-    def _feed(self, events: list[Any]) -> None:
-        """Hand events to the loop while an inline task runs; do what it asks until it waits."""
-        self._advance(self._generator.send(events), until=Wait)
 
     def _advance(self, command: Command, until: type[Command] | None) -> None:
         """Do commands until one of type `until` comes (None: until the loop ends)."""

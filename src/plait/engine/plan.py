@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from plait.channels.base import BaseChannel
 from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
+from plait.engine.fingerprint import fingerprint_of
+from plait.engine.migration import NO_RENAMES, Migration, Renames
 from plait.scope import Scope
-from plait.types import RetryPolicy
+from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
 
 if TYPE_CHECKING:
     from plait.engine.tasks import Task
@@ -35,6 +37,15 @@ Reads: TypeAlias = View | str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CachePlan:
+    """Where results of a node are cached."""
+
+    namespace: tuple[str, ...]
+    """Whose results they are: cleared together."""
+    policy: CachePolicy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class NodePlan:
     """One node, ready to run.
 
@@ -50,6 +61,12 @@ class NodePlan:
     triggers: tuple[str, ...] = ()
     """The channels whose write lets it run."""
     retry: tuple[RetryPolicy, ...] = ()
+    timeout: TimeoutPolicy | None = None
+    """How long an attempt may take."""
+    handler: str | None = None
+    """The node that runs in its place when it has failed for good."""
+    cache: CachePlan | None = None
+    """Which results of others it may take for its own."""
     defer: bool = False
     hidden: bool = False
     managed: tuple[tuple[str, Callable[[int, int], Any]], ...] = ()
@@ -60,8 +77,38 @@ class NodePlan:
     tags: tuple[str, ...] = ()
     command: Callable[[Task, Any], Writes] | None = None
     """What the node writes when a subgraph inside it returns a Command for this graph."""
+    former: tuple[str, ...] = ()
+    """The names it had before, oldest first."""
+    branch_reads: tuple[Reads, ...] = ()
+    """What its conditional edges read."""
     update: Callable[[Any, Any], Writes] | None = None
     """(state, values) -> what `update_state(as_node=...)` writes in the node's name."""
+    told: bool = True
+    """Whether those who listen to the run hear of it: not the start, unless it decides anything."""
+    shown: Callable[[Any], Any] | None = None
+    """Its input as those who listen see it; None: as it is."""
+    code: Any = None
+    """The function or Runnable that the user gave, for those who look at it or call it alone."""
+
+    @property
+    def first_name(self) -> str:
+        """The name it was born with: what is stored for the node as such goes by it."""
+        return self.former[0] if self.former else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What an eager run knows of a node before it has run."""
+
+    needs: frozenset[str] | None
+    """The keys that it and its conditional edges read; None: it never runs ahead."""
+    writes: tuple[frozenset[str], ...]
+    """The keys that may be written because of it: by itself, up to one super-step later, up to two,
+    and so on. The last one holds for all later ones."""
+
+    def written_within(self, steps: int) -> frozenset[str]:
+        """The keys that may be written because of it up to so many super-steps later."""
+        return self.writes[min(steps, len(self.writes) - 1)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +132,17 @@ class GraphPlan:
     interrupt_after: frozenset[str] | None = frozenset()
     entry: str | None = None
     """The node that applies the input (StateGraph's `__start__`)."""
+    edges: object = ()
+    """Where nodes may lead, for the fingerprint only: anything with a stable `repr`."""
+    version: int = 1
+    """The version of the state's schema."""
+    migrations: Mapping[int, Migration] = field(default_factory=dict[int, Migration])
+    """Version to what brings the values of a state from there to the next version."""
+    renames: Renames = NO_RENAMES
+    fingerprint: bytes = field(init=False)
+    """Stored in each checkpoint: tells graphs of this shape from others."""
+    foresight: Mapping[str, Foresight] | None = None
+    """By node, for an eager schedule; None: every task waits for its super-step."""
     initial: frozenset[str] = field(init=False)
     """Channels that hold a value before anything was written."""
     step_scoped: frozenset[str] = field(init=False)
@@ -97,7 +155,7 @@ class GraphPlan:
         def named(test: Callable[[Channel], bool]) -> tuple[str, ...]:
             return tuple(name for name, channel in self.channels.items() if test(channel))
 
-        derived = {
+        derived: dict[str, object] = {
             "initial": frozenset(named(lambda c: c.is_available())),
             "step_scoped": frozenset(named(lambda c: c.step_scoped)),
             "finish_scoped": named(lambda c: c.finish_scoped),
@@ -107,6 +165,7 @@ class GraphPlan:
                 if name not in self.readers
             ),
             "untracked": frozenset(named(lambda c: not c.persisted)),
+            "fingerprint": fingerprint_of(self.nodes, self.channels, self.edges, self.version),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)

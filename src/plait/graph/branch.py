@@ -7,7 +7,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
-from plait.constants import END, START, TASKS
+from plait.constants import END, ROUTE, START, TASKS
 from plait.engine.plan import Writes
 from plait.errors import InvalidGraphError, InvalidUpdateError, UnknownNodeError, nearest
 from plait.pregel.binding import Binding
@@ -16,7 +16,7 @@ from plait.types import Send
 
 def route(node: str) -> str:
     """The routing channel whose write lets `node` run."""
-    return f"branch:to:{node}"
+    return ROUTE + node
 
 
 class Branch:
@@ -40,6 +40,7 @@ class Branch:
         self.source = source
         self.name = name
         self.binding = bind_path(path, name)
+        self.is_runnable = _is_runnable(path)
         self.ends = _ends(path, path_map)
         self.reads_schema = _state_hint(path)
 
@@ -83,9 +84,13 @@ class UnknownRouteError(UnknownNodeError, KeyError):
     __str__ = UnknownNodeError.__str__
 
 
+def _is_runnable(path: Any) -> bool:
+    return not callable(path) and hasattr(path, "invoke")
+
+
 def bind_path(path: Any, name: str) -> Binding:
     """How a path function, or a Runnable, is called."""
-    if not callable(path) and hasattr(path, "invoke"):
+    if _is_runnable(path):
 
         def call_runnable(state: Any, config: Any) -> Any:
             return path.invoke(state, config)

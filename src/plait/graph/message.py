@@ -102,7 +102,7 @@ def push_message(message: Any, *, state_key: str | None = "messages") -> AnyMess
             "Message ID is required: push_message() needs a message with an id, such as "
             "AIMessage('...', id='...')."
         )
-    scope.send("messages", (whole, scope.config()["metadata"]))
+    scope.write_message(whole, [], {})
     if state_key is not None:
         scope.push(state_key, whole)
     return cast("AnyMessage", whole)

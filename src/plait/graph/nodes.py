@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
@@ -19,8 +20,9 @@ from plait.errors import (
 from plait.graph.branch import Branch, goto_writes
 from plait.graph.routes import may_route
 from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_object
-from plait.pregel.binding import Binding
-from plait.scope import Scope
+from plait.pregel.binding import Binding, merge, merged
+from plait.pregel.scope import Detached
+from plait.scope import Scope, heard
 from plait.types import Command, RetryPolicy, RunContext, Send
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ class NodeSpec:
     defer: bool = False
     ends: Mapping[str, str] | tuple[str, ...] = ()
     """Where its Commands may go, for pictures and for the check of reachability."""
+    writes: frozenset[str] | None = None
+    """The keys that it declares to write; None: any."""
+    former: tuple[str, ...] = ()
+    """The names it had before, oldest first."""
 
     @property
     def may_route(self) -> bool:
@@ -183,11 +189,11 @@ class Writer:
 
     def finish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """All writes of a node's result."""
-        writes = self.update(result)
+        writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
         for index, (branch, _, _) in enumerate(self.branches):
-            chosen = branch.binding.call(self.branch_state(task, index, writes), scope)
+            chosen = self._chosen(branch, index, self.branch_state(task, index, writes), scope)
             if branch.binding.is_async:
                 chosen.close()
                 raise TypeError(
@@ -199,15 +205,32 @@ class Writer:
 
     async def afinish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """`finish` where path functions may be async."""
-        writes = self.update(result)
+        writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
         for index, (branch, _, _) in enumerate(self.branches):
-            chosen = branch.binding.call(self.branch_state(task, index, writes), scope)
-            if branch.binding.is_async:
-                chosen = await chosen
+            state = self.branch_state(task, index, writes)
+            if not branch.binding.is_async:
+                chosen = self._chosen(branch, index, state, scope)
+            elif scope.heard is None:
+                chosen = await branch.binding.call(state, scope)
+            else:
+                choose = partial(branch.binding.call, state, scope)
+                chosen = await scope.heard.aroute(choose, branch.name, self._place(index), state)
             writes.extend(branch.writes(chosen, self.nodes))
         return writes
+
+    def _chosen(self, branch: Branch, index: int, state: Any, scope: Scope) -> Any:
+        """What a path function says; those who listen hear of it."""
+        if scope.heard is None or branch.binding.is_async:
+            return branch.binding.call(state, scope)
+        choose = partial(branch.binding.call, state, scope)
+        name = None if branch.is_runnable else branch.name
+        return scope.heard.route(choose, name, self._place(index), state)
+
+    def _place(self, index: int) -> int:
+        """Which step after the node's own code a conditional edge is: the update, edges, it."""
+        return 2 + len(self.edges) + index
 
     def by_hand(self, state: State, values: Any) -> Writes:
         """What `update_state` writes in the node's name: the update, then where it leads."""
@@ -219,30 +242,7 @@ class Writer:
         return writes
 
 
-class _NoScope:
-    """The scope of path functions that run for `update_state`: no task is running."""
-
-    pushed = None
-
-    def config(self) -> Any:
-        return {"configurable": {}, "metadata": {}}
-
-    def runtime(self) -> Any:
-        from plait.runtime import Runtime
-
-        return Runtime()
-
-    def extras(self) -> dict[str, Any]:
-        return {}
-
-    def write_custom(self, chunk: Any) -> None:
-        return None
-
-    def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
-        raise InvalidUpdateError("interrupt() cannot be called while update_state routes.")
-
-
-_NO_SCOPE: Any = _NoScope()
+_NO_SCOPE: Scope = Detached("update_state is following the edges of the node")
 
 
 def _has_command(items: Sequence[Any]) -> bool:
@@ -271,8 +271,11 @@ def node_plan(
         subgraph=_saved_graph(spec.runnable),
         managed=tuple((key, kind.get) for key, kind in managed_of(spec.input_schema).items()),
         metadata=spec.metadata,
+        branch_reads=tuple(reads for _, reads, _ in writer.branches),
         command=lambda task, command: writer.finish(task, command, _NO_SCOPE),
+        former=spec.former,
         update=writer.by_hand,
+        code=spec.runnable or spec.binding.function,
     )
 
 
@@ -323,7 +326,7 @@ def _async_call(
         elif binding.is_generator and binding.is_async:
             result = None
             async for chunk in function(given, scope):
-                result = _merge(result, chunk)
+                result = merge(result, chunk)
         elif binding.is_async:
             result = await function(given, scope)
         else:
@@ -369,6 +372,7 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         reads=START,
         triggers=(START,),
         hidden=True,
+        told=bool(writer.branches),
         update=writer.by_hand,
     )
 
@@ -392,22 +396,3 @@ def coerced(coerce: Coerce, values: Any, name: str) -> Any:
         where = "input of the graph" if name == START else f"input of node {name!r}"
         error.add_note(f"While validating the {where}.")
         raise
-
-
-def merged(chunks: Any) -> Any:
-    """What a generator node amounts to: its chunks added up, dicts merged."""
-    result: Any = None
-    for chunk in chunks:
-        result = _merge(result, chunk)
-    return result
-
-
-def _merge(result: Any, chunk: Any) -> Any:
-    if result is None:
-        return chunk
-    if isinstance(result, dict) and isinstance(chunk, dict):
-        return {**cast("dict[Any, Any]", result), **cast("dict[Any, Any]", chunk)}
-    try:
-        return result + chunk
-    except TypeError:
-        return chunk

@@ -10,13 +10,12 @@ INSTEAD = {
     "checkpoint_during": "pass durability= ('async' for True, 'exit' for False)",
     "control": "stop the run between its steps by closing its stream",
     "error_handler": "catch the error in the node and return a Command",
-    "messages": "stream 'custom' and write each token with the stream writer",
     "step_timeout": "bound the work inside the nodes, or run under asyncio.timeout",
     "timeout": "bound the work inside, with asyncio.timeout or the client's own limit",
     "trace_policy": "leave it out; nothing is traced unless callbacks are given",
     "transformers": "transform the parts where they are consumed",
 }
-"""Each such argument (`messages`: the stream mode), and what to do meanwhile."""
+"""Each such argument, and what to do meanwhile."""
 
 
 def refuse(who: str, **given: object) -> None:

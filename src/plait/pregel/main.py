@@ -6,10 +6,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, 
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
+from plait.callbacks.context import has_listeners
 from plait.constants import INTERRUPT
 from plait.drivers.base import Part, driver_source
 from plait.engine.events import Chunk
 from plait.engine.plan import GraphPlan, Reads, View, Writes
+from plait.engine.retries import policies_of
 from plait.engine.spec import Outcome
 from plait.errors import (
     ConfigError,
@@ -18,12 +20,24 @@ from plait.errors import (
     ParentCommand,
     nearest,
 )
+from plait.pregel.by_hand import assemble, built, check
 from plait.pregel.configs import limit_of
+from plait.pregel.described import Described
+from plait.pregel.drawn import Drawn
 from plait.pregel.later import refuse
+from plait.pregel.node import NodeBuilder, PregelNode
 from plait.pregel.run import MODES, Options, Run
-from plait.runnables.base import Runnable
 from plait.runnables.config import merge_configs
-from plait.types import Checkpointer, Command, GraphOutput, StateSnapshot
+from plait.types import (
+    CachePolicy,
+    Checkpointer,
+    Command,
+    GraphOutput,
+    RetryPolicy,
+    StateSnapshot,
+    StateUpdate,
+)
+from plait.warnings import take_renamed
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
@@ -31,38 +45,133 @@ if TYPE_CHECKING:
 
 DEBUG_MODES = ("updates", "values")
 """What `debug=True` prints."""
+_BUILT_OF = ("__pydantic_validator__", "__dataclass_fields__")
+"""Marks of classes that are built from a dict's entries: pydantic models, dataclasses."""
 
 
-class Pregel(Runnable[Any, Any]):
+class Pregel(Described, Drawn):
     """A graph of nodes over channels, run in super-steps (Malewicz et al., *Pregel*, 2010).
 
-    Made by `StateGraph.compile()` or by hand from a plan.
+    Made by `StateGraph.compile()` and `@entrypoint`, which compile to a plan; or by hand, from
+    nodes that subscribe to channels and write to channels.
+
+    Args:
+        plan: a compiled graph; without one, `nodes` and `channels` are compiled.
+        nodes: name to `NodeBuilder`.
+        channels: name to channel.
+        auto_validate: check at once that nodes and channels fit (else call `validate()`).
+        stream_mode: what `stream()` tells unless it is asked for something else.
+        stream_eager: accepted; parts are always streamed as they come.
+        output_channels: one channel, whose value is the output, or those that are its keys.
+        stream_channels: what streams of values and snapshots show (default: every channel).
+        interrupt_after_nodes: nodes to stop after ("*": all).
+        interrupt_before_nodes: nodes to stop before ("*": all).
+        input_channels: one channel, which takes the input, or those that take its keys.
+        step_timeout: the longest that a super-step may take.
+        debug: print what happens.
+        checkpointer: the saver that keeps its threads.
+        store: long-term memory that nodes find in `runtime.store`.
+        cache: not supported yet, like `cache_policy`.
+        retry_policy: when errors of nodes are retried that have no policy of their own.
+        context_schema: the type of the run context.
+        config: what each call's config is added to.
+        trigger_to_nodes: accepted; it follows from the nodes.
+        name: the graph's name.
+        stream_transformers: not supported.
+        older: `config_type`, the older name of `context_schema`.
+
+    Raises:
+        InvalidGraphError: nodes and channels do not fit each other.
+
+    >>> from plait.channels import EphemeralValue
+    >>> from plait.pregel import NodeBuilder
+    >>> double = NodeBuilder().subscribe_only("a").do(lambda a: a + a).write_to("b")
+    >>> graph = Pregel(
+    ...     nodes={"double": double},
+    ...     channels={"a": EphemeralValue(str), "b": EphemeralValue(str)},
+    ...     input_channels="a",
+    ...     output_channels=["b"],
+    ... )
+    >>> graph.invoke("foo")
+    {'b': 'foofoo'}
     """
 
     def __init__(
         self,
-        plan: GraphPlan,
+        plan: GraphPlan | None = None,
         *,
+        nodes: Mapping[str, PregelNode | NodeBuilder] | None = None,
+        channels: Mapping[str, Any] | None = None,
+        auto_validate: bool = True,
+        stream_mode: str = "values",
+        stream_eager: bool = False,
+        output_channels: str | Sequence[str] = (),
+        stream_channels: str | Sequence[str] | None = None,
+        interrupt_after_nodes: str | Sequence[str] = (),
+        interrupt_before_nodes: str | Sequence[str] = (),
+        input_channels: str | Sequence[str] = (),
+        step_timeout: float | None = None,
+        debug: bool | None = None,
         checkpointer: Checkpointer = None,
         store: Any = None,
+        cache: Any = None,
+        retry_policy: RetryPolicy | Sequence[RetryPolicy] = (),
+        cache_policy: CachePolicy | None = None,
+        context_schema: type[Any] | None = None,
         config: RunnableConfig | None = None,
+        trigger_to_nodes: Mapping[str, Sequence[str]] | None = None,
         name: str = "LangGraph",
-        stream_mode: str = "values",
-        debug: bool = False,
+        stream_transformers: Any = None,
+        **older: Any,
     ) -> None:
+        who = f"Graph {name!r}"
+        refuse(who, cache=cache, cache_policy=cache_policy, transformers=stream_transformers)
+        taken = take_renamed("Pregel()", older, ("config_type",), context_schema=context_schema)
+        self.retry_policy = policies_of(retry_policy)
+        if plan is None:
+            self._declared = built(nodes or {})
+            plan = assemble(
+                name,
+                self._declared,
+                channels or {},
+                input_channels=input_channels,
+                output_channels=output_channels,
+                stream_channels=stream_channels,
+                interrupt_before=interrupt_before_nodes,
+                interrupt_after=interrupt_after_nodes,
+                retry=self.retry_policy,
+            )
         self.plan = plan
         self.checkpointer = checkpointer
         self.store = store
         self.config = config
+        self.context_schema = taken["context_schema"]
         self.name = name
         self.stream_mode = stream_mode
-        self.debug = debug
+        self.stream_eager = stream_eager
+        self.debug = bool(debug)
+        if step_timeout is not None:
+            self.step_timeout = step_timeout
+        if auto_validate and self._declared is not None:
+            self.validate()
+
+    def validate(self) -> Self:
+        """Check that nodes and channels fit each other.
+
+        Raises:
+            InvalidGraphError: they do not; the message says where.
+        """
+        check(self.plan, self._declared or {})
+        return self
 
     # --- what subclasses know better -------------------------------------------------------------
 
     def coerce_context(self, context: Any) -> Any:
-        """The run context in the form the graph declares."""
-        return context
+        """The run context in the form the graph declares: a dict becomes an object of its class."""
+        schema = self.context_schema
+        if not isinstance(context, dict) or not any(hasattr(schema, mark) for mark in _BUILT_OF):
+            return cast("Any", context)
+        return schema(**cast("dict[str, Any]", context))
 
     @property
     def takes_extras(self) -> bool:
@@ -87,9 +196,18 @@ class Pregel(Runnable[Any, Any]):
 
     def _steering(self, command: Command[Any]) -> Writes:
         """The writes of a Command's update and goto."""
-        if command.update is None and not command.goto:
-            return []
-        raise InvalidUpdateError(f"Graph {self.name!r} takes no update or goto as input.")
+        if command.goto:
+            raise InvalidUpdateError(
+                f"Graph {self.name!r} has no routes to go by: its nodes run when a channel is "
+                "written. Pass Command(update={channel: value})."
+            )
+        update = cast("dict[str, Any]", command.update or {})
+        for key in update:
+            if key not in self.plan.channels:
+                raise InvalidUpdateError(
+                    f"Graph {self.name!r} has no channel {key!r}. {nearest(key, self.channels)}"
+                )
+        return list(update.items())
 
     def registry(self) -> Any:
         """The types that this graph's threads may store (None: those registered globally)."""
@@ -272,8 +390,10 @@ class Pregel(Runnable[Any, Any]):
         asked = _asked(mode)
         for part in self._drive(run):
             if part[1] in asked:
-                yield _shaped(part, mode, subgraphs, version)
-        _bubble(run)
+                shaped = _shaped(part, mode, subgraphs, version)
+                if run.listening is not None:
+                    run.listening.chunk(shaped)
+                yield shaped
 
     async def astream(
         self,
@@ -312,10 +432,12 @@ class Pregel(Runnable[Any, Any]):
         try:
             async for part in parts:
                 if part[1] in asked:
-                    yield _shaped(part, mode, subgraphs, version)
+                    shaped = _shaped(part, mode, subgraphs, version)
+                    if run.listening is not None:
+                        await cast("Any", run.listening.chunk(shaped))
+                    yield shaped
         finally:
             await parts.aclose()
-        _bubble(run)
 
     def _run(
         self,
@@ -344,39 +466,20 @@ class Pregel(Runnable[Any, Any]):
         return Run(self, _input(given, extras), config, options, native)
 
     def _drive(self, run: Run) -> Generator[Part, None, None]:
-        """The parts of a run; a nested run also hands them to the run around it."""
-        source = driver_source.get()
-        if source is not None:
-            driver = run.driver = source.sync(run.loop, run.scope, run.storage)
-        else:
-            from plait.drivers.sync import SyncDriver  # threads only where something runs
+        """The parts of a run; those who listen are told of it."""
+        if not has_listeners(run.config):
+            return _parts(run)
+        from plait.pregel.listening import told  # few runs have listeners
 
-            driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
-        try:
-            for part in driver.parts():
-                _pass_on(run, part)
-                yield part
-        except ParentCommand as error:
-            raise _for_parent(error, run) from None
+        return told(run, _parts(run))
 
-    async def _adrive(self, run: Run) -> AsyncGenerator[Part, None]:
+    def _adrive(self, run: Run) -> AsyncGenerator[Part, None]:
         """`_drive` in an event loop."""
-        source = driver_source.get()
-        if source is not None:
-            driver = run.driver = source.aio(run.loop, run.scope, run.storage)
-        else:
-            from plait.drivers.aio import AioDriver  # asyncio only where it is used
+        if not has_listeners(run.config):
+            return _aparts(run)
+        from plait.pregel.listening import atold  # as above
 
-            driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
-        parts = driver.parts()
-        try:
-            async for part in parts:
-                _pass_on(run, part)
-                yield part
-        except ParentCommand as error:
-            raise _for_parent(error, run) from None
-        finally:
-            await parts.aclose()
+        return atold(run, _aparts(run))
 
     # --- threads ---------------------------------------------------------------------------------
 
@@ -429,6 +532,35 @@ class Pregel(Runnable[Any, Any]):
 
         return snapshots.ahistory(self, config, filter, before, limit)
 
+    def get_subgraphs(
+        self, *, namespace: str | None = None, recurse: bool = False
+    ) -> Iterator[tuple[str, Pregel]]:
+        """The graphs inside this one, each with its namespace (`node`, or `node|node inside`).
+
+        A node that is a graph counts, and a node whose function mentions one.
+
+        Args:
+            namespace: only the graph of this namespace (below the first level: with `recurse`).
+            recurse: also those inside them.
+
+        Example:
+            >>> from plait.graph import START, StateGraph
+            >>> inner = StateGraph(dict).add_node("step", len).add_edge(START, "step").compile()
+            >>> outer = StateGraph(dict).add_node("sub", inner).add_edge(START, "sub").compile()
+            >>> [namespace for namespace, graph in outer.get_subgraphs()]
+            ['sub']
+        """
+        from plait.pregel import snapshots
+
+        return snapshots.subgraphs(self, namespace, recurse)
+
+    async def aget_subgraphs(
+        self, *, namespace: str | None = None, recurse: bool = False
+    ) -> AsyncIterator[tuple[str, Pregel]]:
+        """`get_subgraphs` for async code."""
+        for found in self.get_subgraphs(namespace=namespace, recurse=recurse):
+            yield found
+
     def update_state(
         self,
         config: RunnableConfig,
@@ -463,6 +595,37 @@ class Pregel(Runnable[Any, Any]):
 
         return await updates.aupdate_state(self, config, values, as_node, task_id)
 
+    def bulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """Write several super-steps to a thread by hand, each with one or more updates.
+
+        All are stored, or none: an update that is refused leaves the thread as it was.
+
+        Args:
+            config: names the thread, and with `checkpoint_id` the checkpoint to start from.
+            supersteps: the updates of each super-step. Several in one apply together, as if
+                their nodes had run beside each other; each then names its node.
+
+        Returns:
+            The config of the last checkpoint.
+
+        Raises:
+            ConfigError: there is nothing to write, or no saver.
+            InvalidUpdateError: unknown or missing node, or a value that cannot be written.
+        """
+        from plait.pregel import updates
+
+        return updates.bulk_update_state(self, config, supersteps)
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """`bulk_update_state` in an event loop."""
+        from plait.pregel import updates
+
+        return await updates.abulk_update_state(self, config, supersteps)
+
 
 def _known_modes(asked: tuple[str, ...], printed: tuple[str, ...]) -> frozenset[str]:
     """The modes of a run.
@@ -475,8 +638,46 @@ def _known_modes(asked: tuple[str, ...], printed: tuple[str, ...]) -> frozenset[
     if unknown:
         name = sorted(unknown)[0]
         raise ConfigError(f"Unknown stream mode {name!r}. {nearest(name, sorted(MODES))}")
-    refuse("This stream", messages=("messages" in modes) or None)
     return modes
+
+
+def _parts(run: Run) -> Generator[Part, None, None]:
+    """Drive a run to its end; a nested one also hands its parts to the run around it."""
+    source = driver_source.get()
+    if source is not None:
+        driver = run.driver = source.sync(run.loop, run.scope, run.storage)
+    else:
+        from plait.drivers.sync import SyncDriver  # threads only where something runs
+
+        driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
+    try:
+        for part in driver.parts():
+            _pass_on(run, part)
+            yield part
+    except ParentCommand as error:
+        raise _for_parent(error, run) from None
+    _bubble(run)
+
+
+async def _aparts(run: Run) -> AsyncGenerator[Part, None]:
+    """`_parts` in an event loop."""
+    source = driver_source.get()
+    if source is not None:
+        driver = run.driver = source.aio(run.loop, run.scope, run.storage)
+    else:
+        from plait.drivers.aio import AioDriver  # asyncio only where it is used
+
+        driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
+    parts = driver.parts()
+    try:
+        async for part in parts:
+            _pass_on(run, part)
+            yield part
+    except ParentCommand as error:
+        raise _for_parent(error, run) from None
+    finally:
+        await parts.aclose()
+    _bubble(run)
 
 
 def _asked(mode: str | Sequence[str]) -> tuple[str, ...]:
@@ -513,7 +714,6 @@ def _split(values: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _result(run: Run, mode: str | Sequence[str], parts: list[Any], version: str) -> Any:
-    _bubble(run)
     if mode != "values":
         return parts
     outcome: Outcome = run.driver.outcome
@@ -549,7 +749,7 @@ def _pass_on(run: Run, part: Part) -> None:
     if part[1] in run.printed:
         _print(part)
     if run.parent is not None and run.parent.run.subgraphs:
-        run.parent.run.driver.deliver(Chunk(*part))
+        run.parent.deliver(Chunk(*part), run.parent.run)
 
 
 def _print(part: Part) -> None:

@@ -6,24 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from plait.constants import NS_END, NS_SEP, PREVIOUS
+from plait.constants import NS_SEP, PREVIOUS
 from plait.drivers.base import Here, Storage
 from plait.drivers.env import run_env
 from plait.engine.loop import Loop
 from plait.engine.plan import GraphPlan, Reads, View, Writes
 from plait.engine.spec import Env, RunSpec
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, nearest
+from plait.errors import ConfigError, NodeCancelledError, nearest
 from plait.pregel.configs import run_config
 from plait.pregel.later import INSTEAD, refuse
+from plait.pregel.nested import Nest
 from plait.pregel.scope import TaskScope
-from plait.pregel.storage import open_storage
+from plait.pregel.storage import asked_checkpoint, open_storage
+from plait.runnables.config import with_handler
 from plait.runtime import ExecutionInfo, Runtime
 from plait.scope import current_scope
 from plait.types import Command
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
+    from plait.pregel.listening import Listening
+    from plait.pregel.messages import MessageStream
     from plait.pregel.main import Pregel
 
 DEFAULT_RECURSION_LIMIT = 10_007
@@ -64,9 +68,13 @@ class Run:
         "context",
         "driver",
         "extras",
+        "given",
         "graph",
+        "listening",
         "loop",
+        "message_streams",
         "modes",
+        "nest",
         "ns",
         "ns_path",
         "parent",
@@ -87,6 +95,7 @@ class Run:
         native: Literal["sync", "async"],
     ) -> None:
         self.graph = graph
+        self.given = given
         self.parent = _parent(config)
         self.config = run_config(cast(Any, graph.config), config)
         self.configurable: dict[str, Any] = self.config.get("configurable") or {}
@@ -94,12 +103,16 @@ class Run:
         self.printed = options.printed
         if self.extras:
             _check_extras(graph, self.extras)
-        self.ns_path = "" if self.parent is None else _nested_ns(graph, self.parent)
+        self.nest = None if self.parent is None else Nest(graph, self.parent)
+        self.ns_path = "" if self.nest is None else self.nest.ns
         self.ns: tuple[str, ...] = tuple(self.ns_path.split(NS_SEP)) if self.ns_path else ()
         self._inherit(options)
+        self.listening: Listening | None = None
+        """Those who listen to the run, once it has begun and if there are any."""
+        self.message_streams = self._message_streams(options)
         self.storage: Storage | None = self._open_storage(options)
         spec = self._spec(given, options, native)
-        self.loop = Loop(spec, run_env.get())
+        self.loop = _loop(spec)
         if self.parent is not None:
             self.loop.run_id = self.ns_path
 
@@ -122,6 +135,26 @@ class Run:
         if options.context is None:
             self.context = outer.context
 
+    def _message_streams(self, options: Options) -> tuple[MessageStream, ...]:
+        """Who streams messages of this run: the run itself, and those around it that stream all."""
+        outer = () if self.parent is None else self.parent.run.message_streams
+        streams = tuple(stream for stream in outer if stream.subgraphs)
+        if "messages" not in options.modes:
+            return streams
+        from plait.pregel.messages import MessageStream  # loads messages; few runs stream them
+
+        own = MessageStream(self, options.subgraphs)
+        self.config["callbacks"] = with_handler(self.config.get("callbacks"), own)
+        return (*streams, own)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a run around this one was told to stop."""
+        parent = self.parent
+        return parent is not None and (
+            parent.run.driver.is_cancelled(parent.task) or parent.run.stopped
+        )
+
     def _open_storage(self, options: Options) -> Storage | None:
         graph, parent = self.graph, self.parent
         durability = options.durability or "sync"
@@ -135,7 +168,9 @@ class Run:
             outer = parent.run.storage
             if outer is None:
                 return None
-            return Storage(outer.saver, outer.session.nested(self.ns_path), outer.durability)
+            session = outer.session.nested(self.ns_path)
+            assert self.nest is not None
+            return Storage(outer.saver, session, outer.durability, self.nest.load)
         if graph.checkpointer is True:
             raise ConfigError(
                 f"Graph {graph.name!r} was compiled with checkpointer=True, which asks for its "
@@ -157,11 +192,9 @@ class Run:
             null_writes = self.graph.command_writes(command)
         live = self.modes & LIVE_MODES or (self.subgraphs and self.modes)
         thread_id = self.configurable.get("thread_id")
-        checkpoint_id = None
+        checkpoint_id, inside = None, {}
         if parent is None and self.storage is not None:
-            checkpoint_id = self.configurable.get("checkpoint_id") or self.configurable.get(
-                "thread_ts"
-            )
+            checkpoint_id, inside = asked_checkpoint(self.configurable)
         return RunSpec(
             plan=plan,
             input=given,
@@ -170,7 +203,8 @@ class Run:
             saved=self.storage is not None,
             durability=cast(Any, self.storage.durability if self.storage else "sync"),
             checkpoint_id=checkpoint_id,
-            continuing=parent is not None and self.graph.checkpointer is not True,
+            inside=inside,
+            within=None if parent is None else (parent.task.step.ns, parent.task.step.checkpoint_id),
             answers=_answers(parent),
             modes=self.modes,
             output=_output(plan, options.output_keys),
@@ -205,8 +239,19 @@ class Run:
     # --- what tasks are told ---------------------------------------------------------------------
 
     def scope(self, task: Task, main: Here) -> TaskScope:
-        """What the code inside `task` sees; `main` is the task's own thread of control."""
-        return TaskScope(self, task, main)
+        """What the code inside `task` sees; `main` is the task's own thread of control.
+
+        Raises:
+            NodeCancelledError: the run is nested in one that was told to stop.
+        """
+        if self.parent is not None and self.stopped:
+            raise NodeCancelledError(
+                task.name, f"Task {task.name!r} does not start: a run around it was stopped."
+            )
+        scope = TaskScope(self, task, main)
+        if self.listening is not None:
+            scope.heard = self.listening.of(scope)
+        return scope
 
     def task_config(self, task: Task) -> dict[str, Any]:
         """The RunnableConfig of a task: the run's, with where it runs."""
@@ -259,6 +304,18 @@ class Run:
                 node_first_attempt_time=task.first_attempt_at,
             ),
         )
+
+
+def _loop(spec: RunSpec) -> Loop:
+    """The loop of a run. One with breakpoints keeps the ordinary schedule: it stops between steps.
+    """
+    plan = spec.plan
+    eager = plan.foresight is not None
+    if eager and spec.interrupt_before == frozenset() == spec.interrupt_after:
+        from plait.engine.eager import EagerLoop  # few graphs ask for it
+
+        return EagerLoop(spec, run_env.get())
+    return Loop(spec, run_env.get())
 
 
 _ADDRESS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "thread_ts", "checkpoint_map"})
@@ -315,15 +372,6 @@ def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:
     thread_id = asked.get("thread_id")
     own = scope.run.configurable.get("thread_id")
     return scope if thread_id is None or thread_id == own else None
-
-
-def _nested_ns(graph: Pregel, parent: TaskScope) -> str:
-    """Where a nested graph keeps its checkpoints: per task, or (True) per node for ever."""
-    if graph.checkpointer is not True:
-        return parent.child_ns()
-    outer = parent.task.step.ns
-    levels = [level.split(NS_END)[0] for level in outer.split(NS_SEP)] if outer else []
-    return NS_SEP.join([*levels, parent.task.name])
 
 
 def _parents(parent: TaskScope | None) -> dict[str, str]:

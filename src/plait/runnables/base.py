@@ -6,7 +6,7 @@ loads no asyncio and no threads: those who need them load them.
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from plait.runnables.config import (
     RunnableConfig,
@@ -24,6 +24,7 @@ from plait.runnables.runs import (
 
 if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+    from plait.runnables.event_stream import StreamEvent
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -76,6 +77,61 @@ class Runnable(Generic[Input, Output]):
     ) -> AsyncIterator[Output]:
         """Yield the output in chunks as they come; here in one."""
         yield await self.ainvoke(input, config, **kwargs)
+
+    async def astream_events(
+        self,
+        input: Input,
+        config: RunnableConfig | None = None,
+        *,
+        version: Literal["v1", "v2"] = "v2",
+        include_names: Sequence[str] | None = None,
+        include_types: Sequence[str] | None = None,
+        include_tags: Sequence[str] | None = None,
+        exclude_names: Sequence[str] | None = None,
+        exclude_types: Sequence[str] | None = None,
+        exclude_tags: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> "AsyncIterator[StreamEvent]":
+        """Stream what happens inside: each run's start, chunks and end, and custom events.
+
+        Args:
+            input: The input.
+            config: The config.
+            version: "v2"; "v1" leaves out custom events and the ids of the runs around.
+            include_names: Only events of runs with one of these names, or which another `include`
+                argument names.
+            include_types: Likewise by type: "chain", "chat_model", "llm", "tool", "retriever".
+            include_tags: Likewise by tag.
+            exclude_names: No events of runs with one of these names.
+            exclude_types: No events of runs of one of these types.
+            exclude_tags: No events of runs with one of these tags.
+            kwargs: Passed on to `astream`.
+
+        Yields:
+            Dicts of event, name, run_id, parent_ids, tags, metadata and data.
+
+        Raises:
+            NotImplementedError: An unknown version.
+
+        >>> import asyncio
+        >>> from plait.runnables import RunnableLambda
+        >>> async def names():
+        ...     shout = RunnableLambda(str.upper, name="shout")
+        ...     return [event["event"] async for event in shout.astream_events("hi")]
+        >>> asyncio.run(names())
+        ['on_chain_start', 'on_chain_end']
+        """
+        from plait.runnables.event_stream import Filter, astream_events  # loads asyncio
+
+        wanted = Filter(
+            include_names, include_types, include_tags, exclude_names, exclude_types, exclude_tags
+        )
+        events = astream_events(self, input, config, version=version, wanted=wanted, **kwargs)
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await cast("Any", events).aclose()
 
     def batch(
         self,

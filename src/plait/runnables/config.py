@@ -139,6 +139,11 @@ def _merge_callbacks(old: Any, new: Any) -> Any:
     return _with_handlers(old, cast("list[Any]", new))
 
 
+def with_handler(callbacks: Any, handler: Any) -> Any:
+    """`callbacks` (None, a list, a manager) with one more handler that children inherit."""
+    return _merge_callbacks(callbacks, [handler])
+
+
 def _with_handlers(manager: Any, handlers: list[Any]) -> Any:
     merged = manager.copy()
     for handler in handlers:
@@ -270,4 +275,5 @@ __all__ = [
     "run_in_executor",
     "set_config_context",
     "var_child_runnable_config",
+    "with_handler",
 ]

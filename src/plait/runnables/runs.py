@@ -100,6 +100,7 @@ def stream_as_run(
     try:
         for chunk in work(patch_config(config, callbacks=run.get_child()), run):
             output = add_chunks(output, chunk)
+            run.tell("on_chain_stream", "ignore_chain", chunk)
             yield chunk
     except BaseException as error:
         run.on_chain_error(error)
@@ -127,6 +128,7 @@ async def astream_as_run(
     try:
         async for chunk in work(patch_config(config, callbacks=run.get_child()), run):
             output = add_chunks(output, chunk)
+            await run.tell("on_chain_stream", "ignore_chain", chunk)
             yield chunk
     except BaseException as error:
         await run.on_chain_error(error)

@@ -1,0 +1,139 @@
+"""How many chunks of a stream may wait for a slow consumer, and how their makers wait for room.
+
+Chunks are what running tasks say before they end (tokens, custom data). A worker thread that
+writes one while `BACKLOG` wait is blocked; an async task is suspended at its next await. When the
+consumer asks for more, the driver takes all that waits and hands it out, so that a run holds at
+most twice `BACKLOG`, and one more per task that writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Sized
+from threading import Condition, Lock
+from typing import Any
+
+from plait.drivers.base import Closed
+
+BACKLOG = 128
+"""How many chunks wait before those who make them wait."""
+_making = Lock()
+
+
+class Room:
+    """Room among the waiting chunks, for worker threads.
+
+    Args:
+        waiting: how many there are.
+    """
+
+    __slots__ = ("_blocked", "_changed", "_waiting", "closed")
+
+    def __init__(self, waiting: Callable[[], int]) -> None:
+        self._waiting = waiting
+        self._changed: Condition | None = None
+        self._blocked = 0
+        self.closed = False
+        """Whether nobody takes chunks any more."""
+
+    @property
+    def full(self) -> bool:
+        """Whether those who make chunks should wait."""
+        return self._waiting() >= BACKLOG and not self.closed
+
+    def enter(self) -> None:
+        """Block until there is room.
+
+        Raises:
+            Closed: nobody takes chunks any more.
+        """
+        if self.closed:
+            raise Closed
+        if self.full:
+            self._wait()
+
+    def _wait(self) -> None:
+        with _making:
+            changed = self._changed = self._changed or Condition()
+        with changed:
+            self._blocked += 1  # before looking again: whoever takes looks at it after taking
+            try:
+                while self.full:
+                    changed.wait()
+            finally:
+                self._blocked -= 1
+        if self.closed:
+            raise Closed
+
+    def taken(self) -> None:
+        """What waited was taken."""
+        if self._blocked and self._changed is not None:
+            with self._changed:
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Nobody takes chunks any more: whoever waits, and who comes later, is told."""
+        self.closed = True
+        self.taken()
+
+
+class AioRoom(Room):
+    """Room for the async tasks of one event loop too.
+
+    Args:
+        events: what waits.
+    """
+
+    __slots__ = ("_free",)
+
+    def __init__(self, events: Sized) -> None:
+        super().__init__(events.__len__)
+        self._free: asyncio.Event | None = None
+
+    async def wait(self) -> None:
+        """Suspend until there is room."""
+        while self.full:
+            if self._free is None:
+                self._free = asyncio.Event()
+            self._free.clear()
+            await self._free.wait()
+
+    def taken(self) -> None:
+        if self._free is not None:
+            self._free.set()
+        super().taken()
+
+
+class Paced:
+    """Awaits a coroutine, and keeps it suspended where it awaits while there is no room.
+
+    Args:
+        coroutine: the code of a task, which may write chunks between its awaits.
+        room: what it waits for.
+    """
+
+    __slots__ = ("_coroutine", "_room")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], room: AioRoom) -> None:
+        self._coroutine = coroutine
+        self._room = room
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        send, throw, room = self._coroutine.send, self._coroutine.throw, self._room
+        advance: Callable[[Any], Any] = send
+        value: Any = None
+        while True:
+            try:
+                waits_for = advance(value)
+            except StopIteration as end:
+                return end.value
+            advance = send
+            try:
+                value = yield waits_for
+                if room.full:
+                    yield from room.wait().__await__()
+            except BaseException as error:
+                advance, value = throw, error
+
+
+__all__ = ["BACKLOG", "AioRoom", "Paced", "Room"]

@@ -1,0 +1,193 @@
+"""The stream mode `messages`: tokens of models, and messages that nodes return.
+
+A `MessageStream` is a callback handler in the config of the run, so that every model called in a
+node tells it of its tokens, plait's and langchain_core's. A message is told once: tokens of an id
+stand for the message of that id, and what a node was handed is never told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+from plait.callbacks.handlers import TokenListener
+from plait.constants import TAG_NOSTREAM
+from plait.engine.events import Chunk
+from plait.ids import new_id
+from plait.messages import AIMessageChunk
+from plait.messages.base import give_id
+from plait.messages.foreign import is_message
+from plait.pregel.scope import TaskScope
+from plait.scope import current_scope
+from plait.types import Command
+
+if TYPE_CHECKING:
+    from plait.pregel.run import Run
+
+_STEP_TAGS = ("seq:step:", "graph:step:")
+
+
+class MessageStream(TokenListener):
+    """Tells one run's `messages` stream.
+
+    Args:
+        run: the run whose stream it is.
+        subgraphs: whether graphs inside the run's nodes are part of it.
+    """
+
+    raise_error = True
+    run_inline = True
+    ignore_chain = True
+    ignore_agent = True
+    ignore_retriever = True
+    ignore_retry = True
+    ignore_custom_event = True
+
+    def __init__(self, run: Run, subgraphs: bool) -> None:
+        self._run = run
+        self.subgraphs = subgraphs
+        self._seen: set[str] = set()
+        self._models: dict[UUID, tuple[TaskScope, dict[str, Any]]] = {}
+        self._streamed: set[UUID] = set()
+
+    # --- what nodes are handed and return --------------------------------------------------------
+
+    def saw(self, given: Any) -> None:
+        """A node is handed these messages: they are known."""
+        self._seen.update(message.id for message in messages_in(given) if message.id)
+
+    def returned(self, scope: TaskScope, result: Any, metadata: Mapping[str, Any]) -> None:
+        """A node returned this: tell the messages in it that are news."""
+        for message in messages_in(result):
+            self.tell_whole(scope, message, dict(metadata))
+
+    def tell_whole(self, scope: TaskScope, message: Any, metadata: dict[str, Any]) -> None:
+        """Tell a message unless it is known; one without an id gets its id here."""
+        if not message.id:
+            give_id(message, new_id())
+        if message.id not in self._seen and message.type != "remove":
+            self.tell(scope, message, metadata)
+
+    def tell(self, scope: TaskScope, message: Any, metadata: dict[str, Any]) -> None:
+        """Tell a message or a chunk of one."""
+        if message.id:
+            self._seen.add(message.id)
+        scope.deliver(Chunk(scope.run.ns, "messages", (message, metadata)), self._run)
+
+    def hears(self, scope: TaskScope) -> bool:
+        """Whether what happens in this task is part of the stream."""
+        return self in scope.run.message_streams
+
+    # --- what models say -------------------------------------------------------------------------
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: list[list[Any]],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """A model was asked: what it says belongs to the task that runs here."""
+        scope = current_scope.get()
+        if not isinstance(scope, TaskScope) or not self.hears(scope):
+            return
+        if tags and TAG_NOSTREAM in tags:
+            return
+        about = dict(metadata or {})
+        shown = [tag for tag in tags or () if not tag.startswith(_STEP_TAGS)]
+        if shown:
+            about["tags"] = shown
+        self._models[run_id] = (scope, about)
+
+    def on_llm_new_token(
+        self,
+        token: str | list[str | dict[str, Any]],
+        *,
+        chunk: Any = None,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """A model said a token."""
+        asked = self._models.get(run_id)
+        if asked is None:
+            return
+        message = getattr(chunk, "message", None)
+        if message is None:  # a model that tells tokens by hand
+            message = AIMessageChunk(content=cast("Any", token), id=f"lc_run--{run_id}")
+        self._streamed.add(run_id)
+        self.tell(asked[0], message, asked[1])
+
+    def on_llm_end(
+        self, response: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        """A model has answered: the answer is told whole if it was not told in tokens."""
+        asked = self._models.pop(run_id, None)
+        message = _answer_of(response)
+        if asked is None or message is None:
+            return
+        if run_id in self._streamed:
+            self._streamed.discard(run_id)
+            self._seen.add(message.id)
+        else:
+            self.tell_whole(asked[0], message, asked[1])
+
+    def on_llm_error(
+        self,
+        error: BaseException,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """A model failed: nothing more comes."""
+        self._models.pop(run_id, None)
+        self._streamed.discard(run_id)
+
+
+def _answer_of(response: Any) -> Any:
+    """The first message of an `LLMResult`, if a chat model gave it."""
+    generations: Sequence[Sequence[Any]] = response.generations
+    if not generations or not generations[0]:
+        return None
+    return getattr(generations[0][0], "message", None)
+
+
+def messages_in(value: Any) -> Iterator[Any]:
+    """The messages of a state or an update: alone, in a list, or under its keys.
+
+    >>> from plait.messages import AIMessage
+    >>> [m.text for m in messages_in({"messages": [AIMessage("a")], "last": AIMessage("b"), "n": 1})]
+    ['a', 'b']
+    """
+    if is_message(value):
+        yield value
+    elif isinstance(value, Command):
+        yield from messages_in(cast("Command[Any]", value).update)
+    elif isinstance(value, (list, tuple)):
+        for item in cast("Sequence[Any]", value):
+            if is_message(item):
+                yield item
+            elif isinstance(item, Command):
+                yield from messages_in(cast("Command[Any]", item).update)
+    elif isinstance(value, Mapping):
+        yield from _in_fields(cast("Mapping[Any, Any]", value))
+    elif hasattr(cast("Any", type(value)), "__annotations__") and hasattr(value, "__dict__"):
+        yield from _in_fields(vars(value))
+
+
+def _in_fields(fields: Mapping[Any, Any]) -> Iterator[Any]:
+    for held in fields.values():
+        if is_message(held):
+            yield held
+        elif isinstance(held, (list, tuple)):
+            yield from (item for item in cast("Sequence[Any]", held) if is_message(item))
+
+
+__all__ = ["MessageStream", "messages_in"]
