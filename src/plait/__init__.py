@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from plait.checkpoint.sqlite import SqliteSaver
     from plait.constants import END, START
     from plait.func import entrypoint, task
+    from plait.graph.renames import RenamedFrom
     from plait.graph.state import StateGraph
     from plait.types import Command, Send, interrupt
 
@@ -24,6 +25,7 @@ _HOME = {
     "START": "plait.constants",
     "Command": "plait.types",
     "InMemorySaver": "plait.checkpoint.memory",
+    "RenamedFrom": "plait.graph.renames",
     "Send": "plait.types",
     "SqliteSaver": "plait.checkpoint.sqlite",
     "StateGraph": "plait.graph.state",
@@ -44,6 +46,7 @@ __all__ = [
     "START",
     "Command",
     "InMemorySaver",
+    "RenamedFrom",
     "Send",
     "SqliteSaver",
     "StateGraph",

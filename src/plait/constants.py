@@ -19,14 +19,25 @@ COPY: Final = intern("__copy__")
 """`as_node` of an update that forks a checkpoint as it is."""
 ERROR: Final = intern("__error__")
 """The reserved channel of a task's error."""
+FAILED: Final = intern("__failed__")
+"""The reserved channel of the error of a task that its error handler is to handle."""
+HANDLER: Final = "__error_handler__"
+"""What the name of a node's error handler begins with; the node's name follows."""
+DEFAULT_HANDLER: Final = "__default_error_handler__"
+"""The name of the error handler of nodes that have none of their own."""
 INTERRUPT: Final = intern("__interrupt__")
 """The reserved channel of a task's interrupts; also their key in streams and results."""
 RESUME: Final = intern("__resume__")
 """The reserved channel of the answers to a task's interrupts."""
 RETURN: Final = intern("__return__")
 """The reserved channel of a task's own result (functional API)."""
+CALL: Final = intern("__call__")
+"""The reserved channel that says which call of a `@task` an outcome is of (see `engine.journal`)."""
 NO_WRITES: Final = intern("__no_writes__")
 """The reserved channel that marks a finished task which wrote nothing."""
+STATE_VERSION: Final = intern("__state_version__")
+"""The reserved channel that says of which version of the state a task's writes are, where that is
+not the version of their checkpoint."""
 TASKS: Final = intern("__pregel_tasks")
 """The reserved channel of `Send`s."""
 PREVIOUS: Final = intern("__previous__")
@@ -37,14 +48,22 @@ ROOT: Final = intern("__root__")
 """The channel of a state that is one value instead of a mapping."""
 PULL: Final = intern("__pregel_pull")
 PUSH: Final = intern("__pregel_push")
+ROUTE: Final = intern("branch:to:")
+"""What the names of routing channels begin with; the node's name follows."""
+JOIN: Final = intern("join:")
+"""What the names of joins begin with; the names of their nodes follow."""
 NULL_TASK_ID: Final = intern("00000000-0000-0000-0000-000000000000")
 """The task id of writes that no task made (a Command's update, a caller's answer)."""
+AHEAD: Final = intern("__ahead__")
+"""Marks what an eager run stored of super-steps that were still to come."""
+AHEAD_TASK_ID: Final = intern("ffffffff-ffff-ffff-ffff-ffffffffffff")
+"""The task id under which an eager run stores the checkpoint ids that it has reserved."""
 NS_SEP: Final = intern("|")
 """Separates the levels of a checkpoint namespace."""
 NS_END: Final = intern(":")
 """Separates the node's name from its task id in one level of a checkpoint namespace."""
-RESERVED: Final = frozenset({INPUT, ERROR, INTERRUPT, RESUME, RETURN, NO_WRITES, TASKS, PREVIOUS,
-                             FRONTIER, PULL, PUSH})  # fmt: skip
+RESERVED: Final = frozenset({INPUT, CALL, ERROR, INTERRUPT, RESUME, RETURN, NO_WRITES, TASKS, PREVIOUS,
+                             FRONTIER, PULL, PUSH, AHEAD, STATE_VERSION})  # fmt: skip
 """Names that neither a node nor a state key may have."""
 
 __all__ = ["CONF", "END", "START", "TAG_HIDDEN", "TAG_NOSTREAM"]

@@ -143,6 +143,10 @@ class ConfigError(RunError, ValueError, RuntimeError):
     """The config lacks what the call needs (a thread id), or there is no running graph here."""
 
 
+class MissingExtraError(RunError, ImportError):
+    """What was asked for needs an optional library that is not installed."""
+
+
 class MissingThreadIdError(ConfigError, KeyError):
     """A call on a stored thread does not say which thread."""
 
@@ -345,6 +349,7 @@ __all__ = [
     "InvalidUpdateError",
     "JournalMismatchError",
     "MigrationError",
+    "MissingExtraError",
     "MissingThreadIdError",
     "NodeCancelledError",
     "NodeError",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable
-from itertools import count
+from itertools import count, islice
 from threading import Lock
 from typing import Any
 from weakref import WeakSet
@@ -23,6 +23,7 @@ from plait.checkpoint.log.requests import (
     DropLane,
     LaneRow,
     ListLanes,
+    ListThreads,
     ListValues,
     ReadCheckpoints,
     ReadLane,
@@ -104,6 +105,7 @@ class _Rows:
         self._handlers: dict[type, Callable[[Any], Any]] = {
             ReadLane: self._read_lane,
             ListLanes: self._list_lanes,
+            ListThreads: self._list_threads,
             ReadCheckpoints: self._read_checkpoints,
             ReadValues: self._read_values,
             ReadVersions: self._read_versions,
@@ -169,6 +171,12 @@ class _Rows:
             for lane in self._by_number.values()
             if wanted is None or lane.claim.thread_id == wanted
         ]
+
+    def _list_threads(self, request: ListThreads) -> list[LaneRow]:
+        last = next(reversed(self._by_number), 0)
+        lanes = map(self._by_number.get, range(request.after + 1, last + 1))
+        roots = (lane.row for lane in lanes if lane is not None and lane.claim.ns == "")
+        return list(islice(roots, request.limit))
 
     def _read_checkpoints(self, request: ReadCheckpoints) -> list[CheckpointRow]:
         lane = self._by_number.get(request.lane)

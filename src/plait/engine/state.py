@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from plait.constants import RESERVED, TASKS
+from plait.constants import RESERVED, ROUTE, TASKS
 from plait.engine.frontier import Frontier
 from plait.engine.plan import Channel, GraphPlan, Reads, View, Writes
 from plait.engine.tasks import Task
@@ -21,7 +21,7 @@ from plait.typing import MISSING
 class State:
     """The channels of one run."""
 
-    __slots__ = ("_channels", "_fresh", "_views", "_views_of", "changed", "plan")
+    __slots__ = ("_channels", "_fresh", "_gone", "_views", "_views_of", "changed", "plan")
 
     def __init__(self, plan: GraphPlan, stored: Mapping[str, Any] | None = None) -> None:
         self.plan = plan
@@ -32,6 +32,8 @@ class State:
         """Step-scoped channels that hold something now."""
         self.changed: set[str] = set()
         """Channels changed since the last checkpoint."""
+        self._gone: list[str] = []
+        """Channels that the last checkpoint has and the graph has no more."""
         if stored:
             prototypes = plan.channels
             for name, value in stored.items():
@@ -128,6 +130,12 @@ class State:
                 self._route(routes[name], frontier)
             elif name == TASKS:
                 self._send(value, frontier)
+            elif name.startswith(ROUTE):
+                raise UnknownNodeError(
+                    f"A stored task leads to node {name.removeprefix(ROUTE)!r}, which graph "
+                    f"{plan.name!r} no longer has. {nearest(name.removeprefix(ROUTE), plan.nodes)} "
+                    "Put the node back, or declare its new name: add_node(..., renamed_from=...)."
+                )
             elif name not in RESERVED:
                 raise InvalidUpdateError(
                     f"A task wrote to channel {name!r}, which graph {plan.name!r} does not have. "
@@ -234,6 +242,11 @@ class State:
             )
         frontier.sends.append(value)
 
+    def moved(self, changed: Iterable[str], gone: Iterable[str]) -> None:
+        """The stored checkpoint differs from this state by these channels (see `migration`)."""
+        self.touch_all(changed)
+        self._gone.extend(gone)
+
     def touch_all(self, names: Iterable[str]) -> None:
         """Mark channels as changed, so that the next checkpoint stores them again."""
         self.changed.update(name for name in names if name in self._channels)
@@ -243,7 +256,7 @@ class State:
     def take_changes(self) -> tuple[dict[str, Any], list[str]]:
         """What a checkpoint must store since the last one: changed values, emptied channels."""
         changed: dict[str, Any] = {}
-        removed: list[str] = []
+        removed, self._gone = self._gone, []
         for name in sorted(self.changed) if len(self.changed) > 1 else self.changed:
             channel = self._channels[name]
             if channel.persisted:

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import END, START
+from plait.graph.renames import RenamedFrom
 from plait.graph.state import StateGraph
 
 if TYPE_CHECKING:
@@ -24,4 +25,12 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["END", "START", "MessageGraph", "MessagesState", "StateGraph", "add_messages"]
+__all__ = [
+    "END",
+    "START",
+    "MessageGraph",
+    "MessagesState",
+    "RenamedFrom",
+    "StateGraph",
+    "add_messages",
+]

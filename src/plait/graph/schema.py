@@ -13,6 +13,7 @@ from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
 from plait.constants import RESERVED, ROOT
 from plait.errors import InvalidGraphError
+from plait.graph.renames import former_keys, split_metadata
 from plait.managed import ManagedValue
 from plait.typing import MISSING
 
@@ -61,7 +62,7 @@ def managed_of(schema: Any) -> dict[str, type[ManagedValue]]:
     for key, hint in _hints(schema).items():
         while get_origin(hint) is not None and _qualifier(hint):
             hint = hint.__args__[0]
-        last = getattr(hint, "__metadata__", (None,))[-1]
+        last = (split_metadata(hint)[0] or (None,))[-1]
         if isinstance(last, type) and issubclass(last, ManagedValue):
             found[key] = last
     return found
@@ -92,7 +93,9 @@ def channel_of(key: str, hint: Any) -> Channel:
     """The channel of one key: named in its annotation, else a reducer, else the last value."""
     while get_origin(hint) is not None and _qualifier(hint):
         hint = hint.__args__[0]
-    metadata: tuple[Any, ...] = getattr(hint, "__metadata__", ())
+    metadata, former = split_metadata(hint)
+    if former and not metadata:
+        hint = hint.__origin__
     if metadata:
         typ = hint.__origin__
         last = metadata[-1]
@@ -110,6 +113,11 @@ def channel_of(key: str, hint: Any) -> Channel:
     channel = LastValue(hint)
     channel.key = key
     return channel
+
+
+def former_keys_of(schema: Any) -> dict[str, tuple[str, ...]]:
+    """The former names that a schema declares (`RenamedFrom`), by key."""
+    return former_keys(_hints(schema)) if isinstance(schema, type) else {}
 
 
 def agree(a: Channel, b: Channel) -> bool:

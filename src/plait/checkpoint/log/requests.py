@@ -70,6 +70,15 @@ class ListLanes:
 
 
 @dataclass(slots=True)
+class ListThreads:
+    """Root lanes, by ascending lane, a page at a time. Answer: list of LaneRow."""
+
+    after: int = 0
+    """Only those above this lane: the last one of the page before."""
+    limit: int = 256
+
+
+@dataclass(slots=True)
 class ReadCheckpoints:
     """Checkpoints with ids in [first, last], below `before`. Answer: list of CheckpointRow."""
 

@@ -8,6 +8,10 @@ WHERE thread_id = ?1 AND ns = ?2;
 SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
 WHERE ?1 IS NULL OR thread_id = ?1 ORDER BY lane;
 
+-- name: list_threads
+SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
+WHERE ns = '' AND lane > ?1 ORDER BY lane LIMIT ?2;
+
 -- name: read_checkpoint
 SELECT id, parent, record FROM checkpoints WHERE lane = ?1 AND id = ?2;
 

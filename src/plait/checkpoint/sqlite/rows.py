@@ -13,6 +13,7 @@ from plait.checkpoint.log.requests import (
     DropLane,
     LaneRow,
     ListLanes,
+    ListThreads,
     ListValues,
     ReadCheckpoints,
     ReadLane,
@@ -48,6 +49,11 @@ def _lane(conn: sqlite3.Connection, thread_id: str, ns: str) -> LaneRow | None:
 def list_lanes(conn: sqlite3.Connection, request: ListLanes) -> list[LaneRow]:
     """The lanes of one thread, or all."""
     return [LaneRow(*row) for row in fetch(conn, SQL.list_lanes, request.thread_id)]
+
+
+def list_threads(conn: sqlite3.Connection, request: ListThreads) -> list[LaneRow]:
+    """A page of root lanes."""
+    return [LaneRow(*row) for row in fetch(conn, SQL.list_threads, request.after, request.limit)]
 
 
 def read_checkpoints(conn: sqlite3.Connection, request: ReadCheckpoints) -> list[CheckpointRow]:
@@ -173,6 +179,7 @@ def renew(conn: sqlite3.Connection, request: Renew) -> None:
 READS: dict[type, Callable[[sqlite3.Connection, Any], Any]] = {
     ReadLane: read_lane,
     ListLanes: list_lanes,
+    ListThreads: list_threads,
     ReadCheckpoints: read_checkpoints,
     ReadValues: read_values,
     ReadVersions: read_versions,

@@ -1,0 +1,19 @@
+"""The command line: `plait <command>`. Each file of `plait.cli.commands` is one command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """What the console script `plait` runs."""
+    try:
+        from plait.cli.group import cli  # click and rich are an extra
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich"):
+            raise
+        sys.exit(f"plait: the command line needs {error.name}. Install it: pip install plait[cli]")
+    cli()
+
+
+__all__ = ["main"]

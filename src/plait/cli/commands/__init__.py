@@ -1,0 +1,1 @@
+"""The commands: each file has its click command (or group of commands) under the name `command`."""

@@ -1,0 +1,89 @@
+"""`plait check-deploy`: which stored threads resume, migrate or break under new code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from plait.cli.database import open_to_read
+from plait.cli.target import load_graph
+from plait.deploy import DeployReport, ThreadReport, Verdict, check
+
+COLORS: dict[Verdict, str] = {"resumes": "green", "migrates": "yellow", "breaks": "red"}
+
+
+@click.command("check-deploy")
+@click.argument("target", metavar="MODULE:GRAPH")
+@click.option("--db", "database", required=True, metavar="FILE", help="The database to read.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option("--all", "every", is_flag=True, help="Also list threads that simply resume.")
+@click.option("--strict", is_flag=True, help="Fail, too, where something stored is out of reach.")
+@click.option("--app-dir", default=".", show_default=True, help="Where MODULE is looked for first.")
+def command(
+    target: str, database: str, as_json: bool, every: bool, strict: bool, app_dir: str
+) -> None:
+    """Tell what the code of MODULE:GRAPH makes of the threads in a database.
+
+    Reads the newest checkpoint of each thread; claims and writes nothing. Migration functions run
+    on copies. The exit code is 1 if a thread breaks, 2 if the check could not be done.
+    """
+    graph = load_graph(target, app_dir)
+    with open_to_read(database) as saver:
+        report = check(graph, saver)
+    if as_json:
+        click.echo(json.dumps(as_data(report), indent=2))
+    else:
+        tell(report, Console(soft_wrap=True, highlight=False), every)
+    if not report.ok or (strict and any(thread.loses for thread in report.threads)):
+        sys.exit(1)
+
+
+def as_data(report: DeployReport) -> dict[str, Any]:
+    """A report as JSON knows it."""
+    return {
+        "graph": report.graph,
+        "version": report.version,
+        "ok": report.ok,
+        "counts": {verdict: len(report.of(verdict)) for verdict in COLORS},
+        "threads": [{**asdict(thread), "verdict": thread.verdict} for thread in report.threads],
+    }
+
+
+def tell(report: DeployReport, console: Console, every: bool) -> None:
+    """Print a report for people: what breaks comes last, next to the sums."""
+    shown: list[Verdict] = ["resumes", "migrates", "breaks"] if every else ["migrates", "breaks"]
+    for verdict in shown:
+        for thread in report.of(verdict):
+            tell_thread(thread, console)
+    sums = ", ".join(f"{len(report.of(verdict))} {_verb(verdict, report)}" for verdict in COLORS)
+    number = len(report.threads)
+    console.print(Text(f"{number} thread{'' if number == 1 else 's'}: {sums}"))
+
+
+def _verb(verdict: Verdict, report: DeployReport) -> str:
+    return verdict if len(report.of(verdict)) == 1 else verdict.removesuffix("s")
+
+
+def tell_thread(thread: ThreadReport, console: Console) -> None:
+    """Print one thread with its findings."""
+    line = Text(thread.verdict, COLORS[thread.verdict])
+    line.append(f" {thread.thread_id}", "bold")
+    line.append(f" ({_standing(thread)})")
+    console.print(line)
+    for finding in thread.findings:
+        inside = f" [in {finding.ns}]" if finding.ns else ""
+        console.print(Text(f"  {finding.effect}: {finding.what}{inside}"))
+
+
+def _standing(thread: ThreadReport) -> str:
+    """Where a thread stands, in words."""
+    if not thread.next:
+        return "at its end"
+    waits = f", waits for {thread.questions} answer" + "s" * (thread.questions != 1)
+    return f"next: {', '.join(thread.next)}{waits if thread.questions else ''}"
