@@ -1,7 +1,7 @@
 """Names that graphs, channels and streams agree on. The public ones have the peer's values."""
 
 from sys import intern
-from typing import Final
+from typing import Any, Final
 
 START: Final = intern("__start__")
 """The virtual node that brings the input into a graph."""
@@ -12,6 +12,8 @@ TAG_NOSTREAM: Final = intern("nostream")
 TAG_HIDDEN: Final = intern("langsmith:hidden")
 """A tag that keeps a node or edge out of traces and streams."""
 CONF: Final = intern("configurable")
+CONFIG_KEY_CHECKPOINTER: Final = intern("__pregel_checkpointer")
+"""The key of `configurable` under which the peer hands its saver to nested graphs."""
 
 INPUT: Final = intern("__input__")
 """`as_node` of an update that stands for a graph's input."""
@@ -66,4 +68,29 @@ RESERVED: Final = frozenset({INPUT, CALL, ERROR, INTERRUPT, RESUME, RETURN, NO_W
                              FRONTIER, PULL, PUSH, AHEAD, STATE_VERSION})  # fmt: skip
 """Names that neither a node nor a state key may have."""
 
-__all__ = ["CONF", "END", "START", "TAG_HIDDEN", "TAG_NOSTREAM"]
+__all__ = [
+    "CONF",
+    "CONFIG_KEY_CHECKPOINTER",
+    "END",
+    "START",
+    "TAG_HIDDEN",
+    "TAG_NOSTREAM",
+    "TASKS",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Names that lived here before 1.0."""
+    if name not in ("Interrupt", "Send"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+    from warnings import warn
+
+    warn(
+        import_module("plait.warnings").LangGraphDeprecatedSinceV10(
+            f"Importing {name} from plait.constants is deprecated. Please use "
+            f"'from plait.types import {name}' instead."
+        ),
+        stacklevel=2,
+    )
+    return getattr(import_module("plait.types"), name)

@@ -287,8 +287,17 @@ class NodeInterrupt(GraphInterrupt):
     """An interrupt raised by hand (the peer's deprecated spelling; use `interrupt()`)."""
 
     def __init__(self, value: Any, id: str | None = None) -> None:
-        from plait.types import Interrupt  # types imports this module
+        from warnings import warn
 
+        from plait.types import Interrupt  # types imports this module
+        from plait.warnings import LangGraphDeprecatedSinceV10  # and so does warnings
+
+        warn(
+            LangGraphDeprecatedSinceV10(
+                "NodeInterrupt is deprecated. Please use `plait.types.interrupt` instead."
+            ),
+            stacklevel=2,
+        )
         super().__init__([Interrupt(value=value, id=id) if id else Interrupt(value=value)])
 
 
@@ -324,6 +333,10 @@ class UnreachableNodeWarning(PlaitWarning):
 
 class StaleGraphWarning(PlaitWarning):
     """A graph was changed after it was compiled; the compiled graph does not change."""
+
+
+class UnreadableCacheWarning(PlaitWarning):
+    """A cached result is damaged, or of a type that is not known any more; its node runs."""
 
 
 class WeakDurabilityWarning(PlaitWarning):
@@ -370,6 +383,7 @@ __all__ = [
     "UnknownKeyWarning",
     "UnknownNodeError",
     "UnreachableNodeWarning",
+    "UnreadableCacheWarning",
     "UnregisteredTypeError",
     "WeakDurabilityWarning",
 ]

@@ -20,9 +20,12 @@ from typing import (
     cast,
     final,
 )
+from warnings import warn
 
+from plait.constants import INTERRUPT
 from plait.errors import ConfigError
 from plait.scope import current_scope
+from plait.warnings import LangGraphDeprecatedSinceV10, LangGraphDeprecatedSinceV11
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -107,8 +110,45 @@ class TimeoutPolicy:
     """How long a node may run in all, or stay silent."""
 
     run_timeout: float | timedelta | None = None
+    """Seconds that one attempt may take."""
     idle_timeout: float | timedelta | None = None
+    """Seconds that one attempt may pass without a sign of life."""
     refresh_on: Literal["auto", "heartbeat"] = "auto"
+    """What is a sign of life: "auto": what it streams, tasks and graphs that it calls, callbacks,
+    `runtime.heartbeat()`; "heartbeat": only the last."""
+
+    @staticmethod
+    def coerce(value: float | timedelta | TimeoutPolicy | None) -> TimeoutPolicy | None:
+        """A timeout as given, as a policy in seconds; a plain number or timedelta is `run_timeout`.
+
+        Raises:
+            ValueError: a limit is no number of seconds above 0.
+
+        >>> TimeoutPolicy.coerce(3)
+        TimeoutPolicy(run_timeout=3.0, idle_timeout=None, refresh_on='auto')
+        """
+        if value is None:
+            return None
+        if not isinstance(value, TimeoutPolicy):
+            value = TimeoutPolicy(run_timeout=value)
+        if value.refresh_on not in ("auto", "heartbeat"):
+            raise ValueError(
+                f"refresh_on must be 'auto' or 'heartbeat', got {value.refresh_on!r}."
+            )
+        return TimeoutPolicy(
+            run_timeout=_seconds("run_timeout", value.run_timeout),
+            idle_timeout=_seconds("idle_timeout", value.idle_timeout),
+            refresh_on=value.refresh_on,
+        )
+
+
+def _seconds(name: str, given: float | timedelta | None) -> float | None:
+    if given is None:
+        return None
+    seconds = float(given) if isinstance(given, (int, float, str)) else given.total_seconds()
+    if not seconds > 0:
+        raise ValueError(f"{name} must be greater than 0 seconds, got {given!r}.")
+    return seconds
 
 
 def default_cache_key(*args: Any, **kwargs: Any) -> bytes:
@@ -150,11 +190,7 @@ class Send:
     ) -> None:
         self.node = node
         self.arg = arg
-        self.timeout = (
-            timeout
-            if timeout is None or isinstance(timeout, TimeoutPolicy)
-            else TimeoutPolicy(run_timeout=timeout)
-        )
+        self.timeout = None if timeout is None else TimeoutPolicy.coerce(timeout)
 
     def __hash__(self) -> int:
         return hash((self.node, self.arg))
@@ -207,6 +243,15 @@ class Overwrite:
 
 # --- Interrupts ----------------------------------------------------------------------------------
 
+_NO_ID = "placeholder-id"
+"""The id of a question that no run has asked yet."""
+
+
+def _digest(text: str) -> str:
+    from hashlib import blake2b  # for older programs that make questions by hand
+
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
 
 @final
 @dataclass(init=False, slots=True)
@@ -221,10 +266,34 @@ class Interrupt:
     id: str
     response_schema: Any = field(default=None, repr=False)
 
-    def __init__(self, value: Any, id: str = "placeholder-id", *, response_schema: Any = None):
+    def __init__(
+        self,
+        value: Any,
+        id: str = _NO_ID,
+        *,
+        response_schema: Any = None,
+        ns: Sequence[str] | None = None,
+        resumable: bool = True,
+        when: str = "during",
+    ) -> None:
+        # ns, resumable and when are spellings of before 1.0: only ns still says something.
         self.value = value
-        self.id = id
+        self.id = _digest("|".join(ns)) if ns and id == _NO_ID else id
         self.response_schema = response_schema
+
+    @classmethod
+    def from_ns(cls, value: Any, ns: str, *, response_schema: Any = None) -> Interrupt:
+        """A question whose id derives from a namespace."""
+        return cls(value, _digest(ns), response_schema=response_schema)
+
+    @property
+    def interrupt_id(self) -> str:
+        """The older name of `id` (deprecated)."""
+        warn(
+            LangGraphDeprecatedSinceV10("`interrupt_id` is deprecated. Use `id` instead."),
+            stacklevel=2,
+        )
+        return self.id
 
     def __hash__(self) -> int:
         return hash(self.id)
@@ -309,6 +378,30 @@ class GraphOutput:
 
     value: Any
     interrupts: tuple[Interrupt, ...] = ()
+
+    def __getitem__(self, key: str) -> Any:
+        """A key of the state, as `invoke()` gave it before there was `GraphOutput` (deprecated)."""
+        self._warn("result[key]")
+        if key == INTERRUPT:
+            return self.interrupts
+        if not isinstance(self.value, dict):
+            raise KeyError(key)
+        return cast("dict[str, Any]", self.value)[key]
+
+    def __contains__(self, key: object) -> bool:
+        self._warn("key in result")
+        if key == INTERRUPT:
+            return bool(self.interrupts)
+        return isinstance(self.value, dict) and key in cast("dict[str, Any]", self.value)
+
+    def _warn(self, how: str) -> None:
+        warn(
+            LangGraphDeprecatedSinceV11(
+                f"Accessing GraphOutput via `{how}` is deprecated. Use `result.value` to access "
+                "the output value directly, or `result.interrupts` for interrupts."
+            ),
+            stacklevel=3,
+        )
 
 
 class RunContext(Generic[StateT]):

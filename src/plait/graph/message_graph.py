@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
+from warnings import warn
 
 from plait.graph.message import add_messages
 from plait.graph.state import StateGraph
 from plait.messages import AnyMessage
+from plait.warnings import LangGraphDeprecatedSinceV10
 
 
 class MessageGraph(StateGraph[Any]):
@@ -20,4 +22,10 @@ class MessageGraph(StateGraph[Any]):
     """
 
     def __init__(self) -> None:
+        warn(
+            LangGraphDeprecatedSinceV10(
+                "MessageGraph is deprecated. Please use StateGraph with a `messages` key instead."
+            ),
+            stacklevel=2,
+        )
         super().__init__(Annotated[list[AnyMessage], add_messages])  # type: ignore[arg-type]

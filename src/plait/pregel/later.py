@@ -7,7 +7,6 @@ from plait.errors import NotSupportedError
 INSTEAD = {
     "cache": "leave it out",
     "cache_policy": "leave it out; a @task keeps its work from repeating on one thread",
-    "checkpoint_during": "pass durability= ('async' for True, 'exit' for False)",
     "control": "stop the run between its steps by closing its stream",
     "error_handler": "catch the error in the node and return a Command",
     "step_timeout": "bound the work inside the nodes, or run under asyncio.timeout",

@@ -6,13 +6,13 @@ Imported only when a schema is asked for: it loads pydantic.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast, get_type_hints, is_typeddict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
 
 from plait.errors import ConfigError, InvalidGraphError, nearest
-from plait.runnables.config import RunnableConfig
 
 if TYPE_CHECKING:
     from plait.pregel.described import Described
@@ -45,6 +45,11 @@ def value_model(name: str, typ: Any) -> Model:
     return cast("Model", type(name, (base,), {"__module__": __name__}))
 
 
+def _is_typed_dict(schema: Any) -> bool:
+    """Whether it is a TypedDict, of `typing` or of `typing_extensions`."""
+    return hasattr(schema, "__required_keys__") and hasattr(schema, "__total__")
+
+
 def keys_model(name: str, fields: Mapping[str, Any]) -> Model:
     """A model with optional fields of these types."""
     return _model(name, {key: (typ, None) for key, typ in fields.items()})
@@ -74,7 +79,7 @@ def schema_json(name: str, schema: Any) -> dict[str, Any]:
     """
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema.model_json_schema()
-    if is_typeddict(schema):
+    if _is_typed_dict(schema):
         return TypeAdapter(schema).json_schema()
     if isinstance(schema, type) and dataclasses.is_dataclass(schema):
         return _model(name, _fields(schema)).model_json_schema()
@@ -100,7 +105,7 @@ def context_json(graph: Described) -> dict[str, Any] | None:
         return None
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema.model_json_schema()
-    if is_typeddict(schema) or dataclasses.is_dataclass(schema):
+    if _is_typed_dict(schema) or dataclasses.is_dataclass(schema):
         return TypeAdapter(cast("Any", schema)).json_schema()
     raise InvalidGraphError(
         f"Graph {graph.get_name()!r} has the context schema {schema!r}. A context schema is a "
@@ -114,16 +119,22 @@ def config_model(graph: Described, include: Sequence[str]) -> Model:
     Raises:
         ConfigError: a config has no such entry.
     """
-    known = get_type_hints(RunnableConfig)
-    _check_known(include, known)
     fields: dict[str, tuple[Any, Any]] = {}
     if graph.context_schema is not None:
         fields["configurable"] = (graph.context_schema, None)
-    fields |= {key: (known[key], None) for key in include if key != "configurable"}
+    for key in include:
+        if key not in _ENTRIES:
+            raise ConfigError(f"A config has no entry {key!r} to show. {nearest(key, _ENTRIES)}")
+        fields[key] = (_ENTRIES[key], None)
     return _model(graph.get_name("Config"), fields)
 
 
-def _check_known(include: Iterable[str], known: Mapping[str, Any]) -> None:
-    for key in include:
-        if key not in known:
-            raise ConfigError(f"A config has no entry {key!r}. {nearest(key, known)}")
+_ENTRIES: dict[str, Any] = {
+    "max_concurrency": int | None,
+    "metadata": dict[str, Any],
+    "recursion_limit": int,
+    "run_id": UUID | None,
+    "run_name": str,
+    "tags": list[str],
+}
+"""The entries of a RunnableConfig that a schema can show."""
