@@ -130,7 +130,7 @@ class Run:
         if outer.subgraphs:
             self.subgraphs = True
             self.modes = options.modes | outer.modes
-        if self.store is None:
+        if outer.store is not None:
             self.store = outer.store
         if options.context is None:
             self.context = outer.context

@@ -38,19 +38,26 @@ class AsyncBatchedBaseStore(BaseStore):
         Raises:
             asyncio.InvalidStateError: Called on the event loop itself, which would wait for ever.
         """
+        self._refuse_on_own_loop()
+        loop = self._loop
+        if loop is None or loop.is_closed():
+            return asyncio.run(self._once(ops))
+        return asyncio.run_coroutine_threadsafe(self._once(ops), loop).result()
+
+    def _do(self, op: Op) -> Result:
+        self._refuse_on_own_loop()
+        return super()._do(op)
+
+    def _refuse_on_own_loop(self) -> None:
         try:
             running = asyncio.get_running_loop()
         except RuntimeError:
-            running = None
-        loop = self._loop
-        if running is not None and loop in (None, running):
+            return
+        if self._loop in (None, running):
             raise asyncio.InvalidStateError(
                 f"{type(self).__name__} was called synchronously on the event loop that serves it. "
                 "Use its async methods here: `await store.aget(...)` instead of `store.get(...)`."
             )
-        if loop is None or loop.is_closed():
-            return asyncio.run(self._once(ops))
-        return asyncio.run_coroutine_threadsafe(self._once(ops), loop).result()
 
     async def _once(self, ops: Iterable[Op]) -> list[Result]:
         return await self.abatch(ops)

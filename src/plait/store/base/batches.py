@@ -22,7 +22,7 @@ from plait.store.base.items import (
     PutOp,
     SearchOp,
 )
-from plait.store.base.namespaces import check_page, checked
+from plait.store.base.namespaces import check_page, checked, checked_key
 from plait.store.base.text import WHOLE, get_text_at_path, tokenize_path
 from plait.store.base.vectors import pack
 
@@ -153,23 +153,6 @@ class Index:
 
 def _tokens(path: str) -> list[str]:
     return [] if path == WHOLE else tokenize_path(path)
-
-
-def checked_key(key: Any) -> str:
-    """A key as text.
-
-    Raises:
-        InvalidStoreOpError: It is None, or no valid text.
-    """
-    if key is None:
-        raise InvalidStoreOpError("A key is a string, not None.")
-    text = str(key)
-    if not text.isascii():
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise InvalidStoreOpError(f"Key {text!r} is no valid text ({error.reason}).") from error
-    return text
 
 
 def _dict(value: Any) -> dict[str, Any]:

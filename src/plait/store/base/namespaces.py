@@ -1,4 +1,4 @@
-"""Namespaces: which labels may be used, how namespaces are ordered as bytes, and how they match."""
+"""Where items are: which labels and keys may be used, how namespaces sort as bytes and match."""
 
 from __future__ import annotations
 
@@ -77,6 +77,23 @@ def _packed_label(label: Any, namespace: Namespace) -> bytes:
         raise InvalidNamespaceError(
             f"Label {label!r} of namespace {namespace!r} is no valid text ({error.reason})."
         ) from error
+
+
+def checked_key(key: Any) -> str:
+    """A key as text.
+
+    Raises:
+        InvalidStoreOpError: It is None, or no valid text.
+    """
+    if key is None:
+        raise InvalidStoreOpError("A key is a string, not None.")
+    text = str(key)
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidStoreOpError(f"Key {text!r} is no valid text ({error.reason}).") from error
+    return text
 
 
 def checked_for_put(namespace: Any) -> Namespace:

@@ -23,7 +23,7 @@ from plait.store.base.items import (
     SearchOp,
     TTLConfig,
 )
-from plait.store.base.namespaces import checked, checked_for_put
+from plait.store.base.namespaces import checked, checked_for_put, checked_key
 
 
 class BaseStore(ABC):
@@ -63,7 +63,7 @@ class BaseStore(ABC):
         Raises:
             InvalidNamespaceError: A label may not be used.
         """
-        op = GetOp(checked(namespace), str(key), self._refreshes(refresh_ttl))
+        op = GetOp(checked(namespace), checked_key(key), self._refreshes(refresh_ttl))
         return cast("Item | None", self._do(op))
 
     def search(
@@ -119,12 +119,12 @@ class BaseStore(ABC):
             InvalidStoreOpError: The value is no dict, or a path no path.
             NotSupportedError: A ttl, and items of this store cannot expire.
         """
-        op = PutOp(checked_for_put(namespace), str(key), value, index, self._ttl(ttl))
+        op = PutOp(checked_for_put(namespace), checked_key(key), value, index, self._ttl(ttl))
         self._do(op)
 
     def delete(self, namespace: Namespace, key: str) -> None:
         """Delete an item, if it is there."""
-        self._do(PutOp(checked(namespace), str(key), None))
+        self._do(PutOp(checked(namespace), checked_key(key), None))
 
     def list_namespaces(
         self,
@@ -151,7 +151,7 @@ class BaseStore(ABC):
         self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
     ) -> Item | None:
         """The async twin of `get`."""
-        op = GetOp(checked(namespace), str(key), self._refreshes(refresh_ttl))
+        op = GetOp(checked(namespace), checked_key(key), self._refreshes(refresh_ttl))
         return cast("Item | None", await self._ado(op))
 
     async def asearch(
@@ -181,12 +181,12 @@ class BaseStore(ABC):
         ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
         """The async twin of `put`."""
-        op = PutOp(checked_for_put(namespace), str(key), value, index, self._ttl(ttl))
+        op = PutOp(checked_for_put(namespace), checked_key(key), value, index, self._ttl(ttl))
         await self._ado(op)
 
     async def adelete(self, namespace: Namespace, key: str) -> None:
         """The async twin of `delete`."""
-        await self._ado(PutOp(checked(namespace), str(key), None))
+        await self._ado(PutOp(checked(namespace), checked_key(key), None))
 
     async def alist_namespaces(
         self,
