@@ -101,7 +101,7 @@ def channel_of(key: str, hint: Any) -> Channel:
         last = metadata[-1]
         channel: Channel | None = None
         if isinstance(last, BaseChannel):
-            channel = cast("Channel", last).from_checkpoint(MISSING)
+            channel = _of_type(cast("Channel", last), typ)
         elif isinstance(last, type) and issubclass(last, BaseChannel):
             channel = cast("type[Channel]", last)(typ)
         elif callable(cast("Any", last)) and not isinstance(last, type):
@@ -118,6 +118,15 @@ def channel_of(key: str, hint: Any) -> Channel:
 def former_keys_of(schema: Any) -> dict[str, tuple[str, ...]]:
     """The former names that a schema declares (`RenamedFrom`), by key."""
     return former_keys(_hints(schema)) if isinstance(schema, type) else {}
+
+
+def _of_type(channel: Channel, typ: Any) -> Channel:
+    """A channel given in an annotation, as one of its own for this key."""
+    own = channel.from_checkpoint(MISSING)
+    if own.typ is None:
+        own.typ = typ
+        own = own.from_checkpoint(MISSING)  # its value to start from comes from the type
+    return own
 
 
 def agree(a: Channel, b: Channel) -> bool:
