@@ -24,6 +24,7 @@ from plait.runnables.runs import (
 
 if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+    from plait.drawing import Graph
     from plait.runnables.event_stream import StreamEvent
 
 Input = TypeVar("Input")
@@ -194,6 +195,16 @@ class Runnable(Generic[Input, Output]):
         """
         return RunnableBinding(self, config=cast("RunnableConfig", {**(config or {}), **kwargs}))
 
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """What is inside, as a graph that can be drawn.
+
+        >>> print(Runnable().get_graph().draw_mermaid(with_styles=False).count("-->"))
+        2
+        """
+        from plait.runnables.pictures import alone  # only what is drawn needs it
+
+        return alone(self, config)
+
     def bind(self, **kwargs: Any) -> "Runnable[Input, Output]":
         """This runnable with keyword arguments of its own."""
         return RunnableBinding(self, kwargs=kwargs)
@@ -245,6 +256,10 @@ class RunnableBinding(Runnable[Input, Output]):
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """The name of the bound runnable."""
         return self.bound.get_name(suffix, name=name)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """The graph of the bound runnable."""
+        return self.bound.get_graph(merge_configs(self.config, config))
 
     def bind(self, **kwargs: Any) -> Runnable[Input, Output]:
         """The same runnable with more keyword arguments."""
@@ -310,6 +325,16 @@ class RunnableSequence(Runnable[Input, Output]):
 
     def __repr__(self) -> str:
         return " | ".join(map(repr, self.steps))
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """The graphs of the steps, one after the other.
+
+        Raises:
+            ConfigError: a step that is a graph has no one way in.
+        """
+        from plait.runnables.pictures import in_sequence  # only what is drawn needs it
+
+        return in_sequence(self.steps, config)
 
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Invoke step after step; `kwargs` go to the first."""

@@ -1,0 +1,52 @@
+"""Pictures of graphs, drawn on this machine. Names load on first use.
+
+- `graph`: what is drawn: `Graph` with its `Node`s and `Edge`s.
+- `marks`: where a run went and where it stands, to be shown in any picture.
+- `mermaid` (with `frontmatter`), `ascii`, `dot`: the graph as Mermaid text, as characters, and as
+  SVG and PNG through Graphviz. The last two need the extra `plait[draw]`.
+- `labels`: names as people read them. `options`: what callers may choose.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plait.drawing.graph import Edge, Graph, Node, node_data_json, node_data_str
+    from plait.drawing.marks import Marks
+    from plait.drawing.options import CurveStyle, LabelsDict, MermaidDrawMethod, NodeStyles
+
+_HOMES = {
+    "CurveStyle": "options",
+    "Edge": "graph",
+    "Graph": "graph",
+    "LabelsDict": "options",
+    "Marks": "marks",
+    "MermaidDrawMethod": "options",
+    "Node": "graph",
+    "NodeStyles": "options",
+    "node_data_json": "graph",
+    "node_data_str": "graph",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+__all__ = [
+    "CurveStyle",
+    "Edge",
+    "Graph",
+    "LabelsDict",
+    "Marks",
+    "MermaidDrawMethod",
+    "Node",
+    "NodeStyles",
+    "node_data_json",
+    "node_data_str",
+]
