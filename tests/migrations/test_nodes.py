@@ -49,9 +49,7 @@ def test_an_answer_given_to_an_old_interrupt_id_reaches_the_renamed_node(
     assert caller.state(graph).next == ()
 
 
-def test_a_node_renamed_twice_while_it_waits_keeps_its_question(
-    saver: Any, caller: Caller
-) -> None:
+def test_a_node_renamed_twice_while_it_waits_keeps_its_question(saver: Any, caller: Caller) -> None:
     asked: list[str] = []
     for name, former in (("a", ()), ("b", "a"), ("c", ("a", "b"))):
         builder = StateGraph(State).add_node(name, asks(), renamed_from=former)
@@ -63,7 +61,9 @@ def test_a_node_renamed_twice_while_it_waits_keeps_its_question(
     assert caller.invoke(graph, Command(resume="yes"))["log"] == ["yes"]
 
 
-def fan(saver: Any, names: tuple[str, str, str], former: tuple[str, str, str], ran: list[str]) -> Any:
+def fan(
+    saver: Any, names: tuple[str, str, str], former: tuple[str, str, str], ran: list[str]
+) -> Any:
     """Two nodes beside each other, one of which asks, and a join after them."""
     builder = StateGraph(State)
     actions = (asks(), says("side", ran), says("end", ran))
@@ -250,9 +250,7 @@ def test_a_fork_of_an_old_checkpoint_runs_under_new_names(saver: Any, caller: Ca
     assert caller.invoke(renamed, None, forked)["log"] == ["a", "by hand", "b", "c"]
 
 
-def test_update_state_speaks_for_the_renamed_node_that_ran_last(
-    saver: Any, caller: Caller
-) -> None:
+def test_update_state_speaks_for_the_renamed_node_that_ran_last(saver: Any, caller: Caller) -> None:
     def graph(name: str, former: Any = ()) -> Any:
         builder = StateGraph(State).add_node(name, says("a"), renamed_from=former)
         builder.add_node("b", says("b")).add_edge(START, name).add_edge(name, "b")
