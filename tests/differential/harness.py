@@ -100,12 +100,17 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_breakpoints::b06_goto_runs_with_the_pending_node": _GOTO_IS_NEXT,
     "b_errors::error_in_a_path_function": "An error in a path function",
     "b_errors::saver_of_a_third_party": "Forks on a saver that counts versions",
+    "b_handlers::b36_timeout_of_a_sync_node": "Timeouts of sync code",
+    "b_handlers::b36_timeout_of_a_sync_task": "Timeouts of sync code",
     "b_interrupts::exception_after_the_answer": "Answered questions of a failed task",
     "b_interrupts::resume_with_goto": _GOTO_IS_NEXT,
     "b_interrupts::resume_of_a_finished_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_empty_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_unknown_id": _NO_QUESTION,
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
+    "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (
+        "Memory of a subgraph after a fork"
+    ),
     "c_subgraphs::state_of_an_unknown_namespace": "Namespaces that name no subgraph",
     "c_timetravel::fork_of_a_checkpoint_inside_a_subgraph": _SUBGRAPH_REPLAY,
     "c_timetravel::fork_of_an_early_checkpoint_inside_a_subgraph": _SUBGRAPH_REPLAY,
@@ -142,26 +147,9 @@ These cases must differ: a row that has become stale is an error.
 """
 
 NOT_YET: dict[str, int] = {
-    "a_build::command_annotation_is_drawn": 3,
-    "a_build::destinations_are_drawn": 3,
-    "a_command::parent_command_at_root_with_step_timeout": 3,
-    "a_edges::get_graph": 3,
-    "a_edges::get_graph_without_a_path_map": 3,
-    "a_retry::step_timeout": 3,
-    "a_retry::step_timeout_async": 3,
     "a_runs::with_types_and_bind": 5,
     "b_behaviours::b14_messages_of_a_subgraph_once": 3,
     "b_behaviours::b14_messages_returned_by_nodes": 3,
-    "b_errors::b07_parent_command_with_a_step_timeout": 3,
-    "b_handlers::b36_timeout_of_a_sync_node": 3,
-    "b_handlers::b36_timeout_of_a_sync_task": 3,
-    "b_handlers::b36_timeout_of_an_async_node": 3,
-    "b_handlers::b38_crashed_handler_is_resumed_itself": 3,
-    "b_handlers::b38_handler_does_not_swallow_a_question": 3,
-    "b_handlers::b38_handler_is_not_called_without_an_error": 3,
-    "b_handlers::b38_handler_returns_a_command": 3,
-    "b_handlers::b38_handler_runs_after_the_retries": 3,
-    "b_handlers::timeout_is_retried": 3,
 }
 """Case id without saver -> the issue that builds what it needs.
 
@@ -355,7 +343,7 @@ def _cases_of(path: Path) -> Iterator[Case]:
 
 
 def _saver_users(functions: dict[str, Any]) -> set[str]:
-    """The functions that ask for a saver or a store, by themselves or through another function of the file."""
+    """The functions that ask for a saver or store, themselves or through others of the file."""
     asks: set[str] = set()
     calls: dict[str, set[str]] = {}
     for name, node in functions.items():

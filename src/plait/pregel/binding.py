@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast, get_origin
 
-from plait.errors import InvalidNodeError
+from plait.errors import InvalidNodeError, NodeError
 from plait.scope import Scope
 from plait.types import RunContext, StreamWriter
 
@@ -83,7 +83,7 @@ def _caller(function: Callable[..., Any], name: str) -> tuple[Callable[[Any, Sco
     takes_rest = any(p.kind is p.VAR_POSITIONAL for p in found)
     unpacks = next((p for p in found if p.kind is p.VAR_KEYWORD), None)
     first = positional[0] if positional else None
-    if first is not None and _special(first) is not None and first.name in _BY_NAME:
+    if first is not None and (first.name in _BY_NAME or _is_failure(first)) and _special(first):
         first = None  # node(config), node(runtime): no state wanted
     if first is not None and _is_context(first):
         return _with_context(function, found[1:], unpacks, name), True
@@ -149,14 +149,28 @@ def _special(parameter: inspect.Parameter) -> Getter | None:
     """What fills this parameter besides the state: by annotation, else by name."""
     annotation = parameter.annotation
     if annotation is not inspect.Parameter.empty:
+        if _is_failure(parameter):
+            return _failure
         text = annotation if isinstance(annotation, str) else _type_name(annotation)
         for type_name, key in _BY_TYPE.items():
             if _names(text, type_name):
                 return _BY_NAME[key]
-        if parameter.name == "previous":
-            return _BY_NAME["previous"]
+        if parameter.name == "previous" or (parameter.name == "store" and "Store" in text):
+            return _BY_NAME[parameter.name]  # a store may be annotated by its own class
         return _BY_NAME.get(parameter.name) if "Any" in text else None
     return _BY_NAME.get(parameter.name)
+
+
+def _is_failure(parameter: inspect.Parameter) -> bool:
+    """Whether an error handler is told here what it handles."""
+    annotation = parameter.annotation
+    return annotation is NodeError or (
+        isinstance(annotation, str) and _names(annotation, "NodeError")
+    )
+
+
+def _failure(scope: Scope) -> NodeError:
+    return scope.failure()
 
 
 def _type_name(annotation: Any) -> str:

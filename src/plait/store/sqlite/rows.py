@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from plait.checkpoint.serde import Codec, place, seal, unseal
+from plait.errors import StorageError
 from plait.sqlite import Schema, Statements, fetch
 from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
 from plait.store.base.batches import Batch, Put
@@ -131,7 +132,11 @@ def write(
     if put.value is None:
         conn.execute(SQL.drop, where)
         return
-    record = seal(ITEM, _place(*where), codec.dumps(put.value))
+    try:
+        record = seal(ITEM, _place(*where), codec.dumps(put.value))
+    except StorageError as error:
+        error.add_note(f"It is in the value to be put under {key!r} of {namespace!r}.")
+        raise
     expires = now + put.ttl * 60.0 if put.ttl is not None else None
     conn.execute(SQL.put, (*where, record, now, put.ttl, expires))
     conn.executemany(SQL.put_vector, [(*where, vector) for vector in put.vectors])

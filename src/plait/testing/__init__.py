@@ -1,0 +1,1 @@
+"""What users test their own adapters and graphs with: conformance suites (`stores`)."""

@@ -1,0 +1,342 @@
+"""The conformance suite of stores: derive from it, say how to open yours, and run pytest.
+
+    from contextlib import asynccontextmanager
+    from plait.testing.stores import StoreConformance
+
+    class TestMyStore(StoreConformance):
+        @asynccontextmanager
+        async def open(self):
+            yield MyStore()
+
+Every promise is checked through the sync and through the async methods. Nothing but the standard
+library is needed to run it; failed promises are plain `assert`s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from plait.store.base import (
+    BaseStore,
+    GetOp,
+    InvalidNamespaceError,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+Surface: TypeAlias = Literal["sync", "async"]
+
+HOSTILE = (
+    *("50%", "a_b", "a'b", 'a"b', "a;b", "a|b", "a/b", "a\\b", "*", "a*", "[0]", "$a", "--", "\n"),
+    *("') OR 1=1 --", "acme-corp", "acme ", "ACME", "é", "日本", "\U0001f600", " "),
+)
+"""Labels and keys that are text like any other, though something may read more into them."""
+
+
+class Face:
+    """One surface of a store: its sync methods (each called on a thread) or its async ones."""
+
+    def __init__(self, store: BaseStore, surface: Surface) -> None:
+        self.store = store
+        self.surface: Surface = surface
+
+    async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if self.surface == "async":
+            return await getattr(self.store, f"a{name}")(*args, **kwargs)
+        return await asyncio.to_thread(getattr(self.store, name), *args, **kwargs)
+
+    async def get(self, *args: Any, **kwargs: Any) -> Item | None:
+        """`get` or `aget`."""
+        return await self._call("get", *args, **kwargs)
+
+    async def value(self, *args: Any) -> Any:
+        """The value of an item that must be there."""
+        item = await self.get(*args)
+        assert item is not None, f"nothing at {args!r}"
+        return item.value
+
+    async def put(self, *args: Any, **kwargs: Any) -> None:
+        """`put` or `aput`."""
+        await self._call("put", *args, **kwargs)
+
+    async def delete(self, *args: Any) -> None:
+        """`delete` or `adelete`."""
+        await self._call("delete", *args)
+
+    async def search(self, *args: Any, **kwargs: Any) -> list[SearchItem]:
+        """`search` or `asearch`."""
+        return await self._call("search", *args, **kwargs)
+
+    async def keys(self, *args: Any, **kwargs: Any) -> list[str]:
+        """The keys that a search finds, sorted."""
+        return sorted(item.key for item in await self.search(*args, limit=1000, **kwargs))
+
+    async def namespaces(self, **kwargs: Any) -> list[tuple[str, ...]]:
+        """`list_namespaces` or `alist_namespaces`."""
+        return await self._call("list_namespaces", **kwargs)
+
+    async def batch(self, ops: list[Op]) -> list[Result]:
+        """`batch` or `abatch`."""
+        return await self._call("batch", ops)
+
+
+_Check: TypeAlias = Callable[["StoreConformance", Face], Awaitable[None]]
+
+
+def promise(check: _Check) -> Callable[[StoreConformance], None]:
+    """A test method from an async check: run on each surface, each time over a new store."""
+
+    def test(self: StoreConformance) -> None:
+        for surface in self.surfaces:
+            asyncio.run(self._run(check, surface))  # pyright: ignore[reportPrivateUsage]
+
+    # Not functools.wraps: pytest would take the arguments of the check for fixtures.
+    test.__name__, test.__qualname__ = check.__name__, check.__qualname__
+    return test
+
+
+async def refused(awaitable: Awaitable[Any], error: type[Exception] = ValueError) -> None:
+    """Assert that a call fails as it must."""
+    try:
+        result = await awaitable
+    except error:
+        return
+    raise AssertionError(f"expected {error.__name__}, got the result {result!r}")
+
+
+class StoreConformance(ABC):
+    """What every store promises. Derive from it and define `open`."""
+
+    surfaces: ClassVar[tuple[Surface, ...]] = ("sync", "async")
+    """Which methods to check; leave one out where a store has only the other."""
+
+    @abstractmethod
+    def open(self) -> AbstractAsyncContextManager[BaseStore]:
+        """A new and empty store, closed at the end of `async with`."""
+
+    async def _run(self, check: _Check, surface: Surface) -> None:
+        async with self.open() as store:
+            await check(self, Face(store, surface))
+
+    @promise
+    async def test_what_was_put_is_got(self, store: Face) -> None:
+        value: dict[str, Any] = {"text": "é", "n": 1, "f": 1.5, "t": True, "none": None}
+        value["deep"] = {"list": [1, {}]}
+        await store.put(("users", "1"), "k", value)
+        item = await store.get(("users", "1"), "k")
+        assert item is not None
+        assert (item.namespace, item.key, item.value) == (("users", "1"), "k", value)
+        assert item.created_at <= item.updated_at
+
+    @promise
+    async def test_what_was_never_put_is_none(self, store: Face) -> None:
+        assert await store.get(("users",), "k") is None
+        await store.put(("users",), "other", {"v": 1})
+        assert await store.get(("users",), "k") is None
+        assert await store.get(("users", "other"), "k") is None
+
+    @promise
+    async def test_a_put_replaces_the_whole_value(self, store: Face) -> None:
+        await store.put(("u",), "k", {"a": 1})
+        await store.put(("u",), "k", {"b": 2})
+        assert await store.value(("u",), "k") == {"b": 2}
+        assert await store.keys(("u",)) == ["k"]
+
+    @promise
+    async def test_what_was_deleted_is_gone(self, store: Face) -> None:
+        await store.put(("u",), "k", {"v": 1})
+        await store.put(("u",), "j", {"v": 1})
+        await store.delete(("u",), "k")
+        await store.delete(("u",), "never")
+        assert await store.get(("u",), "k") is None
+        assert await store.keys(("u",)) == ["j"]
+
+    @promise
+    async def test_a_search_covers_a_namespace_and_what_is_below(self, store: Face) -> None:
+        for namespace in [("a",), ("a", "b"), ("a", "b", "c"), ("ab",), ("b", "a")]:
+            await store.put(namespace, "/".join(namespace), {"v": 1})
+        assert await store.keys(("a",)) == ["a", "a/b", "a/b/c"]
+        assert await store.keys(("a", "b")) == ["a/b", "a/b/c"]
+        assert len(await store.keys(())) == 5
+        assert await store.keys(("nowhere",)) == []
+
+    @promise
+    async def test_one_tenant_never_sees_another(self, store: Face) -> None:
+        tenants = ["acme", *HOSTILE]
+        for tenant in tenants:
+            await store.put((tenant,), "secret", {"of": tenant})
+            await store.put((tenant, "sub"), "secret", {"of": tenant})
+        for tenant in tenants:
+            found = await store.search((tenant,), limit=100)
+            assert [item.value["of"] for item in found] == [tenant, tenant], tenant
+            assert await store.value((tenant,), "secret") == {"of": tenant}
+            if tenant != "*":  # in a listing it stands for any label
+                listed = await store.namespaces(prefix=(tenant,))
+                assert listed == [(tenant,), (tenant, "sub")]
+        await store.delete(("acme",), "secret")
+        assert len(await store.search((), limit=1000)) == 2 * len(tenants) - 1
+
+    @promise
+    async def test_keys_are_any_text(self, store: Face) -> None:
+        for key in (*HOSTILE, "", "a.b", "a\0b", "x" * 1000):
+            await store.put(("u",), key, {"key": key})
+        for key in (*HOSTILE, "", "a.b", "a\0b", "x" * 1000):
+            assert await store.value(("u",), key) == {"key": key}
+        assert len(await store.keys(("u",))) == len(HOSTILE) + 4
+
+    @promise
+    async def test_namespaces_that_cannot_be_are_refused(self, store: Face) -> None:
+        wrong: list[Any] = [("",), ("a.b",), ("a", ""), (1,), ("a", None)]
+        for namespace in wrong:
+            await refused(store.put(namespace, "k", {"v": 1}), InvalidNamespaceError)
+            await refused(store.get(namespace, "k"), InvalidNamespaceError)
+            await refused(store.delete(namespace, "k"), InvalidNamespaceError)
+            await refused(store.search(namespace), InvalidNamespaceError)
+            await refused(store.namespaces(prefix=namespace), InvalidNamespaceError)
+        await refused(store.put((), "k", {"v": 1}), InvalidNamespaceError)
+        await refused(store.put(("langgraph", "x"), "k", {"v": 1}), InvalidNamespaceError)
+        assert await store.search((), limit=10) == []
+
+    @promise
+    async def test_a_filter_names_what_must_be_equal(self, store: Face) -> None:
+        await store.put(("f",), "note", {"kind": "note", "n": 1, "meta": {"a": 1, "b": 2}})
+        await store.put(("f",), "task", {"kind": "task", "n": 1, "tags": ["x", "y"]})
+        for wanted, found in (
+            (None, ["note", "task"]),
+            ({}, ["note", "task"]),
+            ({"kind": "note"}, ["note"]),
+            ({"kind": "note", "n": 1}, ["note"]),
+            ({"kind": "note", "n": 2}, []),
+            ({"tags": ["x", "y"]}, ["task"]),
+            ({"tags": ["x"]}, []),
+            ({"meta": {"a": 1}}, ["note"]),
+            ({"missing": 1}, []),
+            ({"tags": None}, ["note"]),
+            ({"kind": "' OR 1=1 --"}, []),
+            ({"') OR 1=1 --": 1}, []),
+        ):
+            assert await store.keys(("f",), filter=wanted) == found, wanted
+
+    @promise
+    async def test_operators_compare(self, store: Face) -> None:
+        for key, n in {"a": 1, "b": 2, "c": 2.5, "d": 10}.items():
+            await store.put(("n",), key, {"n": n})
+        for wanted, found in (
+            ({"$eq": 2}, "b"),
+            ({"$ne": 2}, "acd"),
+            ({"$gt": 2}, "cd"),
+            ({"$gte": 2}, "bcd"),
+            ({"$lt": 2.5}, "ab"),
+            ({"$lte": 2.5}, "abc"),
+            ({"$gt": 1, "$lt": 10}, "bc"),
+            ({"$gt": 1, "$ne": 2.5}, "bd"),
+        ):
+            assert await store.keys(("n",), filter={"n": wanted}) == list(found), wanted
+        await refused(store.search(("n",), filter={"n": {"$near": 2}}))
+
+    @promise
+    async def test_pages_are_parts_of_one_order(self, store: Face) -> None:
+        for i in range(23):
+            await store.put(("p", str(i % 2)), str(i), {"i": i, "even": i % 2 == 0})
+        whole = [item.key for item in await store.search(("p",), limit=100)]
+        assert len(whole) == 23
+        for wanted in (None, {"even": True}):
+            order = [item.key for item in await store.search(("p",), limit=100, filter=wanted)]
+            paged: list[str] = []
+            for offset in range(0, 30, 5):
+                page = await store.search(("p",), limit=5, offset=offset, filter=wanted)
+                paged += [item.key for item in page]
+            assert paged == order
+        assert len(await store.search(("p",))) == 10
+
+    @promise
+    async def test_namespaces_are_listed_in_order(self, store: Face) -> None:
+        everything = [
+            ("a", "b", "c"),
+            ("a", "b", "d", "e"),
+            ("a", "b", "d", "i"),
+            ("a", "c"),
+            ("b",),
+        ]
+        for namespace in reversed(everything):
+            await store.put(namespace, "k", {"v": 1})
+            await store.put(namespace, "j", {"v": 1})
+        assert await store.namespaces() == everything
+        assert await store.namespaces(prefix=("a", "b")) == everything[:3]
+        assert await store.namespaces(suffix=("c",)) == [("a", "b", "c"), ("a", "c")]
+        assert await store.namespaces(prefix=("*", "c")) == [("a", "c")]
+        assert await store.namespaces(suffix=("d", "*")) == everything[1:3]
+        assert await store.namespaces(max_depth=1) == [("a",), ("b",)]
+        deep = await store.namespaces(prefix=("a",), max_depth=3)
+        assert deep == [("a", "b", "c"), ("a", "b", "d"), ("a", "c")]
+        assert await store.namespaces(limit=2, offset=1) == everything[1:3]
+        assert await store.namespaces(prefix=("a", "b", "c", "d")) == []
+
+    @promise
+    async def test_a_batch_reads_before_it_writes(self, store: Face) -> None:
+        await store.put(("b",), "old", {"v": 0})
+        results = await store.batch(
+            [
+                PutOp(("b",), "new", {"v": 1}),
+                GetOp(("b",), "new"),
+                GetOp(("b",), "old"),
+                PutOp(("b",), "old", None),
+                SearchOp(("b",)),
+                PutOp(("b",), "new", {"v": 2}),
+                ListNamespacesOp((MatchCondition("prefix", ("b",)),)),
+            ]
+        )
+        old = results[2]
+        assert isinstance(old, Item)
+        assert old.value == {"v": 0}
+        assert [results[i] for i in (0, 1, 3, 5)] == [None] * 4
+        assert [item.key for item in _items(results[4])] == ["old"]
+        assert results[6] == [("b",)]
+        assert await store.value(("b",), "new") == {"v": 2}
+        assert await store.get(("b",), "old") is None
+        assert await store.batch([]) == []
+
+    @promise
+    async def test_what_the_caller_changes_afterwards_is_not_stored(self, store: Face) -> None:
+        value = {"list": [1]}
+        await store.put(("u",), "k", value)
+        value["list"].append(2)
+        (await store.value(("u",), "k"))["list"].append(3)
+        assert await store.value(("u",), "k") == {"list": [1]}
+
+    @promise
+    async def test_puts_beside_each_other_are_all_kept(self, store: Face) -> None:
+        await asyncio.gather(*(store.put(("n", str(i % 4)), str(i), {"i": i}) for i in range(40)))
+        found = await store.search(("n",), limit=100)
+        assert sorted(item.value["i"] for item in found) == list(range(40))
+
+    @promise
+    async def test_items_expire_or_a_ttl_is_refused(self, store: Face) -> None:
+        if not store.store.supports_ttl:
+            await refused(store.put(("t",), "k", {"v": 1}, ttl=5), NotImplementedError)
+            return
+        await store.put(("t",), "later", {"v": 1}, ttl=60)
+        await store.put(("t",), "ever", {"v": 1}, ttl=None)
+        await store.put(("t",), "past", {"v": 1}, ttl=-10)
+        sweep: Any = getattr(store.store, "sweep_ttl")  # noqa: B009
+        swept = sweep()
+        assert (await swept if inspect.isawaitable(swept) else swept) == 1
+        assert await store.keys(("t",)) == ["ever", "later"]
+
+
+def _items(result: Any) -> list[Item]:
+    return result
+
+
+__all__ = ["HOSTILE", "Face", "StoreConformance", "promise", "refused"]
