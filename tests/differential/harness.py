@@ -139,6 +139,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stores_different::vectors_of_an_item_put_again": "Vectors of items put again",
     "c_stores_different::vectors_of_another_length": "Vectors of another length",
     "c_pregel::reading_beside_a_single_channel": "Errors of a node builder",
+    "c_remote::run_from_a_checkpoint": "Runs of a remote graph from a checkpoint",
     "c_pregel::unknown_channel_is_written": "Writes to channels that do not exist",
 }
 """Case id without saver (`a_graph::fan_out`) -> title of its row in docs/compatibility.md.
