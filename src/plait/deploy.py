@@ -15,6 +15,7 @@ from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.checkpoint.log.requests import LaneRow, ListLanes, ListThreads
 from plait.constants import NS_END, NS_SEP, ROUTE, TASKS
 from plait.drivers.env import SYSTEM
+from plait.engine.inside import graph_inside
 from plait.engine.loop import Loop
 from plait.engine.migration import Moved
 from plait.engine.questions import Pending
@@ -161,7 +162,8 @@ def _memories(graph: Pregel, thread_id: str, report: ThreadReport) -> Plan[None]
         plan = graph.plan
         for level in lane.ns.split(NS_SEP):
             node = plan.nodes.get(plan.renames.nodes.get(level, level))
-            if node is None or node.subgraph is None:
+            inner = None if node is None else graph_inside(node)
+            if inner is None:
                 report.findings.append(
                     Finding(
                         "loses",
@@ -172,7 +174,7 @@ def _memories(graph: Pregel, thread_id: str, report: ThreadReport) -> Plan[None]
                     )
                 )
                 break
-            plan = node.subgraph.plan
+            plan = inner.plan
 
 
 class _Lane:
@@ -207,9 +209,7 @@ class _Lane:
             self.report.checkpoint_id = stored.id
             sends = [send.node for send in frontier.get("sends", ())]
             self.report.next = (*sends, *sorted(frontier.get("next", ())))
-        self.report.questions += (
-            0 if self._nested(stored) else len(Pending(stored.writes).questions)
-        )
+            self.report.questions = len(Pending(stored.writes).questions)
         loop = Loop(self._spec(), SYSTEM)
         try:
             loop.restore(stored)
@@ -220,10 +220,6 @@ class _Lane:
             self._tell_moved(loop.moved)
         yield from self._follow(loop, stored)
         return loop.moved is None
-
-    def _nested(self, stored: Snapshot) -> bool:
-        """Whether the lane's questions are known already: its parent's tasks repeat them."""
-        return self.session.ns != ""
 
     def _spec(self) -> RunSpec:
         where = f"thread {self.session.thread_id!r}"
@@ -249,7 +245,7 @@ class _Lane:
             self._found("breaks", str(error))
             return
         for task in tasks:
-            inner = task.node.subgraph
+            inner = graph_inside(task.node)
             if task.saved or inner is None or inner.checkpointer is True:
                 continue
             yield from _Lane(inner, self.session.nested(task.ns), self.report).check()

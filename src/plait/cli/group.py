@@ -44,6 +44,6 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands)
-@click.version_option(package_name="plait")
+@click.version_option(package_name="plait", prog_name="plait")
 def cli() -> None:
     """Work with the threads that plait has stored."""

@@ -1,0 +1,183 @@
+"""Before new code goes live, `check` says what it makes of every thread, and touches none."""
+
+import sqlite3
+from operator import add
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+from plait import START, Command, InMemorySaver, Send, SqliteSaver, StateGraph, deploy, interrupt
+from plait.checkpoint.log.requests import DropLane, Renew, Transact
+from plait.errors import ConfigError
+
+from . import shop
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], add]
+
+
+def thread(name: str) -> Any:
+    return {"configurable": {"thread_id": name}}
+
+
+def fill(saver: Any) -> None:
+    """Four threads of the old shop: one at its end, two that wait, one that cannot migrate."""
+    graph = shop.old().compile(checkpointer=saver)
+    graph.invoke({"log": ["pack"], "total": "1"}, thread("done"))
+    graph.invoke({"log": ["ask"], "total": "2"}, thread("renamed"))
+    graph.invoke({"log": ["check"], "total": "3"}, thread("gone"))
+    graph.invoke({"log": ["ask"], "total": "two"}, thread("unreadable"))
+
+
+def by_thread(report: deploy.DeployReport) -> dict[str, deploy.ThreadReport]:
+    return {each.thread_id: each for each in report.threads}
+
+
+async def checked(graph: Any, saver: Any, way: str) -> deploy.DeployReport:
+    return await deploy.acheck(graph, saver) if way == "async" else deploy.check(graph, saver)
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_code_that_did_not_change_resumes_every_thread(saver: Any, way: str) -> None:
+    fill(saver)
+    report = await checked(shop.same, saver, way)
+    assert report.ok
+    assert [each.verdict for each in report.threads] == ["resumes"] * 4
+    waiting = by_thread(report)["renamed"]
+    assert (waiting.next, waiting.questions) == (("ask",), 1)
+    assert by_thread(report)["done"].next == ()
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_each_thread_gets_its_verdict_and_the_reasons(saver: Any, way: str) -> None:
+    fill(saver)
+    report = await checked(shop.new, saver, way)
+    found = by_thread(report)
+    assert {name: each.verdict for name, each in found.items()} == {
+        "done": "migrates", "renamed": "migrates", "gone": "breaks", "unreadable": "breaks",
+    }  # fmt: skip
+    assert not report.ok
+    told = [finding.what for finding in found["renamed"].findings]
+    assert told == [
+        "the task of node 'ask' goes on as 'approve'",
+        "key 'log' becomes 'events'",
+        "the state goes from version 1 to 2",
+    ]
+    (broken,) = [each for each in found["gone"].findings if each.effect == "breaks"]
+    assert broken.name == "check"
+    assert "Did you mean 'checks'?" in broken.what
+    assert broken.checkpoint_id == found["gone"].checkpoint_id
+    (failed,) = found["unreadable"].findings
+    assert "from version 1 failed: ValueError" in failed.what
+
+
+def test_the_verdicts_come_true(saver: Any) -> None:
+    fill(saver)
+    graph = shop.new.copy({"checkpointer": saver})
+    for name, found in by_thread(deploy.check(shop.new, saver)).items():
+        given = Command(resume="yes") if found.questions else None
+        try:
+            graph.invoke(given, thread(name))
+        except Exception:
+            assert found.verdict == "breaks"
+        else:
+            assert found.verdict != "breaks"
+            assert by_thread(deploy.check(shop.new, saver))[name].verdict in ("resumes", "migrates")
+
+
+@pytest.mark.parametrize("kind", [InMemorySaver, SqliteSaver])
+def test_it_only_reads_and_only_heads(kind: Any, tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    class Watched(kind):
+        def execute(self, request: Any) -> Any:
+            seen.append(request)
+            return super().execute(request)
+
+    saver = Watched() if kind is InMemorySaver else Watched(tmp_path / "threads.db")
+    graph = shop.old().compile(checkpointer=saver)
+    for _ in range(20):
+        graph.invoke({"log": ["pack"], "total": "1"}, thread("long"))
+    seen.clear()
+    deploy.check(shop.new, saver)
+    assert not any(isinstance(each, (Transact, DropLane, Renew)) for each in seen)
+    assert len(seen) < 20  # sixty checkpoints are stored
+
+
+def test_threads_are_listed_in_pages(saver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deploy, "PAGE", 3)
+    graph = shop.old().compile(checkpointer=saver)
+    for number in range(7):
+        graph.invoke({"log": ["pack"], "total": "1"}, thread(str(number)))
+    saver.delete_thread("4")
+    names = [each.thread_id for each in deploy.check(shop.same, saver).threads]
+    assert names == ["0", "1", "2", "3", "5", "6"]
+
+
+def nested(name: str, outer: str, saver: Any = None, **former: Any) -> Any:
+    inner = StateGraph(State).add_node(name, lambda state: {"log": [interrupt("?")]}, **former)
+    inner.add_edge(START, name)
+    builder = StateGraph(State).add_node(outer, inner.compile()).add_edge(START, outer)
+    return builder.compile(checkpointer=saver)
+
+
+def test_a_node_that_is_gone_inside_a_subgraph_that_waits_is_found(saver: Any) -> None:
+    nested("review", "inner", saver).invoke({"log": []}, thread("1"))
+    report = deploy.check(nested("reviews", "inner"), saver)
+    (finding,) = report.threads[0].findings
+    assert (finding.effect, finding.name) == ("breaks", "review")
+    assert finding.ns.startswith("inner:")
+    renamed = nested("reviews", "inner", renamed_from="review")
+    assert deploy.check(renamed, saver).threads[0].verdict == "migrates"
+
+
+def test_a_send_and_a_route_to_nodes_that_are_gone_are_found(saver: Any) -> None:
+    def graph(target: str, after: str, saver: Any = None) -> Any:
+        builder = StateGraph(State).add_node(target, lambda given: interrupt("?"))
+        builder.add_node("lead", lambda state: None).add_node(after, lambda state: None)
+        sends = [Send(target, {"n": 1})]
+        builder.add_conditional_edges(START, lambda state: sends)
+        return builder.add_edge(START, "lead").add_edge("lead", after).compile(checkpointer=saver)
+
+    graph("work", "after", saver).invoke({"log": []}, thread("1"))
+    findings = deploy.check(graph("works", "later"), saver).threads[0].findings
+    assert [(each.effect, each.name) for each in findings] == [
+        ("breaks", "after"), ("breaks", "work"),
+    ]  # fmt: skip
+
+
+def test_keys_and_memories_that_get_out_of_reach_are_told(saver: Any) -> None:
+    class More(TypedDict, total=False):
+        log: Annotated[list[str], add]
+        subject: str
+
+    def graph(key: Any, name: str, saver: Any = None) -> Any:
+        inner = StateGraph(key).add_node("say", lambda state: {"log": ["x"]}).add_edge(START, "say")
+        builder = StateGraph(key).add_node(name, inner.compile(checkpointer=True))
+        return builder.add_edge(START, name).compile(checkpointer=saver)
+
+    graph(More, "talk", saver).invoke({"log": [], "subject": "braids"}, thread("1"))
+    found = deploy.check(graph(State, "chat"), saver).threads[0]
+    assert found.verdict == "migrates"
+    assert found.loses
+    assert {each.name for each in found.findings} == {"subject", "talk"}
+
+
+def test_a_damaged_thread_breaks_and_the_others_are_still_told(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    with SqliteSaver(path) as saver:
+        fill(saver)
+    with sqlite3.connect(path) as conn:
+        conn.execute("UPDATE checkpoints SET record = x'00' WHERE lane = 1")
+    with SqliteSaver(path) as saver:
+        found = by_thread(deploy.check(shop.same, saver))
+    assert found["done"].verdict == "breaks"
+    assert "cannot be read" in found["done"].findings[0].what
+    assert found["renamed"].verdict == "resumes"
+
+
+def test_a_saver_that_cannot_list_threads_is_refused() -> None:
+    with pytest.raises(ConfigError, match="cannot list the heads"):
+        deploy.check(shop.new, object())
