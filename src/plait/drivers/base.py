@@ -42,7 +42,7 @@ class PlanRunner(Protocol):
 class Storage:
     """One run's session, and the plans its storage commands stand for."""
 
-    __slots__ = ("_start", "durability", "saver", "session")
+    __slots__ = ("_guard", "_start", "durability", "saver", "session")
 
     def __init__(
         self,
@@ -50,7 +50,10 @@ class Storage:
         session: Session,
         durability: str,
         start: Callable[[Session], Plan[Snapshot | None]] | None = None,
+        guard: Callable[[], None] | None = None,
     ) -> None:
+        self._guard = guard
+        """Raises where nobody hears a nested run any more."""
         self._start = start
         """Finds where a nested run starts."""
         self.saver = saver
@@ -60,6 +63,8 @@ class Storage:
     def plan(self, command: Command) -> Plan[Any]:
         """The plan of a storage command. What it stores is encoded here and now."""
         session = self.session
+        if self._guard is not None and not isinstance(command, Release):
+            self._guard()
         if isinstance(command, Commit):
             return session.commit(
                 command.checkpoint, command.writes, claim=command.claim, release=command.release

@@ -17,14 +17,15 @@ Rules it keeps:
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plait.constants import ERROR, INTERRUPT, PULL, PUSH, RESUME
 from plait.engine import report, restore
 from plait.engine.commands import Cancel, Command, Commit, Emit
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
+from plait.engine.migration import adapt
 from plait.engine.plan import NodePlan
-from plait.engine.records import Snapshot, TaskWrites
+from plait.engine.records import Mark, Origin, Snapshot, TaskWrites
 from plait.engine.reporting import task_order
 from plait.engine.running import WAIT, Running
 from plait.engine.spec import Env, Outcome, RunSpec
@@ -33,12 +34,16 @@ from plait.engine.storing import Flow
 from plait.engine.tasks import Step, Task
 from plait.errors import (
     EmptyChannelError,
+    GraphBubbleUp,
+    GraphDrained,
     GraphRecursionError,
-    ParentCommand,
     UnknownNodeError,
     nearest,
 )
-from plait.types import Interrupt
+from plait.types import Interrupt, Send
+
+if TYPE_CHECKING:
+    from plait.runtime import RunControl
 
 
 class Loop(Running):
@@ -52,6 +57,14 @@ class Loop(Running):
         self.shown = False
         """Whether there is an output: the run began with a state, or something was written."""
         self.run_id: str = ""
+        self.control: RunControl | None = None
+        """Who may ask the run to stop between two super-steps."""
+        self.start: Mark | None = None
+        """The stored checkpoint that the run starts from."""
+        self.came_from: Origin | None = None
+        """Where that lies, if it is in the namespace of another task."""
+        self.began: str = ""
+        """Checkpoints that this run makes have this id or a later one."""
 
     # --- the run ---------------------------------------------------------------------------------
 
@@ -70,6 +83,8 @@ class Loop(Running):
                     if self.parts:
                         yield Emit(self._take_parts())
                     return self._outcome()
+                if self.control is not None and self.control.drain_requested:
+                    yield from self._drain(self.control)
                 todo = [task for task in tasks if not task.saved]
                 if before_due and self._hits(self.spec.interrupt_before, tasks):
                     return (yield from self._stop())
@@ -79,12 +94,22 @@ class Loop(Running):
                     if self.resumed:
                         self._report_kept(tasks)
                 self.resumed = False
+                if todo and self.spec.cache is not None:
+                    todo = yield from self._look_up(todo)
                 if todo:
+                    if self.spec.step_timeout is not None:
+                        yield from self._limit_step()
                     yield from self._execute(todo)
+                    if self._step_limit is not None:
+                        yield from self._unlimit_step(self._step_limit)
                     if self._failure is not None:
                         yield from self._fail()
                     if self._interrupted:
                         return (yield from self._interrupt(tasks))
+                    if self._drained is not None:
+                        raise self._drained
+                if self._handlers:
+                    tasks = self._with_handlers(tasks)
                 tasks, after_hit = yield from self._end_step(tasks)
                 if after_hit:
                     return (yield from self._stop())
@@ -93,19 +118,35 @@ class Loop(Running):
             raise
 
     def restore(self, snapshot: Snapshot | None) -> None:
-        """Take a stored checkpoint as the place to start from."""
+        """Take a stored checkpoint as the place to start from; it becomes as today's graph is."""
         if snapshot is not None:
+            moved = adapt(self.plan, snapshot, self.spec.where)
             self.state = State(self.plan, snapshot.values)
+            if moved is not None:
+                self.moved = moved
+                self.state.moved(moved.changed, moved.gone)
             self.frontier = restore.restored_frontier(snapshot)
             self.last = tuple(snapshot.frontier.get("last", ()))
             self.step = snapshot.metadata.get("step", -1) + 1
             self.checkpoint_id = self.stored_id = snapshot.id
             self.parent_id = snapshot.parent_id
             self.source = snapshot.metadata.get("source", "loop")
+            self.start = Mark(snapshot.id, snapshot.parent_id, snapshot.metadata)
+            self.came_from = snapshot.origin
+            if "origin" in snapshot.frontier:
+                self.origin = Origin(*snapshot.frontier["origin"])
+            self.asked = snapshot.frontier.get("asked")
         self.stop = self.step + self.spec.recursion_limit + 1
 
-    def prepare(self) -> list[Task]:
-        """The tasks of the next super-step: `Send`s in order, then triggered nodes by name."""
+    def prepare(self, *, known_only: bool = False) -> list[Task]:
+        """The tasks of the next super-step: `Send`s in order, then triggered nodes by name.
+
+        Args:
+            known_only: leave out tasks of nodes that do not exist any more.
+
+        Raises:
+            UnknownNodeError: there is such a task.
+        """
         frontier, state, nodes = self.frontier, self.state, self.plan.nodes
         step = Step(self.step, self._run_id, self.checkpoint_id or "", self.spec.ns, state)
         tasks: list[Task] = []
@@ -113,9 +154,17 @@ class Loop(Running):
             tasks = [
                 Task(self._node(send.node), (PUSH, i, False), (PUSH,), send.arg, step)
                 for i, send in enumerate(frontier.sends)
+                if not known_only or send.node in nodes
             ]
+            for task in tasks:
+                send: Send = frontier.sends[task.path[1]]
+                task.timeout = send.timeout
         for name in sorted(frontier.pulls) if len(frontier.pulls) > 1 else frontier.pulls:
-            node = nodes.get(name) or self._node(name)
+            node = nodes.get(name)
+            if node is None:
+                if known_only:
+                    continue
+                node = self._node(name)
             try:
                 given = state.read(node.reads)
             except EmptyChannelError:
@@ -124,10 +173,15 @@ class Loop(Running):
                 for key, compute in node.managed:
                     given[key] = compute(self.step, self.stop)
             tasks.append(Task(node, (PULL, name), node.triggers, given, step))
+        if self.moved is not None:
+            self.moved.name(tasks)
         if self.journal or self.spec.answers:
             answers = dict(self.spec.answers)
             for task in tasks:
                 restore.settle_from_journal(task, self.journal, answers)
+                if self.asked and task.order in self.asked:
+                    task.asked().stands_for = self.asked[task.order]
+            tasks.extend(self._resumed_handlers(tasks, answers))
         return tasks
 
     def _run_id(self) -> str:
@@ -141,10 +195,20 @@ class Loop(Running):
             raise UnknownNodeError(
                 f"{self.spec.where} is about to run node {name!r} (checkpoint "
                 f"{self.checkpoint_id}), which graph {self.plan.name!r} no longer has. "
-                f"{nearest(name, self.plan.nodes)} Put the node back, or move the thread on with "
+                f"{nearest(name, self.plan.nodes)} If it was renamed, declare it: add_node(..., "
+                f"renamed_from={name!r}). Else put it back, or move the thread on with "
                 "update_state(config, values, as_node=...)."
             )
         return node
+
+    def check_nodes(self) -> None:
+        """Nothing is stored for a super-step that cannot run.
+
+        Raises:
+            UnknownNodeError: a node that is about to run does not exist any more.
+        """
+        for name in self.frontier.names():
+            self._node(name)
 
     # --- the end of a super-step, of the run ------------------------------------------------------
 
@@ -159,17 +223,25 @@ class Loop(Running):
         if not frontier:
             state.finish(frontier)
         self.last = tuple(task.name for task in ordered) if len(ordered) > 1 else (ordered[0].name,)
+        self.origin = self.asked = None
         done, self._unsaved = self._unsaved, []
         stops = self._hits(spec.interrupt_after, tasks)
+        if spec.cache is not None:
+            yield from self._keep(done)
         if self.saving:
             outcomes = [self._outcome_of(task) for task in done]
             release = not frontier or stops
-            yield Commit(self.new_checkpoint("loop"), outcomes, release=release)
+            checkpoint = self.new_checkpoint("loop")
+            if self.journal or self.ahead:
+                outcomes.extend(self._keep_ahead())
+            yield Commit(checkpoint, outcomes, release=release)
             self._left = release
-        elif spec.saved:
-            self.deferred_writes = []
-            self.unsaved_checkpoint("loop")
-        self.journal = {}
+        else:
+            if spec.saved:
+                self.deferred_writes = []
+                self.unsaved_checkpoint("loop")
+            if self.journal or self.ahead:
+                self.deferred_writes.extend(self._keep_ahead())
         self.step += 1
         if not self.shown:
             self.shown = report.touches(tasks, self.output)
@@ -226,6 +298,12 @@ class Loop(Running):
         outcome.interrupts = questions
         return outcome
 
+    def _drain(self, control: RunControl) -> Flow:
+        """The run was asked to stop before its next super-step."""
+        if self.parts:
+            yield Emit(self._take_parts())
+        raise GraphDrained(control.drain_reason or "shutdown")
+
     def _fail(self) -> Flow:
         """A task failed for good: keep what the others did, store the error, raise it."""
         assert self._failure is not None
@@ -234,7 +312,7 @@ class Loop(Running):
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
         outcomes: list[TaskWrites] = []
-        if self.spec.saved and not isinstance(error, ParentCommand):
+        if self.spec.saved and not isinstance(error, GraphBubbleUp):
             writes = [*(w for w in task.prior if w[0] != ERROR), (ERROR, repr(error))]
             outcomes.append(task.outcome(writes))
             for waiting, questions in self._interrupted.items():

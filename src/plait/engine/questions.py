@@ -10,7 +10,7 @@ An id derives from the task and a label inside it, never from arrival order:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -27,7 +27,7 @@ def question_id(task_id: str, label: str) -> str:
 class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
-    __slots__ = ("answers", "counts", "main", "open", "task_id")
+    __slots__ = ("_stood", "answers", "counts", "main", "open", "stands_for", "task_id")
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -36,6 +36,10 @@ class Questions:
         self.open: dict[str, Interrupt] = {}
         """Questions of this attempt that have no answer."""
         self.counts: dict[str, int] = {}
+        self.stands_for: Sequence[str] = ()
+        """Open questions of the task that this one replaced when its thread was written to by
+        hand: an answer to one of them reaches the question that is asked in its place."""
+        self._stood = 0
         self.main: Any = None
         """The thread of control in which the task itself runs."""
 
@@ -43,6 +47,7 @@ class Questions:
         """A new attempt begins, in the thread of control `main`."""
         self.open = {}
         self.counts = {}
+        self._stood = 0
         self.main = main
 
     def ask(self, value: Any, key: str | None, who: Any, schema: Any) -> Any:
@@ -50,6 +55,11 @@ class Questions:
         asked = Interrupt(value, self._id(value, key, who), response_schema=schema)
         if asked.id in self.answers:
             return self.answers[asked.id]
+        if self._stood < len(self.stands_for):
+            former = self.stands_for[self._stood]
+            if former in self.answers:
+                self._stood += 1
+                return self.answers[former]
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
 
@@ -108,6 +118,23 @@ class Pending:
         answered = {qid for given in self.answers.values() for qid in given}
         for qid in answered & self.questions.keys():
             del self.questions[qid]
+
+    def stand_in(self, task_id: str, former: Sequence[str]) -> None:
+        """Take answers to `former` questions for a task that stands for the one that asked."""
+        given = self.answers.get(task_id, {})
+        for qid in former:
+            if qid not in given:
+                self.questions[qid] = Interrupt(None, qid)
+                self.task_of[qid] = task_id
+
+    def reopen(self, writes: Iterable[tuple[str, str, Any]]) -> None:
+        """Take other answers to questions that were answered once."""
+        self.answers = {}
+        for task_id, channel, value in writes:
+            if channel == INTERRUPT:
+                for question in value:
+                    self.questions[question.id] = question
+                    self.task_of[question.id] = task_id
 
     def match(self, resume: Any, where: str) -> dict[str, dict[str, Any]]:
         """Task id to {question id: answer} for what the caller answers.

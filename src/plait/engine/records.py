@@ -39,6 +39,33 @@ class NewCheckpoint:
     """Channels that hold nothing any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A stored checkpoint without its values."""
+
+    id: str
+    parent_id: str | None
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The checkpoint that a replay began at.
+
+    Tasks of the replay's first super-step stand for those of this checkpoint: graphs inside them
+    start where `inside` says.
+    """
+
+    ns: str
+    checkpoint_id: str
+    inside: Mapping[str, str]
+    """Namespace to checkpoint of the graphs inside, as they were then."""
+
+    def record(self) -> list[Any]:
+        """As plain data, for the record of a checkpoint."""
+        return [self.ns, self.checkpoint_id, dict(self.inside)]
+
+
 @dataclass(slots=True)
 class Snapshot:
     """One stored checkpoint, read back whole."""
@@ -52,3 +79,5 @@ class Snapshot:
     """Channel name to checkpoint value, every channel that holds something."""
     writes: list[tuple[str, str, Any]] = field(default_factory=list[tuple[str, str, Any]])
     """(task id, channel, value), in the order of task path and position."""
+    origin: Origin | None = None
+    """Set where a run shall start from a fork of this checkpoint, which lies at that place."""

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plait.constants import ERROR, INTERRUPT, RESUME, RETURN
+from plait.constants import ERROR, INTERRUPT, RETURN
+from plait.engine.journal import MARKS
+from plait.engine.inside import graph_inside
 from plait.engine.plan import Reads, Writes
 from plait.engine.tasks import Task
 from plait.types import Interrupt
-
-_MARKS = frozenset({ERROR, INTERRUPT, RESUME})
 
 
 def config_of(
@@ -120,7 +120,7 @@ def interrupt_payload(asked: Interrupt) -> dict[str, Any]:
 
 def nested_config(task: Task, configurable: Mapping[str, Any]) -> dict[str, Any] | None:
     """The config that addresses the checkpoints of the graph inside a task, if it is one."""
-    if task.node.subgraph is None or "thread_id" not in configurable:
+    if "thread_id" not in configurable or graph_inside(task.node) is None:
         return None
     return {"configurable": {"thread_id": configurable["thread_id"], "checkpoint_ns": task.ns}}
 
@@ -145,4 +145,4 @@ def task_in_checkpoint(
 
 def is_outcome(writes: Sequence[tuple[str, Any]]) -> bool:
     """Whether stored writes say that the task has finished."""
-    return any(channel not in _MARKS for channel, _ in writes)
+    return any(channel not in MARKS for channel, _ in writes)

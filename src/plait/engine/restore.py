@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.constants import ERROR, INTERRUPT, NULL_TASK_ID, RESUME
+from plait.constants import AHEAD, AHEAD_TASK_ID, ERROR, FAILED, INTERRUPT, NULL_TASK_ID, RESUME
 from plait.engine.commands import Claim, Command, Commit, Load, SaveWrites
 from plait.engine.frontier import Frontier
-from plait.engine.plan import Writes
+from plait.engine.journal import MARKS, recorded_calls
+from plait.engine.migration import warn_of_dropped
+from plait.engine.plan import GraphPlan, Writes
 from plait.engine.questions import Pending
-from plait.engine.records import Snapshot, TaskWrites
+from plait.engine.records import Origin, Snapshot, TaskWrites
 from plait.engine.report import is_outcome
 from plait.engine.tasks import Task
 from plait.errors import (
     EmptyInputError,
-    InvalidUpdateError,
+    InvalidInputError,
     UnknownCheckpointError,
     UnknownInterruptError,
 )
@@ -23,6 +25,7 @@ from plait.typing import MISSING
 
 if TYPE_CHECKING:
     from plait.engine.loop import Loop
+    from plait.engine.spec import RunSpec
 
 Begin = Generator[Command, Any, None]
 
@@ -37,8 +40,12 @@ def begin(loop: Loop) -> Begin:
             "with get_state_history(config)."
         )
     loop.restore(snapshot)
-    continuing = spec.input is None or (spec.continuing and snapshot is not None)
-    if spec.resume is not MISSING or spec.null_writes is not None:
+    if loop.moved is not None:
+        warn_of_dropped(loop.plan, loop.moved, spec.where)
+    continuing = spec.input is None or _same_step(spec, snapshot)
+    if snapshot is not None and snapshot.origin is not None:
+        yield from _replay(loop, snapshot)
+    elif spec.resume is not MISSING or spec.null_writes is not None:
         yield from _command(loop, snapshot)
     elif not continuing:
         yield from _fresh(loop, snapshot)
@@ -47,10 +54,21 @@ def begin(loop: Loop) -> Begin:
             f"Received no input for {loop.plan.input}: {spec.where} has nothing to continue. "
             "Pass an input to start it."
         )
-    elif spec.checkpoint_id is not None and not _untouched_fork(snapshot):
+    elif spec.checkpoint_id is not None and (spec.inside or not _untouched_fork(snapshot)):
         yield from _replay(loop, snapshot)
     else:
         yield from _continue(loop, snapshot)
+    addressed = continuing and spec.checkpoint_id is not None
+    loop.began = (loop.env.checkpoint_id() if addressed else loop.checkpoint_id) or ""
+
+
+def _same_step(spec: RunSpec, snapshot: Snapshot | None) -> bool:
+    """Whether a nested run finds what an earlier attempt of the same task has stored."""
+    if spec.within is None or snapshot is None:
+        return False
+    ns, checkpoint_id = spec.within
+    parents: Mapping[str, str] = snapshot.metadata.get("parents") or {}
+    return parents.get(ns) == checkpoint_id
 
 
 def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
@@ -59,7 +77,7 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     if snapshot is not None:
         state.drop(loop.frontier.pulls)
     deferred = loop.frontier.deferred
-    loop.frontier = state.advance(_input_writes(loop))
+    loop.frontier = state.advance(input_writes(plan, loop.spec.input))
     loop.frontier.deferred = deferred
     loop.last = ()
     if loop.saving:
@@ -68,18 +86,19 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
         yield Claim()
         loop.unsaved_checkpoint("input")
     loop.step += 1
-    if plan.entry is None:
-        loop.shown = True
-        if "values" in loop.modes:
-            loop.emit_values()
 
 
-def _input_writes(loop: Loop) -> Writes:
-    plan, given = loop.plan, loop.spec.input
+def input_writes(plan: GraphPlan, given: Any) -> Writes:
+    """What an input writes.
+
+    Raises:
+        InvalidInputError: several channels take the input, and it is no dict.
+        EmptyInputError: it has none of their keys.
+    """
     if isinstance(plan.input, str):
         return [(plan.input, given)]
     if not isinstance(given, dict):
-        raise InvalidUpdateError(
+        raise InvalidInputError(
             f"Expected the input of {plan.name!r} to be a dict with keys among "
             f"{list(plan.input)}, got {given!r}."
         )
@@ -104,18 +123,18 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
             )
         yield from _fresh(loop, None)  # the start node writes its update and follows its goto
         return
-    pending = Pending(snapshot.writes)
-    saved: list[TaskWrites] = []
-    if spec.resume is not MISSING:
-        for task_id, answers in pending.match(spec.resume, spec.where).items():
-            given = {**pending.answers.get(task_id, {}), **answers}
-            saved.append(TaskWrites(snapshot.id, task_id, "", [(RESUME, given)], merge=True))
-            snapshot.writes.append((task_id, RESUME, given))
+    if spec.resume is MISSING and spec.checkpoint_id is not None and not _untouched_fork(snapshot):
+        loop.state.write(writes, loop.frontier)
+        yield from _replay(loop, snapshot)
+        return
+    saved = _answers(loop, snapshot) if spec.resume is not MISSING else []
     if writes:
         earlier = [(c, v) for task_id, c, v in snapshot.writes if task_id == NULL_TASK_ID]
-        saved.append(TaskWrites(snapshot.id, NULL_TASK_ID, "", [*earlier, *writes]))
+        marked = [*earlier, *writes, *(loop.moved.mark if loop.moved is not None else ())]
+        saved.append(TaskWrites(snapshot.id, NULL_TASK_ID, "", marked))
         snapshot.writes.extend((NULL_TASK_ID, channel, value) for channel, value in writes)
     adopt(loop, snapshot)
+    loop.check_nodes()
     if loop.saving:
         yield SaveWrites(saved, claim=True)
     else:
@@ -124,15 +143,52 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
     _greet(loop)
 
 
+def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
+    """Give the caller's answers to the tasks that asked; returns what is stored of that."""
+    spec = loop.spec
+    pending = Pending(snapshot.writes)
+    if loop.asked:
+        asked_anew = {pending.task_of[qid] for qid in pending.questions}
+        for task in loop.prepare(known_only=True):
+            if task.id in asked_anew:
+                continue
+            pending.stand_in(task.id, loop.asked.get(task.order, ()))
+    again = not pending.questions and spec.checkpoint_id is not None
+    if again:
+        pending.reopen(snapshot.writes)
+    saved: list[TaskWrites] = []
+    for task_id, answers in pending.match(spec.resume, spec.where).items():
+        given = {**pending.answers.get(task_id, {}), **answers}
+        if again:  # another answer at an old checkpoint: what came of the first one is dropped
+            asked = [(c, v) for id, c, v in snapshot.writes if id == task_id and c == INTERRUPT]
+            snapshot.writes = [write for write in snapshot.writes if write[0] != task_id]
+            snapshot.writes.extend((task_id, *write) for write in asked)
+            saved.append(TaskWrites(snapshot.id, task_id, "", [*asked, (RESUME, given)]))
+        else:
+            saved.append(TaskWrites(snapshot.id, task_id, "", [(RESUME, given)], merge=True))
+        snapshot.writes.append((task_id, RESUME, given))
+    return saved
+
+
 def _continue(loop: Loop, snapshot: Snapshot) -> Begin:
     """No input: go on where the thread stopped."""
     adopt(loop, snapshot)
+    loop.check_nodes()
     yield Claim()
     _greet(loop)
 
 
 def _replay(loop: Loop, snapshot: Snapshot) -> Begin:
     """No input at an addressed checkpoint: a fork of it, without what its tasks had done."""
+    origin = snapshot.origin
+    if origin is not None and origin.ns != loop.spec.ns:
+        loop.state.touch_all(snapshot.values)  # it lies in the lane of another task: take it over
+        loop.stored_id = None
+    elif origin is None and loop.spec.inside:
+        origin = Origin(loop.spec.ns, snapshot.id, loop.spec.inside)
+    if origin is not None:
+        loop.origin = origin
+    loop.check_nodes()
     if loop.saving:
         yield Commit(loop.new_checkpoint("fork"), claim=True)
     else:
@@ -164,7 +220,10 @@ def adopt(loop: Loop, snapshot: Snapshot) -> None:
     null_writes = by_task.pop(NULL_TASK_ID, None)
     if null_writes:
         loop.state.write(null_writes, loop.frontier)
+    for _, ids in by_task.pop(AHEAD_TASK_ID, ()):
+        loop.ahead.update(ids)
     loop.journal = by_task
+    loop.recorded = recorded_calls(by_task)
 
 
 def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[str, Any]) -> None:
@@ -173,14 +232,25 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
     if stored is not None:
         task.prior = [(c, v) for c, v in stored if c in (INTERRUPT, RESUME, ERROR)]
         if is_outcome(stored):
-            task.writes = [(c, v) for c, v in stored if c not in (INTERRUPT, RESUME, ERROR)]
+            task.writes = [(c, v) for c, v in stored if c != AHEAD and c not in MARKS]
             task.saved = True
+            return
+        if task.node.handler is not None and _adopt_failure(task, stored):
             return
         for channel, value in task.prior:
             if channel == RESUME:
                 task.asked().answers.update(value)
     if answers:
         task.asked().answers.update(answers)
+
+
+def _adopt_failure(task: Task, stored: Writes) -> bool:
+    """Whether a task had failed for good, so that its error handler runs in its place."""
+    for channel, value in stored:
+        if channel == FAILED:
+            task.error = value
+            task.saved = task.handled = True
+    return task.handled
 
 
 def restored_frontier(snapshot: Snapshot | None) -> Frontier:

@@ -29,6 +29,10 @@ class Env(Protocol):
         """Seconds since the epoch."""
         ...
 
+    def monotonic(self) -> float:
+        """Seconds on a clock that never jumps."""
+        ...
+
     def jitter(self) -> float:
         """A number in [0, 1)."""
         ...
@@ -50,8 +54,11 @@ class RunSpec:
     durability: Literal["sync", "async", "exit"] = "sync"
     checkpoint_id: str | None = None
     """The checkpoint to start from; None means the latest."""
-    continuing: bool = False
-    """A nested run whose parent was resumed: go on with what is stored, ignore the input."""
+    inside: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The checkpoints of nested graphs to replay from, by namespace, within `checkpoint_id`."""
+    within: tuple[str, str] | None = None
+    """The super-step that a nested run is part of: its namespace and checkpoint. What the run
+    finds stored under the same one is its own: it goes on with it and ignores the input."""
     answers: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Answers that the parent run was given, by question id."""
     modes: frozenset[str] = frozenset()
@@ -63,6 +70,10 @@ class RunSpec:
     interrupt_before: frozenset[str] | None = frozenset()
     interrupt_after: frozenset[str] | None = frozenset()
     recursion_limit: int = 10_000
+    step_timeout: float | None = None
+    """Seconds that a super-step may take."""
+    cache: Any = None
+    """Where results of nodes are kept (its drivers' to use); None: nothing is looked up."""
     max_concurrency: int | None = None
     ns: str = ""
     parents: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from plait.constants import NO_WRITES
+from plait.constants import AHEAD, AHEAD_TASK_ID, NO_WRITES
 from plait.engine.commands import Command, Commit, Emit, Release, SaveWrites
 from plait.engine.frontier import Frontier, stored_writes, without
-from plait.engine.records import NewCheckpoint, TaskWrites
+from plait.engine.migration import Moved
+from plait.engine.plan import Writes
+from plait.engine.records import NewCheckpoint, Origin, TaskWrites
 from plait.engine.reporting import Reporting
 from plait.engine.spec import Env, RunSpec
 from plait.engine.state import State
@@ -32,6 +34,8 @@ class Storing(Reporting):
         self.frontier = Frontier()
         self.last: tuple[str, ...] = ()
         """The nodes of the super-step that made the current checkpoint."""
+        self.asked: Mapping[str, Sequence[str]] | None = None
+        """Open questions that a checkpoint made by hand took over: place of a task to their ids."""
         self.step = -1
         """The number of the super-step that runs now or next."""
         self.checkpoint_id: str | None = None
@@ -39,6 +43,14 @@ class Storing(Reporting):
         self.stored_id: str | None = None
         """The last checkpoint that is (or is being) stored."""
         self.source = "input"
+        self.origin: Origin | None = None
+        """The checkpoint that a replay began at, while its first super-step runs."""
+        self.moved: Moved | None = None
+        """What the restored checkpoint calls otherwise, until the next one begins."""
+        self.ahead: dict[int, str] = {}
+        """Reserved checkpoint ids: the number of a coming super-step -> what its tasks stand on."""
+        self.journal: dict[str, Writes] = {}
+        """Known outcomes of tasks that were not prepared yet, by task id."""
         self.deferred_writes: list[TaskWrites] = []
         """Outcomes that `exit` durability stores at the end."""
         self.parts: list[tuple[tuple[str, ...], str, Any]] = []
@@ -73,6 +85,8 @@ class Storing(Reporting):
         if self.plan.untracked:
             writes = stored_writes(writes, self.plan.untracked)
         writes = writes or [(NO_WRITES, None)]
+        if self.moved is not None:
+            writes = [*writes, *self.moved.mark]
         if task.prior:
             writes = [*task.prior, *writes]
         return task.outcome(writes)
@@ -86,17 +100,46 @@ class Storing(Reporting):
     def unsaved_checkpoint(self, source: str) -> None:
         """Begin the next checkpoint without storing it (yet)."""
         self.parent_id = self.checkpoint_id
-        self.checkpoint_id = self.env.checkpoint_id()
+        reserved = self.ahead.pop(self.step + 1, None) if self.ahead else None
+        self.checkpoint_id = reserved or self.env.checkpoint_id()
         self.source = source
+        self.moved = None
+
+    def _keep_ahead(self) -> list[TaskWrites]:
+        """Drop the journal but for what belongs to coming super-steps; that moves on."""
+        self.journal = {
+            task_id: writes
+            for task_id, writes in self.journal.items()
+            if any(c == AHEAD and number > self.step for c, number in writes)
+        }
+        if not self.spec.saved:
+            return []
+        kept = [TaskWrites(self.checkpoint_id or "", i, "", w) for i, w in self.journal.items()]
+        return [*kept, *self._reserved()]
+
+    def _reserved(self) -> list[TaskWrites]:
+        """The reserved checkpoint ids, to be stored with the current checkpoint."""
+        if not self.ahead:
+            return []
+        ids = [(AHEAD, dict(self.ahead))]
+        return [TaskWrites(self.checkpoint_id or "", AHEAD_TASK_ID, "", ids)]
 
     def _checkpoint(self, parent: str | None) -> NewCheckpoint:
         assert self.checkpoint_id is not None
         changed, removed = self.state.take_changes()
         if self.plan.untracked and self.plan.entry in changed:
             changed[self.plan.entry] = without(changed[self.plan.entry], self.plan.untracked)
-        record = self.frontier.record(self.plan.untracked)
+        plan = self.plan
+        record = self.frontier.record(plan.untracked)
         if self.last:
             record["last"] = self.last
+        if self.origin is not None:
+            record["origin"] = self.origin.record()
+        if self.asked:
+            record["asked"] = dict(self.asked)
+        record["graph"] = plan.fingerprint
+        if plan.version != 1:
+            record["version"] = plan.version
         self.stored_id = self.checkpoint_id
         return NewCheckpoint(
             self.checkpoint_id,

@@ -6,13 +6,18 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from plait.constants import NS_END, NS_SEP, PULL, PUSH
+from plait.constants import CALL, PULL, PUSH
+from plait.engine.namespaces import inside
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.questions import Questions
 from plait.engine.records import TaskWrites
 
 if TYPE_CHECKING:
+    from plait.engine.journal import Calls, Recorded
+    from plait.engine.limits import Limit
     from plait.engine.state import State
+    from plait.errors import NodeError
+    from plait.types import TimeoutPolicy
 
 _NO_WRITES: Writes = []
 
@@ -78,8 +83,8 @@ class Task:
 
     # Most tasks never need these: they stay on the class until they are set.
     attempt = 1
-    calls = 0
-    """How many `@task` calls it has made so far."""
+    calls: Calls | None = None
+    """The `@task` calls that its code makes."""
     saved = False
     """Whether its writes were acknowledged."""
     writes: Writes = _NO_WRITES
@@ -89,7 +94,27 @@ class Task:
     error: BaseException | None = None
     parent: Task | None = None
     """The task whose code called this one (a `@task`)."""
+    call: Any = None
+    """The driver's handle of that call."""
+    key = ""
+    """What tells that call from the others of its parent (see `journal`)."""
+    record: Recorded | None = None
+    """That call, as it goes on record."""
     first_attempt_at: float | None = None
+    born: str | None = None
+    """The name its node had when the task was made, where that was another (see `migration`)."""
+    timeout: TimeoutPolicy | None = None
+    """How long an attempt may take, where the `Send` that made the task says so."""
+    limit: Limit | None = None
+    """What watches how long the current attempt takes."""
+    given_up = 0
+    """Attempts up to this number took too long: nothing that their code says counts any more."""
+    handled = False
+    """Whether it failed for good and its error handler runs in its place."""
+    failed: NodeError | None = None
+    """Of an error handler: what it handles."""
+    cached: bool | None = None
+    """Whether its writes came from the cache; None: nobody has looked."""
     _id: str | None = None
 
     def __init__(
@@ -111,21 +136,28 @@ class Task:
         return self.node.name
 
     @property
+    def identity(self) -> str:
+        """The node's name in what derives from the task: its id, the namespace inside it."""
+        return self.born or self.node.name
+
+    @property
     def id(self) -> str:
         """Stable over crashes and resumes: the task's idempotency key (made when asked for)."""
         made = self._id
         if made is None:
             step = self.step
             base = step.base if self.parent is None else self.parent.id
-            made = self._id = task_id(base, step.ns, self.node.name, self.order)
+            made = self._id = task_id(base, step.ns, self.identity, self.key or self.order)
         return made
 
     def outcome(self, writes: Writes) -> TaskWrites:
         """What is stored of the task: `writes` under its id."""
         step = self.step
+        if self.record is not None:
+            writes = [*writes, (CALL, list(self.record))]
         if self._id is not None or self.parent is not None:
             return TaskWrites(step.checkpoint_id, self.id, self.order, writes)
-        key = (step.base, step.ns, self.node.name, self.order)
+        key = (step.base, step.ns, self.identity, self.order)
         return UnnamedWrites(step.checkpoint_id, key, writes)
 
     @property
@@ -142,8 +174,7 @@ class Task:
     @property
     def ns(self) -> str:
         """The checkpoint namespace of what runs inside this task."""
-        own = f"{self.node.name}{NS_END}{self.id}"
-        return f"{self.step.ns}{NS_SEP}{own}" if self.step.ns else own
+        return inside(self.step.ns, self.identity, self.id)
 
     @property
     def is_push(self) -> bool:

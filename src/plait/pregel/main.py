@@ -18,6 +18,7 @@ from plait.errors import (
     GraphInterrupt,
     InvalidUpdateError,
     ParentCommand,
+    UnknownNodeError,
     nearest,
 )
 from plait.pregel.by_hand import assemble, built, check
@@ -37,10 +38,12 @@ from plait.types import (
     StateSnapshot,
     StateUpdate,
 )
-from plait.warnings import take_renamed
+from plait.warnings import take_renamed, warn_renamed
 
 if TYPE_CHECKING:
+    from plait.cache.base import BaseCache
     from plait.runnables.config import RunnableConfig
+    from plait.runtime import RunControl
 
 
 DEBUG_MODES = ("updates", "values")
@@ -125,7 +128,7 @@ class Pregel(Described, Drawn):
         **older: Any,
     ) -> None:
         who = f"Graph {name!r}"
-        refuse(who, cache=cache, cache_policy=cache_policy, transformers=stream_transformers)
+        refuse(who, transformers=stream_transformers)
         taken = take_renamed("Pregel()", older, ("config_type",), context_schema=context_schema)
         self.retry_policy = policies_of(retry_policy)
         if plan is None:
@@ -140,18 +143,21 @@ class Pregel(Described, Drawn):
                 interrupt_before=interrupt_before_nodes,
                 interrupt_after=interrupt_after_nodes,
                 retry=self.retry_policy,
+                cache=cache_policy,
             )
         self.plan = plan
         self.checkpointer = checkpointer
         self.store = store
+        self.cache: BaseCache[Any] | None = cache
+        """Where results of nodes with a `CachePolicy` are kept."""
         self.config = config
         self.context_schema = taken["context_schema"]
         self.name = name
         self.stream_mode = stream_mode
         self.stream_eager = stream_eager
         self.debug = bool(debug)
-        if step_timeout is not None:
-            self.step_timeout = step_timeout
+        self.step_timeout = step_timeout
+        """Seconds that a super-step may take."""
         if auto_validate and self._declared is not None:
             self.validate()
 
@@ -242,14 +248,35 @@ class Pregel(Described, Drawn):
             setattr(new, key, value)
         return new
 
-    @property
-    def step_timeout(self) -> float | None:
-        """The longest that a super-step may take: not supported yet, so there is no limit."""
-        return None
+    def clear_cache(self, nodes: Sequence[str] | None = None) -> None:
+        """Drop cached results of these nodes (None: of all nodes).
 
-    @step_timeout.setter
-    def step_timeout(self, seconds: float | None) -> None:
-        refuse(f"Graph {self.name!r}", step_timeout=seconds)
+        Raises:
+            ConfigError: the graph has no cache.
+            UnknownNodeError: it has no such node.
+        """
+        cache, namespaces = self._cached(nodes)
+        cache.clear(namespaces)
+
+    async def aclear_cache(self, nodes: Sequence[str] | None = None) -> None:
+        """`clear_cache` in an event loop."""
+        cache, namespaces = self._cached(nodes)
+        await cache.aclear(namespaces)
+
+    def _cached(self, nodes: Sequence[str] | None) -> tuple[BaseCache[Any], list[tuple[str, ...]]]:
+        if self.cache is None:
+            raise ConfigError(
+                f"No cache is set for graph {self.name!r}, so there is nothing to clear. Give it "
+                "one: compile(cache=InMemoryCache())."
+            )
+        plans = self.plan.nodes
+        for name in nodes or ():
+            if name not in plans:
+                raise UnknownNodeError(
+                    f"Graph {self.name!r} has no node {name!r} to clear. {nearest(name, plans)}"
+                )
+        named = [plans[name] for name in nodes or plans]
+        return self.cache, [plan.cache.namespace for plan in named if plan.cache is not None]
 
     # --- running ---------------------------------------------------------------------------------
 
@@ -265,6 +292,7 @@ class Pregel(Described, Drawn):
         interrupt_before: Sequence[str] | str | None = None,
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
+        control: RunControl | None = None,
         version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> Any:
@@ -282,6 +310,7 @@ class Pregel(Described, Drawn):
             durability: "sync" (default), "async" or "exit"; see `plait.types.Durability`.
             version: "v2" returns a `GraphOutput` (state and questions apart), and parts of
                 streams as dicts of type, ns and data.
+            control: asks the run, from outside, to stop between two super-steps (`RunControl`).
             **kwargs: `debug=True` prints what happens; others go to nodes that take `**kwargs`.
 
         Returns:
@@ -289,6 +318,7 @@ class Pregel(Described, Drawn):
 
         Raises:
             ConfigError: a keyword that no node takes, an unknown mode, no thread id.
+            GraphDrained: the run was asked to stop; it can be resumed.
             GraphRecursionError: more super-steps than the config's `recursion_limit`.
             ThreadBusyError: another live run owns the thread.
         """
@@ -304,6 +334,7 @@ class Pregel(Described, Drawn):
             durability,
             context=context,
             extras=kwargs,
+            control=control,
         )
         parts: list[Any] = []
         for part in self._drive(run):
@@ -323,6 +354,7 @@ class Pregel(Described, Drawn):
         interrupt_before: Sequence[str] | str | None = None,
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
+        control: RunControl | None = None,
         version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> Any:
@@ -339,6 +371,7 @@ class Pregel(Described, Drawn):
             durability,
             context=context,
             extras=kwargs,
+            control=control,
         )
         parts: list[Any] = []
         async for part in self._adrive(run):
@@ -359,6 +392,7 @@ class Pregel(Described, Drawn):
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
         subgraphs: bool = False,
+        control: RunControl | None = None,
         version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> Iterator[Any]:
@@ -386,6 +420,7 @@ class Pregel(Described, Drawn):
             subgraphs=subgraphs,
             context=context,
             extras=kwargs,
+            control=control,
         )
         asked = _asked(mode)
         for part in self._drive(run):
@@ -408,6 +443,7 @@ class Pregel(Described, Drawn):
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
         subgraphs: bool = False,
+        control: RunControl | None = None,
         version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
@@ -426,6 +462,7 @@ class Pregel(Described, Drawn):
             subgraphs=subgraphs,
             context=context,
             extras=kwargs,
+            control=control,
         )
         asked = _asked(mode)
         parts = self._adrive(run)
@@ -453,6 +490,7 @@ class Pregel(Described, Drawn):
         *,
         context: Any,
         extras: dict[str, Any],
+        control: RunControl | None,
         subgraphs: bool = False,
     ) -> Run:
         """One call, from its arguments to a run that a driver can take."""
@@ -460,8 +498,19 @@ class Pregel(Described, Drawn):
         debugs = self.debug if debug is None else debug
         printed = _asked(print_mode or (DEBUG_MODES if debugs else ()))
         modes = _known_modes(_asked(stream_mode), printed)
+        if "checkpoint_during" in extras:
+            durability = _older_durability(extras.pop("checkpoint_during"), durability)
         options = Options(
-            modes, printed, output_keys, before, after, durability, subgraphs, context, extras
+            modes,
+            printed,
+            output_keys,
+            before,
+            after,
+            durability,
+            subgraphs,
+            context,
+            extras,
+            control,
         )
         return Run(self, _input(given, extras), config, options, native)
 
@@ -678,6 +727,22 @@ async def _aparts(run: Run) -> AsyncGenerator[Part, None]:
     finally:
         await parts.aclose()
     _bubble(run)
+
+
+def _older_durability(during: bool | None, durability: str | None) -> str | None:
+    """The durability that the older `checkpoint_during` asks for (None: it was not given).
+
+    Raises:
+        ConfigError: both were given.
+    """
+    if during is None:
+        return durability
+    warn_renamed("checkpoint_during", stacklevel=4)
+    if durability is not None:
+        raise ConfigError(
+            "checkpoint_during= and durability= were both given; durability= is the one to keep."
+        )
+    return "async" if during else "exit"
 
 
 def _asked(mode: str | Sequence[str]) -> tuple[str, ...]:

@@ -20,12 +20,13 @@ from plait.pregel.nested import Nest
 from plait.pregel.scope import TaskScope
 from plait.pregel.storage import asked_checkpoint, open_storage
 from plait.runnables.config import with_handler
-from plait.runtime import ExecutionInfo, Runtime
+from plait.runtime import ExecutionInfo, RunControl, Runtime
 from plait.scope import current_scope
 from plait.types import Command
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
+    from plait.pregel.caching import CachedResults
     from plait.pregel.listening import Listening
     from plait.pregel.messages import MessageStream
     from plait.pregel.main import Pregel
@@ -57,6 +58,7 @@ class Options:
     subgraphs: bool = False
     context: Any = None
     extras: dict[str, Any] = field(default_factory=dict[str, Any])
+    control: RunControl | None = None
 
 
 class Run:
@@ -113,8 +115,10 @@ class Run:
         self.storage: Storage | None = self._open_storage(options)
         spec = self._spec(given, options, native)
         self.loop = _loop(spec)
+        self.loop.control = options.control
         if self.parent is not None:
             self.loop.run_id = self.ns_path
+            self.loop.control = options.control or self.parent.run.control
 
     def _inherit(self, options: Options) -> None:
         """Take from the options, and from the run this one is nested in."""
@@ -152,8 +156,29 @@ class Run:
         """Whether a run around this one was told to stop."""
         parent = self.parent
         return parent is not None and (
-            parent.run.driver.is_cancelled(parent.task) or parent.run.stopped
+            parent.attempt <= parent.task.given_up
+            or parent.run.driver.is_cancelled(parent.task)
+            or parent.run.stopped
         )
+
+    @property
+    def control(self) -> RunControl:
+        """Asks this run, and those around it, to drain."""
+        control = self.loop.control
+        if control is None:
+            control = self.loop.control = RunControl()
+        return control
+
+    @property
+    def _cache(self) -> CachedResults | None:
+        """Where results of nodes are looked up, if any node says so."""
+        graph = self.graph
+        if graph.cache is None:
+            return None
+        from plait.checkpoint.serde import GLOBAL, Codec  # only graphs that cache need it
+        from plait.pregel.caching import CachedResults
+
+        return CachedResults(graph.cache, Codec(graph.registry() or GLOBAL))
 
     def _open_storage(self, options: Options) -> Storage | None:
         graph, parent = self.graph, self.parent
@@ -170,7 +195,8 @@ class Run:
                 return None
             session = outer.session.nested(self.ns_path)
             assert self.nest is not None
-            return Storage(outer.saver, session, outer.durability, self.nest.load)
+            guard = parent.check_heard
+            return Storage(outer.saver, session, outer.durability, self.nest.load, guard)
         if graph.checkpointer is True:
             raise ConfigError(
                 f"Graph {graph.name!r} was compiled with checkpointer=True, which asks for its "
@@ -192,7 +218,8 @@ class Run:
             null_writes = self.graph.command_writes(command)
         live = self.modes & LIVE_MODES or (self.subgraphs and self.modes)
         thread_id = self.configurable.get("thread_id")
-        checkpoint_id, inside = None, {}
+        checkpoint_id: str | None = None
+        inside: Mapping[str, str] = {}
         if parent is None and self.storage is not None:
             checkpoint_id, inside = asked_checkpoint(self.configurable)
         return RunSpec(
@@ -208,10 +235,12 @@ class Run:
             answers=_answers(parent),
             modes=self.modes,
             output=_output(plan, options.output_keys),
-            inline="none" if live else native,
+            inline="none" if live or self.graph.step_timeout is not None else native,
             interrupt_before=_breakpoints(options.interrupt_before, plan.interrupt_before),
             interrupt_after=_breakpoints(options.interrupt_after, plan.interrupt_after),
             recursion_limit=config.get("recursion_limit", DEFAULT_RECURSION_LIMIT),
+            step_timeout=self.graph.step_timeout,
+            cache=self._cache,
             max_concurrency=config.get("max_concurrency"),
             ns=self.ns_path,
             parents=_parents(parent),
@@ -244,6 +273,8 @@ class Run:
         Raises:
             NodeCancelledError: the run is nested in one that was told to stop.
         """
+        if self.parent is not None:
+            self.parent.progress()
         if self.parent is not None and self.stopped:
             raise NodeCancelledError(
                 task.name, f"Task {task.name!r} does not start: a run around it was stopped."
@@ -289,6 +320,8 @@ class Run:
             context=self.context,
             store=self.store,
             stream_writer=scope.write_custom,
+            heartbeat=scope.heartbeat,
+            control=self.control,
             previous=(
                 self.loop.state.read_or_none(PREVIOUS)
                 if PREVIOUS in self.graph.plan.channels

@@ -9,8 +9,9 @@ from plait.constants import START
 from plait.drivers.base import Closed, Here, thread_of_control
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, nearest
+from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, NodeError, nearest
 from plait.ids import new_id
+from plait.runnables.config import with_handler
 from plait.scope import Heard, Scope, current_scope
 
 if TYPE_CHECKING:
@@ -21,11 +22,22 @@ if TYPE_CHECKING:
 class TaskScope:
     """One attempt of one task, as the code inside it sees it."""
 
-    __slots__ = ("_children", "_config", "_main", "_runtime", "heard", "pushed", "run", "task")
+    __slots__ = (
+        "_children",
+        "_config",
+        "_main",
+        "_runtime",
+        "attempt",
+        "heard",
+        "pushed",
+        "run",
+        "task",
+    )
 
     def __init__(self, run: Run, task: Task, main: Here) -> None:
         self.run = run
         self.task = task
+        self.attempt = task.attempt
         self._main = main
         self._config: Any = None
         self._runtime: Runtime[Any] | None = None
@@ -38,11 +50,53 @@ class TaskScope:
             task.questions.restart(self._main)
 
     def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
+        self.check_heard()
         here = thread_of_control()
         questions = self.task.asked()
         if questions.main is None:
             questions.main = self._main
         return questions.ask(value, key, here, response_schema)
+
+    def check_heard(self) -> None:
+        """Code of an attempt that took too long may still run, in its thread: nobody hears it.
+
+        Raises:
+            NodeCancelledError: this is such an attempt.
+        """
+        if self.attempt <= self.task.given_up:
+            raise NodeCancelledError(
+                self.task.name,
+                f"Attempt {self.attempt} of task {self.task.name!r} exceeded its timeout and was "
+                "given up; what it still does is refused.",
+            )
+
+    def heartbeat(self) -> None:
+        """The code gives a sign of life."""
+        self.progress(heartbeat=True)
+
+    def progress(self, *, heartbeat: bool = False) -> None:
+        """The code has done something that can be seen: no idle timeout strikes now."""
+        scope: TaskScope | None = self
+        while scope is not None:
+            task: Task | None = scope.task
+            while task is not None:
+                if task.limit is not None:
+                    task.limit.refresh(heartbeat=heartbeat)
+                task = task.parent
+            scope = scope.run.parent
+
+    def failure(self) -> NodeError:
+        """Of an error handler: what it handles.
+
+        Raises:
+            ConfigError: the task is no error handler.
+        """
+        if self.task.failed is None:
+            raise ConfigError(
+                f"Node {self.task.name!r} asks for a NodeError, but it handles no error. Only what "
+                "add_node(error_handler=...) names is told of one."
+            )
+        return self.task.failed
 
     def is_main(self) -> bool:
         """Whether the code runs in the task's own thread of control, not beside it."""
@@ -51,7 +105,15 @@ class TaskScope:
     def config(self) -> Any:
         if self._config is None:
             self._config = self.run.task_config(self.task)
+            if self.task.limit is not None and self.task.limit.listens:
+                self._hear_progress(self._config)
         return self._config
+
+    def _hear_progress(self, config: dict[str, Any]) -> None:
+        """Let callbacks tell that the code is alive."""
+        from plait.pregel.progress import SignsOfLife  # few tasks have an idle timeout
+
+        config["callbacks"] = with_handler(config["callbacks"], SignsOfLife(self.progress))
 
     def use(self, config: dict[str, Any]) -> dict[str, Any]:
         """Hand the task's code this config from now on."""
@@ -74,6 +136,7 @@ class TaskScope:
     def send(self, mode: str, payload: Any) -> None:
         """Send a chunk to a stream mode, if anybody listens to it."""
         run = self.run
+        self.progress()
         if mode in run.modes:
             self.deliver(Chunk(run.ns, mode, payload), run)
 
@@ -81,8 +144,9 @@ class TaskScope:
         """Hand a chunk to the stream of a run: this task's, or one around it.
 
         Raises:
-            NodeCancelledError: the stream was closed.
+            NodeCancelledError: the stream was closed, or the task took too long.
         """
+        self.check_heard()
         try:
             run.driver.deliver(chunk)
         except Closed:
@@ -98,6 +162,7 @@ class TaskScope:
 
     def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
         """Send a message, or a chunk of one, to the `messages` stream, if anybody listens to it."""
+        self.progress()
         if self.run.message_streams:
             about = {**self.config()["metadata"], **metadata}
             if tags:
@@ -165,6 +230,9 @@ class Detached:
 
     def extras(self) -> dict[str, Any]:
         return {}
+
+    def failure(self) -> NodeError:
+        raise ConfigError(f"There is no error to handle: {self._why}.")
 
     def write_custom(self, chunk: Any) -> None:
         return None

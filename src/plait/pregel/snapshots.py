@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot
-from plait.constants import ERROR, INTERRUPT, NS_END, NS_SEP
+from plait.constants import ERROR, INTERRUPT, NS_SEP, START
 from plait.drivers.base import Storage
 from plait.drivers.env import SYSTEM
 from plait.engine import report
+from plait.engine.inside import graph_inside
 from plait.engine.loop import Loop
+from plait.engine.namespaces import node_names, remembered
 from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidUpdateError, UnknownNodeError
-from plait.pregel.storage import open_storage
+from plait.pregel.nested import MARKS, around
+from plait.pregel.storage import checkpoint_id_of, open_storage
 from plait.runnables.config import merge_configs
 from plait.types import Interrupt, PregelTask, StateSnapshot
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
+
+
+DEEPEST = 32
+"""How deep graphs are looked for inside each other: those that call each other have no end."""
 
 
 def addressed(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], Storage]:
@@ -45,25 +52,35 @@ def graph_at(graph: Pregel, ns: str) -> Pregel:
     """The graph whose checkpoints a namespace of `graph` holds.
 
     Raises:
-        ConfigError: a level of the namespace names no node that is a graph.
+        ConfigError: a level of the namespace names no node that runs a graph.
     """
-    for level in ns.split(NS_SEP) if ns else ():
-        if level.isdigit():
-            continue  # the nth graph that one task ran
-        name = level.split(NS_END)[0]
-        node = graph.plan.nodes.get(name)
-        if node is None or node.subgraph is None:
+    for name in node_names(ns):
+        node = graph.plan.nodes.get(graph.plan.renames.nodes.get(name, name))
+        inner = None if node is None else graph_inside(node)
+        if inner is None:
             raise ConfigError(
                 f"checkpoint_ns {ns!r} names {name!r}, which is no graph inside {graph.name!r}. "
                 "Take the namespace from get_state(config, subgraphs=True).tasks[i].state.config."
             )
-        graph = node.subgraph
+        graph = inner
     return graph
 
 
-def checkpoint_id_of(configurable: Mapping[str, Any]) -> str | None:
-    """The checkpoint that a config addresses (`thread_ts` is its old name)."""
-    return configurable.get("checkpoint_id") or configurable.get("thread_ts")
+def subgraphs(
+    graph: Pregel, namespace: str | None, recurse: bool, around: str = ""
+) -> Iterator[tuple[str, Pregel]]:
+    """See `Pregel.get_subgraphs`."""
+    for name, node in graph.plan.nodes.items():
+        ns = f"{around}{NS_SEP}{name}" if around else name
+        if namespace is not None and not f"{namespace}{NS_SEP}".startswith(f"{ns}{NS_SEP}"):
+            continue
+        inner = graph_inside(node)
+        if inner is None:
+            continue
+        if namespace in (None, ns):
+            yield ns, inner
+        if recurse and namespace != ns and around.count(NS_SEP) < DEEPEST:
+            yield from subgraphs(inner, namespace, True, ns)
 
 
 def get_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
@@ -93,13 +110,38 @@ def _read(
     tasks: list[PregelTask] = []
     for task in snapshot.tasks:
         if task.state is not None:
-            inner = graph.plan.nodes[task.name].subgraph
-            address: dict[str, Any] = task.state["configurable"]
-            nested = session.nested(address["checkpoint_ns"])
-            state = yield from _read(inner, address, nested, True)
+            node = graph.plan.nodes[task.name]
+            inner = graph_inside(node)
+            place: dict[str, Any] = task.state["configurable"]
+            if inner.checkpointer is True:
+                memory = session.nested(remembered(session.ns, node.first_name))
+                place = {**place, "checkpoint_ns": memory.ns}
+                place |= yield from _made_in(memory, session.ns, stored.id)
+            nested = session.nested(place["checkpoint_ns"])
+            state = yield from _read(inner, place, nested, True)
             task = task._replace(state=state)
         tasks.append(task)
     return snapshot._replace(tasks=tuple(tasks))
+
+
+def _made_in(memory: Session, ns: str, checkpoint_id: str) -> Plan[dict[str, str]]:
+    """The newest state of a graph with memory that a super-step of its parent has made.
+
+    Returns:
+        What addresses it; nothing where that is the newest of all, or there is none.
+    """
+    at: str | None = None
+    while True:
+        page = yield from memory.marks(at, MARKS)
+        for mark in page:
+            made = around(mark.metadata).get(ns)
+            if made == checkpoint_id:
+                return {} if at is None and mark is page[0] else {"checkpoint_id": mark.id}
+            if made is None or made < checkpoint_id:
+                return {}
+        if len(page) < MARKS:
+            return {}
+        at = page[-1].id
 
 
 def history(
@@ -160,26 +202,31 @@ def snapshot_of(
     """
     loop = Loop(RunSpec(graph.plan, saved=True, ns=session.ns), SYSTEM)
     loop.restore(stored)
-    adopt(loop, stored)
     try:
+        adopt(loop, stored)
         tasks = loop.prepare()
     except UnknownNodeError:
         tasks = None  # its code is gone: the thread can still be looked at
     else:
         declared = {name: at for at, name in enumerate(graph.plan.nodes)}
+        declared[START] = -1
         tasks.sort(key=lambda task: -1 if task.is_push else declared[task.name])
-    done = [task for task in tasks or () if task.saved] if pending else []
+    open_of = _unanswered if pending else interrupts_of
+    nodes, handlers = _apart(tasks or ())
+    done = [task for task in (*nodes, *handlers) if task.saved and not task.handled]
+    settled = {task.path for task in done}
+    if not pending:
+        done, settled = [], set[Any]()
     values = loop.values_with(done, graph.plan.stream)
     if tasks is None:
         following = loop.frontier.names()
-    elif done and len(done) == len(tasks):
+    elif done and len(settled) == len(nodes):
         following = _after(loop, done)
     else:
-        following = [task.name for task in tasks if task not in done]
-    open_of = _unanswered if pending else interrupts_of
+        following = [task.name for task in nodes if task.path not in settled]
     shown = tuple(
         _task(task, graph, session.thread_id, () if task in done else open_of(task))
-        for task in tasks or ()
+        for task in (*nodes, *(task for task in handlers if open_of(task)))
     )
     asked = tuple(question for task in shown for question in task.interrupts)
 
@@ -200,6 +247,12 @@ def snapshot_of(
     )
 
 
+def _apart(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+    """The tasks of nodes, and those of error handlers that run in the place of some."""
+    nodes = [task for task in tasks if task.failed is None]
+    return nodes, [task for task in tasks if task.failed is not None]
+
+
 def _after(loop: Loop, done: list[Task]) -> list[str]:
     """What runs after a super-step whose tasks all finished, but which was not committed.
 
@@ -207,7 +260,7 @@ def _after(loop: Loop, done: list[Task]) -> list[str]:
     """
     try:
         frontier = loop.state.apply(sorted(done, key=task_order))
-    except InvalidUpdateError:
+    except (InvalidUpdateError, UnknownNodeError):
         return [task.name for task in done]  # it cannot be committed either: say where it stands
     if not frontier:
         loop.state.finish(frontier)
@@ -229,7 +282,7 @@ def _task(task: Task, graph: Pregel, thread_id: str, asked: tuple[Interrupt, ...
     error = next((value for channel, value in task.prior if channel == ERROR), None)
     state = report.nested_config(task, {"thread_id": thread_id})
     result = None
-    if task.saved:
+    if task.saved and not task.handled:
         result = report.result_of(task.writes, graph.plan.stream)
         if isinstance(graph.plan.stream, str):
             result = result.get(graph.plan.stream)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plait.drivers.base import Storage
-from plait.errors import MissingThreadIdError
+from plait.errors import ConfigError, MissingThreadIdError
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
@@ -21,6 +21,30 @@ def thread_of(configurable: Mapping[str, Any]) -> str:
             'Pass config={"configurable": {"thread_id": "..."}} to say which conversation this is.'
         )
     return str(thread_id)
+
+
+def checkpoint_id_of(configurable: Mapping[str, Any]) -> str | None:
+    """The checkpoint that a config addresses (`thread_ts` is its old name)."""
+    return configurable.get("checkpoint_id") or configurable.get("thread_ts")
+
+
+def asked_checkpoint(configurable: Mapping[str, Any]) -> tuple[str | None, Mapping[str, str]]:
+    """The checkpoint that a root run shall start from, and those of the graphs inside it.
+
+    Raises:
+        ConfigError: a checkpoint of a nested graph, without those around it.
+    """
+    asked = checkpoint_id_of(configurable)
+    ns = configurable.get("checkpoint_ns")
+    if asked is None or not ns:
+        return asked, {}
+    places: Mapping[str, str] = configurable.get("checkpoint_map") or {}
+    if "" not in places:
+        raise ConfigError(
+            f"The config names checkpoint {asked!r} of the nested graph at {ns!r}, but not the "
+            "checkpoints around it. Pass a snapshot's whole config (with its checkpoint_map)."
+        )
+    return places[""], {**{at: id for at, id in places.items() if at}, ns: asked}
 
 
 def open_storage(

@@ -1,7 +1,8 @@
-"""Writing to a thread by hand: `update_state`, as a plan over the thread's storage."""
+"""Writing to a thread by hand: `update_state` and its bulk form, as plans over its storage."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot, TaskWrites
@@ -10,13 +11,17 @@ from plait.drivers.base import Storage
 from plait.engine.frontier import Frontier
 from plait.engine.loop import Loop
 from plait.engine.plan import Writes
+from plait.engine.questions import Pending
 from plait.engine.report import config_of
-from plait.engine.restore import adopt
+from plait.engine.restore import adopt, input_writes
 from plait.engine.spec import RunSpec
-from plait.errors import InvalidUpdateError, UnknownCheckpointError, nearest
+from plait.engine.tasks import Task
+from plait.errors import ConfigError, InvalidUpdateError, UnknownCheckpointError, nearest
 from plait.pregel import run as runs
-from plait.pregel.snapshots import addressed, checkpoint_id_of
+from plait.pregel.snapshots import addressed
+from plait.pregel.storage import checkpoint_id_of
 from plait.scope import current_scope
+from plait.types import StateUpdate
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
@@ -26,25 +31,73 @@ def update_state(
     graph: Pregel, config: Any, values: Any, as_node: str | None, task_id: str | None
 ) -> Any:
     """See `Pregel.update_state`."""
-    storage, plan = _prepared(graph, config, values, as_node, task_id)
-    return storage.saver.run(plan)
+    return bulk_update_state(graph, config, [[StateUpdate(values, as_node, task_id)]])
 
 
 async def aupdate_state(
     graph: Pregel, config: Any, values: Any, as_node: str | None, task_id: str | None
 ) -> Any:
     """See `Pregel.aupdate_state`."""
-    storage, plan = _prepared(graph, config, values, as_node, task_id)
+    return await abulk_update_state(graph, config, [[StateUpdate(values, as_node, task_id)]])
+
+
+def bulk_update_state(
+    graph: Pregel, config: Any, supersteps: Sequence[Sequence[StateUpdate]]
+) -> Any:
+    """See `Pregel.bulk_update_state`."""
+    storage, plan = _prepared(graph, config, supersteps)
+    return storage.saver.run(plan)
+
+
+async def abulk_update_state(
+    graph: Pregel, config: Any, supersteps: Sequence[Sequence[StateUpdate]]
+) -> Any:
+    """See `Pregel.abulk_update_state`."""
+    storage, plan = _prepared(graph, config, supersteps)
     return await storage.saver.arun(plan)
 
 
 def _prepared(
-    graph: Pregel, config: Any, values: Any, as_node: str | None, task_id: str | None
+    graph: Pregel, config: Any, supersteps: Sequence[Sequence[StateUpdate]]
 ) -> tuple[Storage, Plan[Any]]:
     graph, configurable, storage = addressed(graph, config)
+    if not supersteps or not all(supersteps):
+        raise ConfigError(
+            "There is nothing to write: each super-step needs at least one StateUpdate."
+        )
+    updates = [[_checked(update) for update in step] for step in supersteps]
     session, claims = _session(storage, configurable)
-    update = _Update(graph, configurable, session, claims)
-    return storage, update.plan(values, as_node, task_id)
+    return storage, _plan(graph, configurable, session, claims, updates)
+
+
+def _checked(update: Any) -> StateUpdate:
+    """One update, which may be given as a plain tuple."""
+    if isinstance(update, tuple) and 1 <= len(cast("tuple[Any, ...]", update)) <= 3:
+        return StateUpdate(*update)
+    raise InvalidUpdateError(
+        f"Expected StateUpdate(values, as_node, task_id), got {update!r}: supersteps is a list of "
+        "lists of updates."
+    )
+
+
+def _plan(
+    graph: Pregel,
+    configurable: dict[str, Any],
+    session: Session,
+    claims: bool,
+    supersteps: Sequence[Sequence[StateUpdate]],
+) -> Plan[Any]:
+    """Write one super-step after the other; returns the config of the last checkpoint."""
+    address = {"thread_id": session.thread_id}
+    at, parents = checkpoint_id_of(configurable), None
+    for updates in supersteps:
+        one = _Update(graph, configurable, session, claims)
+        at, parents = yield from one.plan(at, updates)
+        first = updates[0]
+        if first.as_node == COPY and isinstance(first.values, (list, tuple)) and first.values:
+            one = _Update(graph, configurable, session, claims)
+            at, parents = yield from one.plan(at, [_checked(update) for update in first.values])
+    return config_of(address, session.ns, at, parents)
 
 
 def _session(storage: Storage, configurable: dict[str, Any]) -> tuple[Session, bool]:
@@ -81,33 +134,62 @@ class _Update:
         )
         self.loop = Loop(spec, runs.current_env())
 
-    def plan(self, values: Any, as_node: str | None, task_id: str | None) -> Plan[Any]:
-        """Load, write, commit; returns the config of the new checkpoint."""
-        asked = checkpoint_id_of(self.configurable)
+    def plan(
+        self, asked: str | None, updates: Sequence[StateUpdate]
+    ) -> Plan[tuple[str, Mapping[str, str]]]:
+        """Load, write, commit one super-step.
+
+        Returns:
+            The new checkpoint's id, and those of the checkpoints around it.
+        """
         stored = yield from self.session.load(asked)
         if stored is None and asked is not None:
             raise UnknownCheckpointError(
                 f"Checkpoint {asked!r} does not exist on {self.loop.spec.where}."
             )
+        spec = self.loop.spec
+        if stored is not None:
+            spec.parents = stored.metadata.get("parents") or {}
         self.loop.restore(stored)
+        questions = self._open_questions(stored) if stored is not None else {}
         kept: list[TaskWrites] = []
         source = "update"
+        values, as_node, _ = updates[0]
         if stored is None and as_node != INPUT:
             self.loop.step = 0
-        if as_node == COPY:
+        if len(updates) > 1:
+            kept = self._as_nodes(self._all_named(updates), stored)
+        elif as_node == COPY:
             source = self._copy(stored)
         elif as_node == INPUT:
             source = self._as_input(values)
         elif values is None and as_node is None and stored is not None:
-            pass  # a new checkpoint with the same state and the same next nodes
+            self._named(None, stored)  # a new checkpoint with the same state and next nodes
         elif values is None and as_node == END:
             self._end(stored)
         else:
-            kept = self._as_node(values, self._named(as_node, stored), stored, task_id)
+            named = updates[0]._replace(as_node=self._named(as_node, stored))
+            kept = self._as_nodes([named], stored)
+        if questions:
+            still = {task.order for task in self.loop.prepare(known_only=True)}
+            self.loop.asked = {at: ids for at, ids in questions.items() if at in still}
         checkpoint = self.loop.new_checkpoint(source)
         yield from self.session.commit(checkpoint, kept, claim=self.claims, release=self.claims)
-        address = {"thread_id": self.session.thread_id}
-        return config_of(address, self.session.ns, checkpoint.id)
+        return checkpoint.id, spec.parents
+
+    def _open_questions(self, stored: Snapshot) -> dict[str, list[str]]:
+        """What the pending tasks wait for: place of a task to the ids of its questions.
+
+        Their tasks get new ids, and ask again; who answers the old question need not know.
+        """
+        asked = {place: list(ids) for place, ids in (self.loop.asked or {}).items()}
+        pending = Pending(stored.writes)
+        if pending.questions:
+            places = {task.id: task.order for task in self.loop.prepare(known_only=True)}
+            for qid, task_id in pending.task_of.items():
+                if qid in pending.questions and task_id in places:
+                    asked.setdefault(places[task_id], []).append(qid)
+        return asked
 
     def _copy(self, stored: Snapshot | None) -> str:
         """A sibling of the checkpoint: same values, same parent, none of its tasks' writes."""
@@ -119,23 +201,26 @@ class _Update:
         return "fork"
 
     def _as_input(self, values: Any) -> str:
+        if values is None:
+            raise InvalidUpdateError(f"as_node={INPUT!r} needs an input: values is None.")
         loop = self.loop
         before = loop.frontier
-        loop.frontier = loop.state.advance([(cast(str, loop.plan.input), values)])
+        loop.frontier = loop.state.advance(input_writes(loop.plan, values))
         loop.frontier.pulls = {**before.pulls, **loop.frontier.pulls}
         loop.frontier.sends = before.sends
         return "input"
 
     def _end(self, stored: Snapshot | None) -> None:
-        """As if the run had ended here: nothing is next."""
+        """As if the super-step had ended here: what finished counts, the rest will not run."""
         loop = self.loop
-        if stored is not None:
-            adopt(loop, stored)
-            tasks = [task for task in loop.prepare() if task.saved]
-            if tasks:
-                loop.state.apply(tasks)
-            loop.journal = {}
-        loop.frontier = Frontier()
+        loop.frontier = Frontier() if stored is None else self._finished(stored)
+
+    def _finished(self, stored: Snapshot) -> Frontier:
+        loop = self.loop
+        adopt(loop, stored)
+        tasks = [task for task in loop.prepare(known_only=True) if task.saved]
+        loop.journal = {}
+        return loop.state.apply(tasks) if tasks else Frontier()
 
     def _named(self, as_node: str | None, stored: Snapshot | None) -> str:
         """In whose name the update is made."""
@@ -147,44 +232,70 @@ class _Update:
                     + nearest(as_node, (name for name in nodes if name != START))
                 )
             return as_node
-        last = self.loop.last
-        if stored is None or not last:
+        last = set(self.loop.last if stored is not None else ())
+        if START in nodes and (not last or (len(last) == 1 and not last & nodes.keys())):
             return START
-        if len(set(last)) == 1:
-            return last[0] if last[0] in nodes else START
+        if len(last or nodes) == 1:
+            return next(iter(last or nodes))
         raise InvalidUpdateError(
-            f"Ambiguous update, specify as_node: the last super-step ran {', '.join(last)}. Pass "
+            "Ambiguous update, specify as_node: the last super-step ran "
+            f"{', '.join(sorted(last)) or 'nothing yet'}. Pass "
             "as_node= to say after which of them the run goes on."
         )
 
-    def _as_node(
-        self, values: Any, as_node: str, stored: Snapshot | None, task_id: str | None
+    def _all_named(self, updates: Sequence[StateUpdate]) -> list[StateUpdate]:
+        """Several updates of one super-step: each must say in whose name it is made."""
+        for update in updates:
+            if update.as_node is None:
+                raise InvalidUpdateError(
+                    "Several updates in one super-step stand for nodes that ran beside each "
+                    "other: pass as_node= with each."
+                )
+            if update.as_node in (COPY, END, INPUT):
+                raise InvalidUpdateError(
+                    f"as_node={update.as_node!r} is a super-step of its own: pass it alone."
+                )
+            self._named(update.as_node, None)
+        return list(updates)
+
+    def _as_nodes(
+        self, updates: Sequence[StateUpdate], stored: Snapshot | None
     ) -> list[TaskWrites]:
+        """The end of a super-step in which these nodes ran; returns what their tasks wrote."""
         loop = self.loop
         if stored is not None:
             adopt(loop, stored)
-        node = loop.plan.nodes[as_node]
-        assert node.update is not None
-        writes: Writes = node.update(loop.state, values)
+        pending = [] if stored is None else loop.prepare(known_only=True)
+        all_writes: Writes = []
         kept: list[TaskWrites] = []
-        if stored is not None:
-            kept = self._outcomes(as_node, writes, task_id)
+        for values, as_node, task_id in updates:
+            node = loop.plan.nodes[cast(str, as_node)]
+            assert node.update is not None
+            writes: Writes = node.update(loop.state, values)
+            all_writes += writes
+            outcome = self._outcome(pending, node.name, writes, task_id)
+            if outcome is not None:
+                kept.append(outcome)
         before = loop.frontier
-        loop.frontier = loop.state.advance(writes)
+        loop.frontier = loop.state.advance(all_writes)
         loop.frontier.deferred = {**before.deferred, **loop.frontier.deferred}
         for name in loop.state.still_triggered(before.pulls):
             loop.frontier.pulls[name] = None
         if not loop.frontier:
             loop.state.finish(loop.frontier)
-        loop.last = (as_node,)
+        loop.last = tuple(cast(str, update.as_node) for update in updates)
         loop.journal = {}
         return kept
 
-    def _outcomes(self, as_node: str, writes: Writes, task_id: str | None) -> list[TaskWrites]:
+    def _outcome(
+        self, pending: list[Task], as_node: str, writes: Writes, task_id: str | None
+    ) -> TaskWrites | None:
         """The update also is the outcome of the pending task it stands for."""
-        for task in self.loop.prepare():
+        moved = self.loop.moved
+        mark = moved.mark if moved is not None else ()
+        for task in pending:
             if task.name == as_node and task_id in (None, task.id):
-                return [
-                    TaskWrites(task.step.checkpoint_id, task.id, task.order, [*task.prior, *writes])
-                ]
-        return []
+                pending.remove(task)
+                outcome = [*task.prior, *writes, *mark]
+                return TaskWrites(task.step.checkpoint_id, task.id, task.order, outcome)
+        return None

@@ -25,7 +25,7 @@ from weakref import WeakSet
 
 from plait.checkpoint.base.model import LATEST_VERSION, WRITES_IDX_MAP
 from plait.checkpoint.base.plans import arun_plan, run_plan
-from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
+from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.serde import Codec
 from plait.constants import FRONTIER
 from plait.errors import ConfigError, CorruptCheckpointError, WeakDurabilityWarning
@@ -171,6 +171,15 @@ class ForeignSession:
             size = PAGE if limit is None else min(PAGE, limit)
             yield self._read_page(page, size, wanted)
             limit = None if limit is None else limit - size
+
+    def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
+        """Up to `limit` checkpoints from `at` (None: the newest) back."""
+        first = None if at is None else (yield Call("get_tuple", (self._at(at),)))
+        found = [] if first is None else [self._snapshot(first, remember=False)]
+        if len(found) < limit:
+            page = _Page(at)
+            found += yield from self._read_page(page, limit - len(found), None)
+        return [Mark(one.id, one.parent_id, one.metadata) for one in found]
 
     def nested(self, ns: str) -> ForeignSession:
         """The lane of another namespace of this thread."""

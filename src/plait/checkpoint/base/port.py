@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from plait.engine.records import NewCheckpoint, Snapshot, TaskWrites
+from plait.engine.records import Mark, NewCheckpoint, Snapshot, TaskWrites
 
 T = TypeVar("T")
 
@@ -78,9 +78,13 @@ class Session(Protocol):
         """Newest first, page by page: plans of up to some tens of snapshots each."""
         ...
 
+    def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
+        """Up to `limit` checkpoints from `at` (None: the newest) back, without their values."""
+        ...
+
     def nested(self, ns: str) -> Session:
         """The lane of another namespace of this thread, under the same claim and fence."""
         ...
 
 
-__all__ = ["NewCheckpoint", "Plan", "Session", "Snapshot", "TaskWrites"]
+__all__ = ["Mark", "NewCheckpoint", "Plan", "Session", "Snapshot", "TaskWrites"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from plait.checkpoint.base.port import Plan, Snapshot
+from plait.checkpoint.base.port import Mark, Plan, Snapshot
 from plait.checkpoint.log.keys import unpack
 from plait.checkpoint.log.reading import read_items, read_values
 from plait.checkpoint.log.records import (
@@ -73,6 +73,11 @@ class LaneReader:
         if not is_list(body) or [type(part) for part in body] != [str, dict, dict]:
             raise damaged("checkpoint")
         return body[0], body[1], body[2]
+
+    def mark(self, row: CheckpointRow) -> Mark:
+        """A checkpoint without its values."""
+        parent = unpack(row.parent) if row.parent is not None else None
+        return Mark(unpack(row.id), parent, self.body(self.open_checkpoint(row))[1])
 
     def page(self, before: bytes | None, size: int) -> Plan[list[CheckpointRow]]:
         """Up to `size` checkpoints, newest first."""

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from time import time_ns
 from typing import Any, NamedTuple, TypeAlias
 
-from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
+from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
@@ -239,6 +239,18 @@ class LogSession:
             walk.left -= len(page)
         walk.done = len(rows) < size or walk.left == 0
         return page
+
+    def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
+        """Up to `limit` checkpoints from `at` (None: the newest) back, without their values."""
+        lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
+        if lane is None:
+            return []
+        reader = self._reader(lane.lane)
+        first = None if at is None else (yield from reader.row(pack(at)))
+        rows = [] if first is None else [first]
+        if len(rows) < limit:
+            rows += yield from reader.page(None if first is None else first.id, limit - len(rows))
+        return [reader.mark(row) for row in rows]
 
     def _reader(self, lane: int) -> LaneReader:
         return LaneReader(self.thread_id, self.ns, self.codec, lane)

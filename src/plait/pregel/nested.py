@@ -1,0 +1,135 @@
+"""Nested runs: where they keep their checkpoints, and from which of them they start.
+
+A nested run starts from one of these, the first that applies:
+
+1. what the same super-step of its parent has stored already: it goes on there;
+2. the checkpoint that a replay names for it (its *origin*): it starts from a fork of it;
+3. if the graph has memory (`checkpointer=True`): the state it was left in by the past of its
+   parent. After a replay or a fork that is not the newest one, but the newest of those that were
+   made before the point in time that the parent went back to;
+4. nothing: its input alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from plait.checkpoint.base.port import Mark, Plan, Session, Snapshot
+from plait.engine.namespaces import inside, numbered, remembered
+from plait.engine.records import Origin
+from plait.engine.tasks import task_id
+
+if TYPE_CHECKING:
+    from plait.engine.loop import Loop
+    from plait.pregel.main import Pregel
+    from plait.pregel.scope import TaskScope
+
+MARKS = 8
+"""How many checkpoints are looked at together; the one that is wanted is most often near."""
+
+
+class Nest:
+    """The place of one nested run: its namespace, and the task around it."""
+
+    __slots__ = ("_memory", "_nth", "_scope", "ns")
+
+    def __init__(self, graph: Pregel, scope: TaskScope) -> None:
+        task = scope.task
+        self._scope = scope
+        self._nth = scope.next_child()
+        self._memory = graph.checkpointer is True
+        outer = remembered(task.step.ns, task.node.first_name) if self._memory else task.ns
+        self.ns = numbered(outer, self._nth)
+
+    def load(self, session: Session) -> Plan[Snapshot | None]:
+        """Where the run starts (see the head of this file)."""
+        step = self._scope.task.step
+        head = yield from session.load(None)
+        if head is not None and around(head.metadata).get(step.ns) == step.checkpoint_id:
+            return head
+        origin = self._origin()
+        if origin is not None:
+            lane = session if origin.ns == self.ns else session.nested(origin.ns)
+            found = yield from lane.load(origin.checkpoint_id)
+            if found is not None:
+                found.origin = origin
+                return found
+        if head is None or not self._memory:
+            return None
+        return (yield from self._remembered(session, head))
+
+    def _origin(self) -> Origin | None:
+        """What a replay of the task around it names for this run."""
+        replayed, task = self._scope.run.loop.origin, self._scope.task
+        if replayed is None:
+            return None
+        outer = replayed.ns
+        then = task_id(replayed.checkpoint_id, outer, task.identity, task.order)
+        whole = self.ns if self._memory else inside(outer, task.identity, then)
+        ns = whole if self._memory else numbered(whole, self._nth)
+        asked = replayed.inside.get(ns)
+        return None if asked is None else Origin(ns, asked, replayed.inside)
+
+    # --- memory ----------------------------------------------------------------------------------
+
+    def _remembered(self, session: Session, head: Snapshot) -> Plan[Snapshot | None]:
+        """The newest state that belongs to the past of the runs around this one."""
+        if (yield from self._happened(session, around(head.metadata))):
+            return head
+        at: str | None = head.id
+        told = around(head.metadata)
+        while at is not None:
+            page: list[Mark] = yield from session.marks(at, MARKS)
+            for mark in page:
+                parents = around(mark.metadata)
+                if parents != told and (yield from self._happened(session, parents)):
+                    return (yield from session.load(mark.id))
+                told = parents
+            at = page[-1].id if len(page) > 1 else None
+        return None
+
+    def _happened(self, session: Session, parents: Mapping[str, str]) -> Plan[bool]:
+        """Whether the super-steps that a state was made in are part of the past."""
+        for ns, loop in self._outwards():
+            made = parents.get(ns)
+            if made is not None:
+                if made >= loop.began:
+                    return True
+                if (yield from _in_the_past(session.nested(ns), loop.start, made)):
+                    return True
+            origin = loop.came_from
+            if origin is not None and origin.ns != ns and origin.ns in parents:
+                lane = session.nested(origin.ns)
+                if (yield from _in_the_past(lane, loop.start, parents[origin.ns])):
+                    return True
+        return False
+
+    def _outwards(self) -> Iterator[tuple[str, Loop]]:
+        """The runs around this one, from the inside out, each with its namespace."""
+        scope: TaskScope | None = self._scope
+        while scope is not None:
+            yield scope.run.ns_path, scope.run.loop
+            scope = scope.run.parent
+
+
+def around(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Namespace to checkpoint of the runs around the one that made a checkpoint."""
+    return metadata.get("parents") or {}
+
+
+def _in_the_past(lane: Session, start: Mark | None, made: str) -> Plan[bool]:
+    """Whether the super-step on checkpoint `made` ran on the way to checkpoint `start`.
+
+    Ids of checkpoints grow with time. A run that stores its end alone (`exit`) leaves one
+    checkpoint for many super-steps: whatever lies between it and its parent is its own.
+    """
+    known: dict[str, Mark] = {}
+    while start is not None and start.parent_id is not None and made < start.id:
+        if start.parent_id <= made:
+            return start.metadata.get("source") == "loop"
+        if start.parent_id not in known:
+            page = yield from lane.marks(start.parent_id, MARKS)
+            known = {mark.id: mark for mark in page}
+        start = known.get(start.parent_id)
+    return False
