@@ -10,8 +10,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import (
+    TYPE_CHECKING,
     Any,
     Generic,
     ParamSpec,
@@ -28,17 +29,22 @@ from plait.channels.last_value import LastValue
 from plait.constants import END, PREVIOUS, RETURN, START
 from plait.engine.journal import CallMark
 from plait.engine.likeness import likeness
-from plait.engine.plan import GraphPlan, NodePlan, Writes
+from plait.engine.plan import CachePlan, GraphPlan, NodePlan, Writes
 from plait.engine.retries import policies_of
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidGraphError
 from plait.pregel.binding import Binding
-from plait.pregel.later import refuse
+from plait.pregel.caching import namespace_of
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
 from plait.scope import Scope, current_scope, heard
-from plait.types import Checkpointer, RetryPolicy
+from plait.types import CachePolicy, Checkpointer, RetryPolicy, TimeoutPolicy
 from plait.warnings import take_renamed
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from plait.cache.base import BaseCache
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,11 +60,15 @@ class TaskFunction(Generic[P, T]):
         function: Callable[P, T] | Callable[P, Awaitable[T]],
         name: str | None,
         retry: tuple[RetryPolicy, ...],
+        cache: CachePolicy | None,
+        timeout: TimeoutPolicy | None,
     ) -> None:
         self.func = function
-        self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.name = name or _name_of(function)
         self.retry_policy = retry
-        self.plan = _task_plan(function, self.name, retry)
+        self.cache_policy = cache
+        self.timeout = timeout
+        self.plan = _task_plan(function, self.name, retry, cache, timeout)
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -69,14 +79,29 @@ class TaskFunction(Generic[P, T]):
                 f"Task {self.name!r} was called outside of a running graph (called get_config "
                 "outside of a runnable context). Call it in an entrypoint, a node or a task."
             )
+        scope.check_heard()
         run, task = scope.run, scope.task
         mark = None
         if run.storage is not None or task.node.retry:  # the call may be asked for again
             mark = CallMark(likeness(args, kwargs), scope.is_main())
         return run.driver.call(task, self.plan, (args, kwargs), mark)
 
+    def clear_cache(self, cache: BaseCache[Any]) -> None:
+        """Drop the cached results of this task, of all graphs that use the cache."""
+        cache.clear([namespace_of(self.func)])
 
-def _task_plan(function: Callable[..., Any], name: str, retry: tuple[RetryPolicy, ...]) -> NodePlan:
+    async def aclear_cache(self, cache: BaseCache[Any]) -> None:
+        """`clear_cache` in an event loop."""
+        await cache.aclear([namespace_of(self.func)])
+
+
+def _task_plan(
+    function: Callable[..., Any],
+    name: str,
+    retry: tuple[RetryPolicy, ...],
+    cache: CachePolicy | None,
+    timeout: TimeoutPolicy | None,
+) -> NodePlan:
     def call(task: Task, scope: Scope) -> Writes:
         args, kwargs = task.input
         return [(RETURN, heard(scope, function(*args, **kwargs)))]
@@ -96,6 +121,8 @@ def _task_plan(function: Callable[..., Any], name: str, retry: tuple[RetryPolicy
         None if is_async else call,
         acall if is_async else None,
         retry=retry,
+        timeout=timeout,
+        cache=None if cache is None else CachePlan(namespace_of(function), cache),
         shown=shown,
     )
 
@@ -111,8 +138,8 @@ def task(
     *,
     name: str | None = None,
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
-    cache_policy: Any = None,
-    timeout: Any = None,
+    cache_policy: CachePolicy | None = None,
+    timeout: float | timedelta | TimeoutPolicy | None = None,
     **older: Any,
 ) -> Callable[[Callable[P, Any]], TaskFunction[P, Any]]: ...
 def task(
@@ -121,8 +148,8 @@ def task(
     *,
     name: str | None = None,
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
-    cache_policy: Any = None,
-    timeout: Any = None,
+    cache_policy: CachePolicy | None = None,
+    timeout: float | timedelta | TimeoutPolicy | None = None,
     **older: Any,
 ) -> Any:
     """Make a function a task: its calls start at once, run beside each other, and are recorded.
@@ -131,11 +158,12 @@ def task(
         function: sync or async; its result must be storable.
         name: the task's name (default: the function's).
         retry_policy: when its errors are retried.
-        cache_policy: not supported yet, like `timeout`.
+        cache_policy: when a result is taken from the cache of the graph that calls the task.
+        timeout: how long one attempt may take, in seconds or as a `TimeoutPolicy`.
         older: the deprecated `retry`.
 
     Raises:
-        NotSupportedError: an argument that this version cannot honour.
+        ValueError: the timeout is no number of seconds above 0.
 
     >>> @task
     ... def double(n: int) -> int:
@@ -146,16 +174,14 @@ def task(
     >>> workflow.invoke([1, 2])
     6
     """
-    refuse(
-        "A task" if name is None else f"Task {name!r}", cache_policy=cache_policy, timeout=timeout
-    )
     given = take_renamed("task()", older, ("retry",), retry_policy=retry_policy)
     policies = policies_of(given["retry_policy"])
+    limit = TimeoutPolicy.coerce(timeout)
     if function is not None:
-        return TaskFunction(function, name, policies)
+        return TaskFunction(function, name, policies, cache_policy, limit)
 
     def decorate(decorated: Callable[..., Any]) -> TaskFunction[..., Any]:
-        return TaskFunction(decorated, name, policies)
+        return TaskFunction(decorated, name, policies, cache_policy, limit)
 
     return decorate
 
@@ -171,7 +197,9 @@ class entrypoint:
         store: long-term memory.
         context_schema: the type of the run context.
         retry_policy: when errors of the whole function are retried.
-        cache: not supported yet, like `cache_policy` and `timeout`.
+        cache: where results are kept, of the workflow and of the tasks that it calls.
+        cache_policy: when the workflow's own result is taken from the cache.
+        timeout: how long one attempt may take, in seconds or as a `TimeoutPolicy`.
         older: the deprecated `config_schema` and `retry`.
     """
 
@@ -179,14 +207,13 @@ class entrypoint:
         self,
         checkpointer: Checkpointer = None,
         store: Any = None,
-        cache: Any = None,
+        cache: BaseCache[Any] | None = None,
         context_schema: type[Any] | None = None,
-        cache_policy: Any = None,
+        cache_policy: CachePolicy | None = None,
         retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
-        timeout: Any = None,
+        timeout: float | timedelta | TimeoutPolicy | None = None,
         **older: Any,
     ) -> None:
-        refuse("This entrypoint", cache=cache, cache_policy=cache_policy, timeout=timeout)
         given = take_renamed(
             "entrypoint()",
             older,
@@ -198,6 +225,9 @@ class entrypoint:
         self.store = store
         self.context_schema = given["context_schema"]
         self.retry_policy = given["retry_policy"]
+        self.cache = cache
+        self.cache_policy = cache_policy
+        self.timeout = TimeoutPolicy.coerce(timeout)
 
     @dataclass(slots=True)
     class final(Generic[R, S]):
@@ -220,7 +250,7 @@ class entrypoint:
             raise InvalidGraphError(f"Entrypoint {name!r} needs a parameter for its input.")
         plan = GraphPlan(
             name=name,
-            nodes={name: _entry_plan(binding, name, policies_of(self.retry_policy))},
+            nodes={name: _entry_plan(binding, name, self)},
             channels=_channels(),
             readers={START: (name,)},
             routes={},
@@ -232,6 +262,7 @@ class entrypoint:
             plan=plan,
             checkpointer=self.checkpointer,
             store=self.store,
+            cache=self.cache,
             stream_mode="updates",
             context_schema=self.context_schema,
             function=function,
@@ -275,7 +306,9 @@ def _channels() -> dict[str, Any]:
     return channels
 
 
-def _entry_plan(binding: Binding, name: str, retry: tuple[RetryPolicy, ...]) -> NodePlan:
+def _entry_plan(binding: Binding, name: str, declared: entrypoint) -> NodePlan:
+    policy = declared.cache_policy
+
     def writes(result: Any) -> Writes:
         if isinstance(result, entrypoint.final):
             final = cast("entrypoint.final[Any, Any]", result)
@@ -295,8 +328,11 @@ def _entry_plan(binding: Binding, name: str, retry: tuple[RetryPolicy, ...]) -> 
         acall if is_async else None,
         reads=START,
         triggers=(START,),
-        retry=retry,
+        retry=policies_of(declared.retry_policy),
+        timeout=declared.timeout,
+        cache=policy and CachePlan((*namespace_of(binding.function), name), policy),
         code=binding.function,
+        update=lambda state, values: writes(values),
     )
 
 

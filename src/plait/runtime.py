@@ -31,6 +31,38 @@ class ExecutionInfo:
     """When the first attempt began, in seconds since the epoch."""
 
 
+class RunControl:
+    """Asks a run to stop between two of its super-steps, from any thread.
+
+    Hand one to a run (`graph.invoke(input, config, control=control)`); code inside the run finds it
+    in `runtime.control`. A control belongs to one run: once drained, it stays so.
+
+    >>> control = RunControl()
+    >>> control.request_drain("deploy")
+    >>> control.drain_requested, control.drain_reason
+    (True, 'deploy')
+    """
+
+    __slots__ = ("_reason",)
+
+    def __init__(self) -> None:
+        self._reason: str | None = None
+
+    def request_drain(self, reason: str = "shutdown") -> None:
+        """Let the super-step that runs end, and start no other: the run raises `GraphDrained`."""
+        self._reason = reason
+
+    @property
+    def drain_requested(self) -> bool:
+        """Whether the run is to stop."""
+        return self._reason is not None
+
+    @property
+    def drain_reason(self) -> str | None:
+        """Why, or None."""
+        return self._reason
+
+
 def _write_nowhere(chunk: Any) -> None:
     return None
 
@@ -63,9 +95,22 @@ class Runtime(Generic[ContextT]):
     stream_writer: StreamWriter = _write_nowhere
     """Writes to the `custom` stream."""
     heartbeat: Callable[[], None] = _beat_nothing
+    """A sign of life, for nodes with an idle timeout (see `TimeoutPolicy`)."""
     previous: Any = None
     """What the last run of an entrypoint saved on this thread."""
     execution_info: ExecutionInfo | None = None
+    control: RunControl | None = None
+    """Asks this run to drain."""
+
+    @property
+    def drain_requested(self) -> bool:
+        """Whether this run is to stop after its current super-step."""
+        return self.control is not None and self.control.drain_requested
+
+    @property
+    def drain_reason(self) -> str | None:
+        """Why it is to stop, or None."""
+        return None if self.control is None else self.control.drain_reason
 
     def override(self, **changes: Any) -> Runtime[ContextT]:
         """A copy with some fields replaced.
@@ -111,4 +156,4 @@ def get_runtime(context_schema: type[ContextT] | None = None) -> Runtime[Context
     return scope.runtime()
 
 
-__all__ = ["ExecutionInfo", "Runtime", "get_runtime"]
+__all__ = ["ExecutionInfo", "RunControl", "Runtime", "get_runtime"]

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from plait.errors import NodeError
 
 
 class Heard(Protocol):
@@ -59,6 +62,10 @@ class Scope(Protocol):
 
     def extras(self) -> dict[str, Any]:
         """The extra keywords of the call of the graph."""
+        ...
+
+    def failure(self) -> NodeError:
+        """Of an error handler: what it handles."""
         ...
 
     def write_custom(self, chunk: Any) -> None:

@@ -45,6 +45,9 @@ class SystemEnv:
     def now(self) -> float:
         return time.time()
 
+    def monotonic(self) -> float:
+        return time.monotonic()
+
     def jitter(self) -> float:
         return random()
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from plait.checkpoint.log.requests import Pause, Refused, Transact
 from plait.drivers.base import Part
-from plait.drivers.calls import ThreadCall
+from plait.drivers.calls import PumpedCall
 from plait.engine.commands import Command, Commit, SaveWrites
 from plait.engine.events import TimerFired
 from plait.engine.loop import Loop
@@ -92,6 +92,9 @@ class SimEnv:
     def now(self) -> float:
         return EPOCH + self.clock
 
+    def monotonic(self) -> float:
+        return self.clock
+
     def jitter(self) -> float:
         return self._random.random()
 
@@ -119,7 +122,7 @@ class Job:
     attempt: int
     context: Context
     coroutine: Coroutine[Any, Any, Writes] | None = None
-    waits_for: ThreadCall | None = None
+    waits_for: PumpedCall | None = None
 
     @property
     def able(self) -> bool:
@@ -154,7 +157,7 @@ class World:
         self._chance = Random(seed).random
         self._crash = crash
         self._jobs: list[Job] = []
-        self._timers: list[tuple[float, int, Worker, Task]] = []
+        self._timers: list[tuple[float, int, Worker, Any]] = []
         self._ticket = count()
 
     # --- choices ---------------------------------------------------------------------------------
@@ -177,9 +180,15 @@ class World:
         """A task may run, from now on."""
         self._jobs.append(job)
 
-    def sleep(self, driver: Worker, task: Task, delay: float) -> None:
+    def sleep(self, driver: Worker, what: Any, delay: float) -> None:
         """A timer fires, some time after `delay` virtual seconds."""
-        heappush(self._timers, (self.env.clock + delay, next(self._ticket), driver, task))
+        heappush(self._timers, (self.env.clock + delay, next(self._ticket), driver, what))
+
+    def unset(self, driver: Worker, call_off: Callable[[Any], bool]) -> None:
+        """Call off those timers of a run."""
+        kept = [timer for timer in self._timers if timer[2] is not driver or not call_off(timer[3])]
+        self._timers = kept
+        heapify(kept)
 
     @property
     def idle(self) -> bool:
@@ -198,10 +207,10 @@ class World:
             )
         chosen = self.below(choices)
         if chosen == len(able):
-            due, _, driver, task = heappop(self._timers)
+            due, _, driver, what = heappop(self._timers)
             self.env.clock = max(self.env.clock, due)
-            self.note("timer", task.id, task.name)
-            driver.post(TimerFired(task))
+            self.note("timer", *_told(what))
+            driver.post(TimerFired(what))
         else:
             job = able[chosen]
             driver = job.driver
@@ -212,8 +221,7 @@ class World:
 
     def cancel(self, driver: Worker, tasks: Sequence[Task]) -> list[Task]:
         """Stop tasks of a run: those that never began are named, those that wait are told."""
-        self._timers = [timer for timer in self._timers if timer[2] is not driver]
-        heapify(self._timers)
+        self.unset(driver, lambda what: isinstance(what, Task))
         stopped = [job for job in self._jobs if job.driver is driver and job.task in tasks]
         never_began = [job.task for job in stopped if job.coroutine is None]
         self._jobs = [job for job in self._jobs if job not in stopped]
@@ -222,8 +230,20 @@ class World:
                 driver.interrupt(job)
         return never_began
 
+    def expire(self, driver: Worker, task: Task) -> bool:
+        """Stop an attempt of a run; whether it is being stopped (else it never began, or cannot)."""
+        for job in self._jobs:
+            if job.driver is driver and job.task is task:
+                self._jobs.remove(job)
+                if job.coroutine is None:
+                    return False
+                driver.interrupt(job)
+                return True
+        return False
+
     def drop(self, driver: Worker | None) -> None:
         """A run is over (None: all are): what it left behind goes away."""
+        self.unset(driver, lambda what: True) if driver is not None else self._timers.clear()
         for job in [job for job in self._jobs if driver is None or job.driver is driver]:
             self._jobs.remove(job)
             if job.coroutine is not None:
@@ -262,6 +282,12 @@ class World:
     def _die(self, request: Any) -> None:
         self.note("crashed", str(self.requests), type(request).__name__)
         raise SimulatedCrash(f"died at storage request {self.requests}: {request!r}")
+
+
+def _told(what: Any) -> tuple[str, Any]:
+    """The task that a timer is for, and its node; of a super-step's limit, what it is."""
+    task = getattr(what, "task", what)
+    return (task.id, task.name) if isinstance(task, Task) else ("", type(what).__name__)
 
 
 __all__ = [

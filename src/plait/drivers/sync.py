@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import Lock
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 from plait.drivers.backlog import Room
@@ -76,6 +76,8 @@ class SyncDriver:
         """Whether the caller's thread is inside a task."""
         self._turn = Lock()
         """Held by the thread that drives the loop while a task runs inline."""
+        self._alarm: float | None = None
+        """When a worker will come by for the timers."""
         self._here = thread_of_control()
         self._generator = loop.run()
         self._writer = (
@@ -228,9 +230,6 @@ class SyncDriver:
         self._parts.extend(command.parts)
 
     def _sleep(self, command: Sleep) -> None:
-        if self._inline:  # nobody waits for events who could look at the clock
-            workers().submit([(self._ring, (command.task, command.delay))])
-            return
         self._timers.set(command.what, monotonic() + command.delay)
 
     def _unset(self, command: Unset) -> None:
@@ -239,10 +238,6 @@ class SyncDriver:
     def _expire(self, command: Expire) -> bool:
         self._queued.pop((command.task, command.task.attempt), None)
         return False
-
-    def _ring(self, task: Task, delay: float) -> None:
-        sleep(delay)
-        self.deliver(TimerFired(task))
 
     def _cancel(self, command: Cancel) -> list[Task]:
         self._timers.unset_all(Task)
@@ -283,12 +278,38 @@ class SyncDriver:
         if type(event) is Chunk and not self._inline:
             self._room.enter()
         self._events.put(event)
-        while self._inline and not self._events.empty() and self._turn.acquire(blocking=False):
+        if self._inline:
+            self._drive()
+
+    def _drive(self) -> None:
+        """Hand the loop what has happened, while the caller's thread is inside a task."""
+        turn = self._turn
+        while self._inline and not self._events.empty() and turn.acquire(blocking=False):
             try:
                 if self._inline and (happened := self._happened()):
-                    self._advance(self._generator.send(happened), until=Wait)
+                    self._feed(happened)
             finally:
-                self._turn.release()
+                turn.release()
+
+    def _feed(self, events: list[Any]) -> None:
+        self._advance(self._generator.send(events), until=Wait)
+        due = self._timers.next_due
+        if due is not None and (self._alarm is None or due < self._alarm):
+            self._alarm = due  # a worker comes by then: nobody waits for it here
+            workers().call_at(due, (self._ring, ()))
+
+    def _ring(self) -> None:
+        with self._turn:
+            self._alarm = None
+            if self._inline:
+                self._feed(self._rung())
+        self._drive()
+
+    def _rung(self) -> list[Any]:
+        timers, rung = self._timers, []
+        while (due := timers.next_due) is not None and due <= monotonic():
+            rung.append(TimerFired(timers.pop()))
+        return rung
 
     def is_cancelled(self, task: Task) -> bool:
         """Whether a running task was told to stop."""

@@ -92,17 +92,51 @@ class Emit(Command):
 
 @dataclass(slots=True)
 class Sleep(Command):
-    """Fire a timer for a task after `delay` seconds. Sent back: None (`TimerFired` comes)."""
+    """Fire a timer after `delay` seconds. Sent back: None (`TimerFired` comes)."""
+
+    what: Any
+    """What is due then: a `Task` to try again, a `Limit` that may be exceeded. It has one timer."""
+    delay: float
+
+
+@dataclass(slots=True)
+class Unset(Command):
+    """Call a timer off, if it has not fired. Sent back: None."""
+
+    what: Any
+
+
+@dataclass(slots=True)
+class Expire(Command):
+    """Stop an attempt that took too long. Sent back: whether its end still comes as an event.
+
+    True: its code is being stopped (asyncio). False: it never began, or it runs in a thread, which
+    nobody can stop; the driver forgets it.
+    """
 
     task: Task
-    delay: float
+
+
+@dataclass(slots=True)
+class ReadCache(Command):
+    """Look for results of these tasks' nodes. Sent back: those found, task to writes."""
+
+    tasks: Sequence[Task]
+
+
+@dataclass(slots=True)
+class WriteCache(Command):
+    """Keep what these tasks wrote for others with equal input. Sent back: None."""
+
+    tasks: Sequence[Task]
 
 
 @dataclass(slots=True)
 class Cancel(Command):
     """Stop tasks as far as they can be stopped. Sent back: the tasks that never began.
 
-    Every other task still ends with an event.
+    Every other task still ends with an event. Nothing is tried again: timers of tasks are called
+    off.
     """
 
     tasks: Sequence[Task]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from plait.engine.journal import CallMark
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.tasks import Task
 
@@ -44,6 +45,8 @@ class TaskCalled:
     input: Any
     call: Any
     """The driver's handle of the call: `Resolve` hands it back."""
+    mark: CallMark | None = None
+    """What tells the call from others, where a record of it may be needed."""
 
 
 @dataclass(slots=True)
@@ -59,7 +62,7 @@ class Chunk:
 class TimerFired:
     """The delay of a `Sleep` is over."""
 
-    task: Task
+    what: Any
 
 
 Event: TypeAlias = TaskFinished | TaskFailed | TaskCalled | Chunk | TimerFired

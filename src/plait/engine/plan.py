@@ -63,8 +63,8 @@ class NodePlan:
     retry: tuple[RetryPolicy, ...] = ()
     timeout: TimeoutPolicy | None = None
     """How long an attempt may take."""
-    handler: str | None = None
-    """The node that runs in its place when it has failed for good."""
+    handler: NodePlan | None = None
+    """What runs in its place when it has failed for good."""
     cache: CachePlan | None = None
     """Which results of others it may take for its own."""
     defer: bool = False

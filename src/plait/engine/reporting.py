@@ -91,15 +91,16 @@ class Reporting:
             return
         for task in done:
             if "updates" in self.modes:
-                part = report.updates_part(task, self.output)
+                part = report.updates_part(task, self.output, cached=bool(task.cached))
                 if part is not None:
                     self._add("updates", part)
-            self._report_result(task, None, ())
+            if not task.cached:
+                self._report_result(task, None, ())
 
     def _report_kept(self, tasks: Sequence[Task]) -> None:
         """A resumed super-step retells what its finished tasks had written."""
         if "updates" in self.modes:
-            for task in (task for task in tasks if task.saved):
+            for task in (task for task in tasks if task.saved and not task.handled):
                 part = report.updates_part(task, self.output, cached=True)
                 if part is not None:
                     self._add("updates", part)

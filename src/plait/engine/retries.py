@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
+from plait.errors import GraphBubbleUp
 from plait.types import RetryPolicy
 
 
@@ -33,7 +34,7 @@ def retry_delay(
         attempt: the number of the attempt that failed, from 1.
         jitter: gives a number in [0, 1).
     """
-    if not isinstance(error, Exception):
+    if not isinstance(error, Exception) or isinstance(error, GraphBubbleUp):
         return None
     for policy in policies:
         if _matches(policy, error):

@@ -10,19 +10,25 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from plait.constants import PUSH
+from plait.constants import ERROR, PUSH, RESUME
 from plait.engine import restore
+from plait.engine.caching import Caching
 from plait.engine.commands import Cancel, Emit, Resolve, Run, Sleep, Start, Wait
 from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
+from plait.engine.records import TaskWrites
 from plait.engine.retries import retry_delay
 from plait.engine.spec import Env, RunSpec
-from plait.engine.storing import Flow, Storing
+from plait.engine.storing import Flow
 from plait.engine.tasks import Task
 from plait.errors import (
+    GraphBubbleUp,
+    GraphDrained,
     GraphInterrupt,
     InterruptSwallowedError,
     NodeCancelledError,
+    NodeTimeoutError,
     ParentCommand,
 )
 from plait.types import Interrupt
@@ -30,21 +36,28 @@ from plait.types import Interrupt
 WAIT = Wait()
 
 
-class Running(Storing):
+class Running(Caching):
     """The side of a loop that runs the tasks of a super-step."""
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
         super().__init__(spec, env)
-        self.journal: dict[str, Writes] = {}
-        """Stored outcomes of the current super-step's tasks, by task id."""
         self._waiting: deque[Task] = deque()
         self._inflight: dict[Task, int] = {}
         self._timers: set[Task] = set()
+        self.recorded: dict[str, dict[str, Recorded]] = {}
+        """Stored calls of `@task`s: the id of the task that made them -> by their own id."""
         self._calls: dict[Task, Any] = {}
-        self._cut: set[Task] = set()
+        """Called tasks that have no outcome yet, and the handles of their calls."""
+        self._held: dict[Task, Writes] = {}
+        """Tasks that have returned, and wrote this, while tasks that they called still run."""
+        self._cut: dict[Task, BaseException] = {}
         """Tasks that called one which will not run: what they return does not count."""
+        self._lost: list[TaskWrites] = []
+        """Failures of called tasks that are not stored yet."""
         self._failure: tuple[Task, BaseException] | None = None
         self._interrupted: dict[Task, tuple[Interrupt, ...]] = {}
+        self._drained: GraphDrained | None = None
+        """A run inside a task stopped because it was asked to."""
 
     def _execute(self, todo: list[Task]) -> Flow:
         if len(todo) == 1 and self._inlines(todo[0]):
@@ -53,8 +66,14 @@ class Running(Storing):
                 yield Emit(self._take_parts())  # the consumer may leave here: nothing runs yet
             self._inflight[task] = task.attempt
             events = yield Run(task)
-            if len(events) == 1 and type(events[0]) is TaskFinished and task.questions is None:
-                task.writes = events[0].writes  # the ordinary case: nothing else to look at
+            first = events[0]  # if it is not of this task, it is of an attempt that was given up
+            if (
+                len(events) == 1
+                and type(first) is TaskFinished
+                and first.task is task
+                and task.questions is None
+            ):
+                task.writes = first.writes  # the ordinary case: nothing else to look at
                 self._inflight.clear()
                 self._unsaved.append(task)
                 return
@@ -66,6 +85,8 @@ class Running(Storing):
 
     def _inlines(self, task: Task) -> bool:
         inline = self.spec.inline
+        if task.timeout is not None or task.node.timeout is not None:
+            return False  # who runs it must be able to leave it
         if inline == "sync":
             return task.node.call is not None
         return inline == "async" and task.node.acall is not None
@@ -86,6 +107,9 @@ class Running(Storing):
         batch = [waiting.popleft() for _ in range(room)]
         for task in batch:
             self._inflight[task] = task.attempt
+        for task in batch:
+            if task.timeout is not None or task.node.timeout is not None:
+                yield from self._limit(task)
         yield Start(batch)
 
     def _settle(self, events: Sequence[Any]) -> Flow:
@@ -94,6 +118,9 @@ class Running(Storing):
             resolved: list[Task] = []
             for event in events:
                 kind = cast("type[Any]", type(event))
+                if self._expired and kind in (TaskFinished, TaskFailed):
+                    event = self._as_expired(event)
+                    kind = cast("type[Any]", type(event))
                 if kind is TaskFinished:
                     self._finished(event, resolved)
                 elif kind is Chunk:
@@ -102,15 +129,21 @@ class Running(Storing):
                     yield from self._failed(event, resolved)
                 elif kind is TaskCalled:
                     self._called(event, resolved)
-                elif kind is TimerFired and event.task in self._timers:
-                    self._timers.discard(event.task)
-                    self._waiting.appendleft(event.task)
+                elif kind is TimerFired:
+                    yield from self._timer_fired(event, resolved)
             if self._failure is not None and self._waiting:
                 self._drop(self._waiting, resolved)
                 self._waiting.clear()
-            busy = self._inflight or self._waiting or self._timers
-            if self._unsaved and (busy or resolved):
-                yield from self._acknowledge()
+            if self.spec.cache is not None and self._calls:
+                yield from self._look_up_calls(resolved)
+            if self._limits:
+                yield from self._unlimit()
+            busy = self._busy()
+            for task in resolved:  # closing one may settle the task that called it
+                self._closed(task, resolved)
+            if self._lost or (self._unsaved and (busy or resolved)):
+                lost, self._lost = self._lost, []
+                yield from self._acknowledge(extra=lost)
             for task in resolved:
                 yield Resolve(self._calls.pop(task), task)
             if not busy:
@@ -118,23 +151,60 @@ class Running(Storing):
             yield from self._start_more()
             events = yield WAIT
 
+    def _busy(self) -> bool:
+        """Whether the super-step has to wait for a task."""
+        return bool(self._inflight or self._waiting or self._timers)
+
+    def _timer_fired(self, event: TimerFired, resolved: list[Task]) -> Flow:
+        what = event.what
+        if not isinstance(what, Task):
+            yield from self._due(what, resolved)
+        elif what in self._timers:
+            self._timers.discard(what)
+            self._waiting.appendleft(what)
+
     def _finished(self, event: TaskFinished, resolved: list[Task]) -> None:
         task = event.task
         if self._inflight.get(task) != event.attempt:
             return  # a late answer of an attempt that was given up
         del self._inflight[task]
-        if task in self._cut:
-            self._give_up(task, _stopped(task), resolved)
+        if task.calls is not None and task.calls.open:
+            self._held[task] = event.writes
+        else:
+            self._conclude(task, event.writes, resolved)
+
+    def _conclude(self, task: Task, writes: Writes, resolved: list[Task]) -> None:
+        """A task has returned, and every task that it called has settled."""
+        error = self._cut.get(task)
+        asked: tuple[Interrupt, ...] = ()
+        if error is None and task.calls is not None:
+            error = task.calls.check_end(task, self.spec.where)
+            asked = self._unheard(task)
+        if error is None:
+            swallowed = self._swallowed(task)
+            error = None if swallowed is None else _swallowing(task, swallowed)
+        if error is not None:
+            self._give_up(task, error, resolved)
             return
-        swallowed = self._swallowed(task)
-        if swallowed is not None:
-            self._give_up(task, _swallowing(task, swallowed), resolved)
+        if asked:
+            self._asked(task, GraphInterrupt(asked), resolved)
             return
-        task.writes = event.writes
+        task.writes = writes
         task.error = None
         self._unsaved.append(task)
         if task in self._calls:
             resolved.append(task)
+
+    def _closed(self, called: Task, resolved: list[Task]) -> None:
+        """A called task has its outcome."""
+        parent = called.parent
+        assert parent is not None and parent.calls is not None
+        calls = parent.calls
+        calls.open -= 1
+        if any(channel == ERROR for channel, _ in called.prior):
+            calls.drift()
+        if not calls.open and parent in self._held:
+            self._conclude(parent, self._held.pop(parent), resolved)
 
     def _swallowed(self, task: Task) -> Interrupt | None:
         """A question, of a task that returned or of one it called, that nobody has answered."""
@@ -142,9 +212,18 @@ class Running(Storing):
             return next(iter(task.questions.open.values()))
         if task.calls:
             for called, questions in self._interrupted.items():
-                if called.parent is task and questions:
+                if called.parent is task and questions and called.call.heard:
                     return questions[0]
         return None
+
+    def _unheard(self, task: Task) -> tuple[Interrupt, ...]:
+        """The questions of tasks that `task` called and whose outcome it has never asked for."""
+        return tuple(
+            question
+            for called, questions in self._interrupted.items()
+            if called.parent is task and not called.call.heard
+            for question in questions
+        )
 
     def _failed(self, event: TaskFailed, resolved: list[Task]) -> Flow:
         task, error = event.task, event.error
@@ -153,6 +232,9 @@ class Running(Storing):
         del self._inflight[task]
         if isinstance(error, GraphInterrupt):
             self._asked(task, error, resolved)
+            return
+        if isinstance(error, GraphDrained) and task not in self._calls:
+            self._drained = error  # others may end their work; this task goes on in another run
             return
         if isinstance(error, ParentCommand):
             command = error.args[0]
@@ -165,14 +247,21 @@ class Running(Storing):
                 else:
                     self._finished(TaskFinished(task, task.attempt, writes), resolved)
                 return
-        elif task.node.retry and self._failure is None:
+        elif task.node.retry and self._failure is None and task not in self._cut:
             delay = retry_delay(task.node.retry, error, task.attempt, self.env.jitter)
             if delay is not None:
                 task.attempt += 1
+                if task.calls is not None:
+                    task.calls.restart()
                 self._timers.add(task)
                 yield Sleep(task, delay)
                 return
+        if self._is_handled(task, error):
+            yield from self._hand_over(task, error)
+            return
         self._give_up(task, error, resolved)
+        if isinstance(error, NodeTimeoutError):
+            yield from self._orphan(task, resolved)
         if self._failure is not None and self._inflight:
             never_began = yield Cancel(list(self._inflight))
             for stopped in never_began:
@@ -184,6 +273,10 @@ class Running(Storing):
         task.error = error
         if task in self._calls:
             resolved.append(task)
+            bubbles = isinstance(error, GraphBubbleUp)
+            if self.spec.saved and task not in self._cut and not bubbles:
+                answers = [(c, v) for c, v in task.prior if c == RESUME]
+                self._lost.append(task.outcome([*answers, (ERROR, repr(error))]))
         elif self._failure is None:
             self._failure = (task, error)
             self._drop((*self._waiting, *self._timers), resolved)
@@ -195,7 +288,7 @@ class Running(Storing):
         for task in tasks:
             if task in self._calls and task.parent is not None:
                 task.error = _stopped(task)
-                self._cut.add(task.parent)
+                self._cut.setdefault(task.parent, _stopped(task.parent))
                 resolved.append(task)
 
     def _asked(self, task: Task, error: GraphInterrupt, resolved: list[Task]) -> None:
@@ -211,17 +304,50 @@ class Running(Storing):
     def _called(self, event: TaskCalled, resolved: list[Task]) -> None:
         """Code inside a task called a `@task`: reuse its journaled result or start it now."""
         parent = event.parent
-        place = (PUSH, parent.calls, parent.path)
-        parent.calls += 1
+        calls = parent.calls
+        if calls is None:
+            recorded = self.recorded.get(parent.id) if self.recorded else None
+            calls = parent.calls = Calls(recorded or {})
+        place = (PUSH, calls.number, parent.path)
+        calls.number += 1
+        calls.open += 1
         task = Task(event.node, place, (PUSH,), event.input, parent.step)
         task.parent = parent
-        self._calls[task] = event.call
+        self._calls[task] = task.call = event.call
+        if event.mark is not None and self._is_known(task, calls, event.mark):
+            resolved.append(task)
+            return
         restore.settle_from_journal(task, self.journal, dict(self.spec.answers))
         if task.saved:
             resolved.append(task)
         else:
             self._report_starts([task])
             self._waiting.append(task)
+
+    def _is_known(self, task: Task, calls: Calls, mark: CallMark) -> bool:
+        """Name a call; whether its outcome is clear without the journal."""
+        parent = task.parent
+        assert parent is not None
+        task.key = calls.key(task.name, mark)
+        if self.spec.saved:
+            task.record = calls.record(task, mark)
+            task.error = calls.check(task, task.record, self.spec.where)
+            if task.error is not None:
+                self._cut[parent] = task.error
+                return True
+        if not parent.node.retry:
+            return False
+        earlier = calls.made.get(task.id)
+        if earlier is not None and earlier.saved:
+            task.writes, task.saved = earlier.writes, True
+            return True
+        if earlier is not None and earlier in self._calls:  # still running: it has a new caller
+            self._calls[task], self._calls[earlier] = self._calls[earlier], self._calls[task]
+            earlier.call, task.call = task.call, earlier.call
+            task.error = _stopped(task)
+            return True
+        calls.made[task.id] = task
+        return False
 
     def _hang_up(self) -> Flow:
         """Nothing is started any more: whoever waits for a call hears so."""

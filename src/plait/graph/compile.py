@@ -9,9 +9,11 @@ from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
 from plait.constants import END, ROOT, START
 from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
+from plait.errors import InvalidGraphError
 from plait.graph.branch import Branch, route
 from plait.graph.foresight import foresee
-from plait.graph.nodes import Coerce, Writer, node_plan, start_plan
+from plait.graph.nodes import Coerce, NodeSpec, Writer, node_plan, start_plan
+from plait.graph.policies import bind, handler_name
 from plait.graph.renames import edges_of, join_name, renames_of
 from plait.graph.schema import coercion, is_mapping_schema
 from plait.pregel.main import Pregel
@@ -54,9 +56,14 @@ def build_plan(
     for node, spec in builder.nodes.items():
         writer = _writer(builder, node, edges[node], spec.input_schema, views)
         triggers = (route(node), *(j for j, names in readers.items() if node in names))
-        nodes[node] = node_plan(
-            spec, views[spec.input_schema], writer, triggers, builder.default_retry
-        )
+        policies = spec.policies.over(builder.defaults)
+        handler = _handler_plan(builder, node, policies.handler, views)
+        if handler is not None and spec.policies.handler is not None:
+            nodes[handler.name] = handler
+        reads = views[spec.input_schema]
+        nodes[node] = node_plan(spec, reads, writer, triggers, policies, handler)
+    defaults = (plan.handler for plan in nodes.values() if plan.handler is not None)
+    nodes.update({plan.name: plan for plan in defaults if plan.name == handler_name(None)})
     writer = _writer(builder, START, edges[START], builder.state_schema, views)
     taken = {key: channels[key] for key in builder.schemas[builder.input_schema]}
     nodes[START] = start_plan(builder.input_schema, taken, writer)
@@ -78,6 +85,26 @@ def build_plan(
         migrations=builder.migrations,
         renames=renames_of(builder),
     )
+
+
+def _handler_plan(
+    builder: StateGraph[Any], node: str, code: Any, views: Mapping[Any, Reads]
+) -> NodePlan | None:
+    """The plan of a node's error handler: it is handed the node's input, and no edge leaves it."""
+    if code is None:
+        return None
+    spec = builder.nodes[node]
+    name = handler_name(node if spec.policies.handler is not None else None)
+    if name in builder.nodes:
+        raise InvalidGraphError(
+            f"Node {name!r} already present, where the error handler of {node!r} was to be. Give "
+            "it another name."
+        )
+    binding, runnable = bind(name, code)
+    handler = NodeSpec(name, binding, runnable, spec.input_schema)
+    writer = Writer(name, builder.channels, builder.nodes, [], ())
+    policies = builder.defaults.for_handlers()
+    return node_plan(handler, views[spec.input_schema], writer, (), policies, None)
 
 
 def _writer(

@@ -18,12 +18,13 @@ from plait.errors import (
     nearest,
 )
 from plait.graph.branch import Branch, goto_writes
+from plait.graph.policies import NOTHING, Policies, cache_plan
 from plait.graph.routes import may_route
 from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_object
 from plait.pregel.binding import Binding, merge, merged
 from plait.pregel.scope import Detached
 from plait.scope import Scope, heard
-from plait.types import Command, RetryPolicy, RunContext, Send
+from plait.types import Command, RunContext, Send
 
 if TYPE_CHECKING:
     from plait.engine.state import State
@@ -41,8 +42,8 @@ class NodeSpec:
     """The Runnable behind the node, or None for a plain function."""
     input_schema: Any
     metadata: dict[str, Any] | None = None
-    retry: tuple[RetryPolicy, ...] | None = None
-    """When its errors are retried; None: as the graph's default says."""
+    policies: Policies = NOTHING
+    """What it says of retries, limits, caches and errors; else the graph's defaults hold."""
     defer: bool = False
     ends: Mapping[str, str] | tuple[str, ...] = ()
     """Where its Commands may go, for pictures and for the check of reachability."""
@@ -254,9 +255,15 @@ def node_plan(
     reads: Reads,
     writer: Writer,
     triggers: tuple[str, ...],
-    default_retry: tuple[RetryPolicy, ...],
+    policies: Policies,
+    handler: NodePlan | None,
 ) -> NodePlan:
-    """The plan of a node: its code bound to its writer."""
+    """The plan of a node: its code bound to its writer.
+
+    Args:
+        policies: those of the node, and the graph's defaults.
+        handler: the plan of its error handler.
+    """
     coerce = coercion(spec.input_schema) if isinstance(reads, View) else None
     call = None if spec.binding.is_async else _sync_call(spec, coerce, writer)
     acall = _async_call(spec, coerce, writer)
@@ -265,7 +272,10 @@ def node_plan(
         call,
         acall,
         reads=reads,
-        retry=default_retry if spec.retry is None else spec.retry,
+        retry=policies.retry or (),
+        timeout=policies.timeout,
+        cache=cache_plan(policies.cache, spec.runnable or spec.binding.function, spec.name),
+        handler=handler,
         defer=spec.defer,
         triggers=triggers,
         subgraph=_saved_graph(spec.runnable),

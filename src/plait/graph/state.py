@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, TypeVar, cast, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, cast, get_type_hints
 from warnings import warn
 
 from plait.channels.last_value import LastValue
 from plait.constants import END, RESERVED, START
+from plait.engine.migration import Migration
 from plait.errors import (
     InvalidGraphError,
     InvalidNodeError,
@@ -19,22 +20,29 @@ from plait.errors import (
 )
 from plait.graph.branch import Branch, literals
 from plait.graph.compile import CompiledStateGraph, build_plan
+from plait.graph.foresight import declared_writes
 from plait.graph.nodes import NodeSpec
+from plait.graph.policies import NOTHING, Policies, bind, handler_name
+from plait.graph.renames import check_versions, former_names
 from plait.graph.schema import (
     agree,
     channels_of,
+    former_keys_of,
     is_dataclass,
     is_mapping_schema,
     is_pydantic,
     managed_of,
 )
-from plait.pregel.binding import Binding
 from plait.pregel.later import refuse
 from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy, ensure_valid_checkpointer
+from plait.warnings import take_renamed
 
 StateT = TypeVar("StateT")
 ContextT = TypeVar("ContextT")
 Path = Callable[..., Hashable | Sequence[Hashable] | Awaitable[Hashable | Sequence[Hashable]]]
+
+
+SCHEDULES = ("superstep", "eager")
 
 
 class StateGraph(Generic[StateT]):
@@ -47,6 +55,10 @@ class StateGraph(Generic[StateT]):
         context_schema: the type of the run context (`invoke(..., context=...)`).
         input_schema: what the graph takes; the state schema by default.
         output_schema: what it returns; the state schema by default.
+        version: the version of the state schema. Raise it when stored threads need a migration.
+        migrations: version to function: the values of a state at that version (a dict, which it
+            may change) -> those at the next. Applied when an older checkpoint is restored.
+        older: the deprecated `config_schema`, `input` and `output`.
 
     >>> from operator import add
     >>> from typing import Annotated, TypedDict
@@ -65,20 +77,35 @@ class StateGraph(Generic[StateT]):
         *,
         input_schema: Any = None,
         output_schema: Any = None,
+        version: int = 1,
+        migrations: Mapping[int, Migration] | None = None,
+        **older: Any,
     ) -> None:
+        given = take_renamed(
+            "StateGraph()",
+            older,
+            ("config_schema", "input", "output"),
+            context_schema=context_schema,
+            input_schema=input_schema,
+            output_schema=output_schema,
+        )
+        input_schema, output_schema = given["input_schema"], given["output_schema"]
         self.state_schema: Any = state_schema
-        self.context_schema = context_schema
+        self.context_schema: Any = given["context_schema"]
         self.input_schema: Any = input_schema or state_schema
         self.output_schema: Any = output_schema or state_schema
         self.nodes: dict[str, NodeSpec] = {}
         self.compiled = False
         """Whether a graph was compiled from it: changes come too late for that one."""
-        self.default_retry: tuple[RetryPolicy, ...] = ()
+        self.defaults = NOTHING
+        """Policies of nodes that say nothing themselves."""
         self.edges: set[tuple[str, str]] = set()
         self.waiting_edges: set[tuple[tuple[str, ...], str]] = set()
         self.branches: dict[str, dict[str, Branch]] = {}
         self.channels: dict[str, Any] = {}
         self.schemas: dict[Any, tuple[str, ...]] = {}
+        self.former_keys: dict[str, tuple[str, ...]] = {}
+        """The names that keys had before (`RenamedFrom`)."""
         for schema in (self.state_schema, self.input_schema, self.output_schema):
             self._add_schema(schema)
         for name, schema in (("input_schema", input_schema), ("output_schema", output_schema)):
@@ -87,6 +114,8 @@ class StateGraph(Generic[StateT]):
                     f"Managed values {sorted(found)} cannot be in {name}: the run computes them. "
                     "Declare them in the state schema, or in the schema of a node that reads them."
                 )
+        self.version = version
+        self.migrations = check_versions(version, migrations or {}, self.channels)
 
     def _add_schema(self, schema: Any) -> None:
         """Declare the keys of a schema."""
@@ -104,6 +133,8 @@ class StateGraph(Generic[StateT]):
                     f"Channel {key!r} already exists with a different type: two schemas give it "
                     f"different reducers ({known!r} and {channel!r}). Declare it once."
                 )
+        for key, names in former_keys_of(schema).items():
+            self.former_keys[key] = tuple(dict.fromkeys((*self.former_keys.get(key, ()), *names)))
         self.schemas[schema] = tuple(channels)
 
     # --- nodes -----------------------------------------------------------------------------------
@@ -122,6 +153,9 @@ class StateGraph(Generic[StateT]):
         destinations: Mapping[str, str] | tuple[str, ...] | None = None,
         timeout: Any = None,
         trace_policy: Any = None,
+        renamed_from: str | Sequence[str] = (),
+        writes: Sequence[str] | None = None,
+        **older: Any,
     ) -> StateGraph[StateT]:
         """Add a node.
 
@@ -133,8 +167,17 @@ class StateGraph(Generic[StateT]):
             input_schema: what it reads (default: its first parameter's annotation if that is a
                 schema, else the state).
             retry_policy: when its errors are retried; of several, the first that matches decides.
-            cache_policy: not supported yet, like `error_handler`, `timeout` and `trace_policy`.
+            cache_policy: when its result is taken from the graph's cache instead of running it.
+            error_handler: what runs in its place when it has failed for good: a node of its own,
+                with the same input and, where a parameter is annotated with `NodeError`, the error.
+                It may return a Command; the node's edges are not followed.
+            timeout: how long one attempt may take, in seconds or as a `TimeoutPolicy`.
+            trace_policy: not supported yet.
             destinations: where its Commands may go.
+            renamed_from: the names it had before, oldest first: threads that were stored under one
+                of them go on under today's.
+            writes: the keys that it may write, for the eager schedule (default: those of the
+                schema that annotates its return value, else any).
 
         Returns:
             The graph, so that calls chain.
@@ -152,24 +195,19 @@ class StateGraph(Generic[StateT]):
             )
         self._check_name(node)
         self._warn_if_compiled(f"Node {node!r}")
-        refuse(
-            f"Node {node!r}",
-            cache_policy=cache_policy,
-            error_handler=error_handler,
-            timeout=timeout,
-            trace_policy=trace_policy,
-        )
-        runnable = None
-        if not callable(action) and not hasattr(action, "invoke"):
-            hint = " Compile it first." if isinstance(action, StateGraph) else ""
-            raise InvalidNodeError(
-                f"Node {node!r} must be a function or a Runnable, got {action!r}.{hint}"
+        if older:
+            given = take_renamed(
+                "add_node()",
+                older,
+                ("input", "retry"),
+                input_schema=input_schema,
+                retry_policy=retry_policy,
             )
-        if hasattr(action, "invoke") and hasattr(action, "ainvoke"):
-            runnable = action
-            binding = Binding(_runnable_caller(action), node)
-        else:
-            binding = Binding(action, node)
+            input_schema, retry_policy = given["input_schema"], given["retry_policy"]
+        refuse(f"Node {node!r}", trace_policy=trace_policy)
+        if error_handler is not None:
+            bind(handler_name(node), error_handler)  # a handler that cannot be called is told here
+        binding, runnable = bind(node, action)
         hints = _hints(action) if runnable is None else {}
         schema = input_schema or _schema_hint(action, hints, runnable) or self.state_schema
         self._add_schema(schema)
@@ -179,9 +217,11 @@ class StateGraph(Generic[StateT]):
             runnable,
             schema,
             metadata,
-            None if retry_policy is None else _policies(retry_policy),
+            Policies.of(retry_policy, cache_policy, timeout, error_handler),
             defer,
             destinations if destinations is not None else _command_ends(hints),
+            former=former_names(renamed_from, f"renamed_from of node {node!r}"),
+            writes=declared_writes(writes, hints, runnable),
         )
         return self
 
@@ -196,20 +236,17 @@ class StateGraph(Generic[StateT]):
         """Policies of all nodes that say nothing themselves, whenever they were added.
 
         Args:
-            retry_policy: when errors are retried.
-            cache_policy: not supported yet, like `error_handler` and `timeout`.
+            retry_policy: when errors are retried; of error handlers too.
+            cache_policy: when results are taken from the graph's cache.
+            error_handler: what runs in place of a node that has failed for good.
+            timeout: how long one attempt may take; of error handlers too.
 
-        Raises:
-            NotSupportedError: an argument that this version cannot honour.
+        The arguments are those of `add_node`. Nodes of subgraphs do not inherit them.
         """
-        refuse(
-            "set_node_defaults()",
-            cache_policy=cache_policy,
-            error_handler=error_handler,
-            timeout=timeout,
-        )
-        if retry_policy is not None:
-            self.default_retry = _policies(retry_policy)
+        if error_handler is not None:
+            bind(handler_name(None), error_handler)
+        given = Policies.of(retry_policy, cache_policy, timeout, error_handler)
+        self.defaults = given.over(self.defaults)
         return self
 
     def _warn_if_compiled(self, what: str) -> None:
@@ -425,34 +462,44 @@ class StateGraph(Generic[StateT]):
         debug: bool = False,
         name: str | None = None,
         transformers: Any = None,
+        schedule: Literal["superstep", "eager"] = "superstep",
     ) -> CompiledStateGraph:
         """Check the graph and make it runnable.
 
         Args:
             checkpointer: the saver that keeps its threads. As a subgraph: None inherits the
                 parent's, True keeps a memory of its own, False keeps nothing.
-            cache: not supported yet, like `transformers`.
+            cache: where results of nodes with a cache policy are kept.
+            transformers: not supported yet.
             store: long-term memory that nodes find in `runtime.store`.
             interrupt_before: nodes to stop before ("*": all).
             interrupt_after: nodes to stop after ("*": all).
             debug: print what happens.
             name: the graph's name.
+            schedule: "superstep" starts the tasks of a super-step together, once all before it
+                have ended; "eager" starts a task as soon as nothing that still runs can write what
+                it reads. Results and checkpoints are the same. See docs/scheduling.md.
 
         Raises:
-            InvalidGraphError: the structure is wrong (see `validate`).
+            InvalidGraphError: the structure is wrong (see `validate`), or an unknown schedule.
             NotSupportedError: an argument that this version cannot honour.
         """
         before, after = _named(interrupt_before), _named(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
         ensure_valid_checkpointer(checkpointer)
-        refuse(f"Graph {name or 'LangGraph'!r}", cache=cache, transformers=transformers)
-        plan = build_plan(self, name or "LangGraph", before, after)
+        refuse(f"Graph {name or 'LangGraph'!r}", transformers=transformers)
+        if schedule not in SCHEDULES:
+            raise InvalidGraphError(
+                f"Unknown schedule {schedule!r}. {nearest(schedule, SCHEDULES)}"
+            )
+        plan = build_plan(self, name or "LangGraph", before, after, eager=schedule == "eager")
         self.compiled = True
         return CompiledStateGraph(
             builder=self,
             plan=plan,
             checkpointer=checkpointer,
             store=store,
+            cache=cache,
             name=name or "LangGraph",
             debug=debug,
         )
@@ -485,19 +532,6 @@ def _path_name(path: Any) -> str:
     return getattr(path, "__name__", None) or getattr(path, "name", None) or (
         node_name(path) if callable(path) else "condition"
     )  # fmt: skip
-
-
-def _runnable_caller(runnable: Any) -> Callable[..., Any]:
-    def call(state: Any, config: Any) -> Any:
-        return runnable.invoke(state, config)
-
-    return call
-
-
-def _policies(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:
-    if given is None:
-        return ()
-    return (given,) if isinstance(given, RetryPolicy) else tuple(given)
 
 
 def _hints(action: Any) -> dict[str, Any]:

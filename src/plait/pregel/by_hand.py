@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from plait.channels.base import BaseChannel
 from plait.constants import RESERVED
-from plait.engine.plan import Channel, GraphPlan, NodePlan, View, Writes
+from plait.engine.plan import CachePlan, Channel, GraphPlan, NodePlan, View, Writes
 from plait.engine.tasks import Task
 from plait.errors import InvalidGraphError, InvalidNodeError, nearest
 from plait.managed import is_managed_value
+from plait.pregel.caching import namespace_of
 from plait.pregel.node import NodeBuilder, NodeCode, PregelNode
 from plait.scope import Scope, heard
-from plait.types import RetryPolicy
+from plait.types import CachePolicy, RetryPolicy
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def assemble(
     interrupt_before: Names,
     interrupt_after: Names,
     retry: tuple[RetryPolicy, ...],
+    cache: CachePolicy | None,
 ) -> GraphPlan:
     """The plan of a graph given as nodes and channels; `check` says whether it holds together."""
     managed = {key: kind for key, kind in channels.items() if is_managed_value(kind)}
@@ -62,7 +64,7 @@ def assemble(
     everything = View(tuple(kept))
     return GraphPlan(
         name=name,
-        nodes={node: _node_plan(node, spec, managed, retry) for node, spec in nodes.items()},
+        nodes={node: _node_plan(node, spec, managed, retry, cache) for node, spec in nodes.items()},
         channels=kept,
         readers=readers,
         routes={},
@@ -90,7 +92,11 @@ def _prototype(key: str, channel: Channel) -> Channel:
 
 
 def _node_plan(
-    name: str, spec: PregelNode, managed: Mapping[str, Any], retry: tuple[RetryPolicy, ...]
+    name: str,
+    spec: PregelNode,
+    managed: Mapping[str, Any],
+    retry: tuple[RetryPolicy, ...],
+    cache: CachePolicy | None,
 ) -> NodePlan:
     bound, writes = spec.bound, spec.writes
     code = bound if isinstance(bound, NodeCode) else NodeCode((bound,), name)
@@ -117,6 +123,8 @@ def _node_plan(
         reads=reads,
         triggers=tuple(spec.triggers),
         retry=tuple(spec.retry_policy or ()) or retry,
+        timeout=spec.timeout,
+        cache=_cache_plan(name, code, spec.cache_policy or cache),
         managed=tuple((key, managed[key].get) for key in computed),
         subgraph=kept[0] if kept else None,
         metadata=spec.metadata,
@@ -124,6 +132,14 @@ def _node_plan(
         update=update,
         code=code,
     )
+
+
+def _cache_plan(name: str, code: NodeCode, policy: CachePolicy | None) -> CachePlan | None:
+    """Where results of a node are cached: under all that it does."""
+    if policy is None:
+        return None
+    does = "+".join(namespace_of(action)[-1] for action in code.actions)
+    return CachePlan((*namespace_of(code)[:1], does, name), policy)
 
 
 def check(plan: GraphPlan, nodes: Mapping[str, PregelNode], managed: Iterable[str] = ()) -> None:

@@ -9,19 +9,18 @@ from plait.constants import TASKS
 from plait.engine.plan import NodePlan, View, Writes
 from plait.errors import InvalidNodeError, InvalidUpdateError
 from plait.pregel.binding import Binding, merge, merged
-from plait.pregel.later import refuse
 from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
 from plait.runnables.config import run_in_executor
 from plait.scope import Scope
-from plait.types import RetryPolicy
+from plait.types import RetryPolicy, TimeoutPolicy
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from plait.runnables.config import RunnableConfig
-    from plait.types import CachePolicy, TimeoutPolicy
+    from plait.types import CachePolicy
 
 
 class ChannelWriteEntry(NamedTuple):
@@ -146,6 +145,8 @@ class PregelNode(Runnable[Any, Any]):
         tags: Sequence[str] | None = None,
         metadata: dict[str, Any] | None = None,
         retry_policy: Sequence[RetryPolicy] | None = None,
+        cache_policy: CachePolicy | None = None,
+        timeout: float | timedelta | TimeoutPolicy | None = None,
     ) -> None:
         self.channels = channels
         self.triggers = list(triggers)
@@ -154,6 +155,8 @@ class PregelNode(Runnable[Any, Any]):
         self.tags = None if tags is None else list(tags)
         self.metadata = metadata
         self.retry_policy = retry_policy
+        self.cache_policy = cache_policy
+        self.timeout = TimeoutPolicy.coerce(timeout)
 
     @property
     def subgraphs(self) -> list[Any]:
@@ -175,6 +178,8 @@ class PregelNode(Runnable[Any, Any]):
             tags=plan.tags or None,
             metadata=None if plan.metadata is None else dict(plan.metadata),
             retry_policy=plan.retry or None,
+            cache_policy=None if plan.cache is None else plan.cache.policy,
+            timeout=plan.timeout,
         )
 
     def writes(self, result: Any) -> Writes:
@@ -207,6 +212,8 @@ class NodeBuilder:
         self._tags: list[str] = []
         self._metadata: dict[str, Any] = {}
         self._retry: list[RetryPolicy] = []
+        self._cache: CachePolicy | None = None
+        self._timeout: TimeoutPolicy | None = None
 
     def subscribe_only(self, channel: str) -> Self:
         """Run when `channel` is written, on its bare value.
@@ -300,12 +307,16 @@ class NodeBuilder:
 
     def add_cache_policy(self, policy: CachePolicy) -> Self:
         """When results are taken from the cache."""
-        refuse("This node", cache_policy=policy)
+        self._cache = policy
         return self
 
     def set_timeout(self, timeout: float | timedelta | TimeoutPolicy | None) -> Self:
-        """How long one attempt may take."""
-        refuse("This node", timeout=timeout)
+        """How long one attempt may take.
+
+        Raises:
+            ValueError: a limit is no number of seconds above 0.
+        """
+        self._timeout = TimeoutPolicy.coerce(timeout)
         return self
 
     def build(self) -> PregelNode:
@@ -318,6 +329,8 @@ class NodeBuilder:
             tags=self._tags,
             metadata=dict(self._metadata),
             retry_policy=list(self._retry),
+            cache_policy=self._cache,
+            timeout=self._timeout,
         )
 
 

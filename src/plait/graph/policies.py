@@ -1,0 +1,101 @@
+"""What happens around a node's code: retries, limits, caches and error handlers, as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plait.constants import DEFAULT_HANDLER, HANDLER
+from plait.engine.plan import CachePlan
+from plait.engine.retries import policies_of
+from plait.errors import InvalidNodeError
+from plait.pregel.binding import Binding
+from plait.pregel.caching import namespace_of
+from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Policies:
+    """What a node says of itself, or a graph of its nodes; None says nothing."""
+
+    retry: tuple[RetryPolicy, ...] | None = None
+    cache: CachePolicy | None = None
+    timeout: TimeoutPolicy | None = None
+    handler: Any = None
+    """What runs when the node has failed for good."""
+
+    @classmethod
+    def of(
+        cls,
+        retry: RetryPolicy | Sequence[RetryPolicy] | None,
+        cache: CachePolicy | None,
+        timeout: Any,
+        handler: Any,
+    ) -> Policies:
+        """Policies as an author gives them.
+
+        Raises:
+            ValueError: a limit is no number of seconds above 0.
+        """
+        return cls(
+            None if retry is None else policies_of(retry),
+            cache,
+            TimeoutPolicy.coerce(timeout),
+            handler,
+        )
+
+    def over(self, defaults: Policies) -> Policies:
+        """These policies, and those of `defaults` where these say nothing."""
+        return Policies(
+            defaults.retry if self.retry is None else self.retry,
+            self.cache or defaults.cache,
+            self.timeout or defaults.timeout,
+            self.handler or defaults.handler,
+        )
+
+    def for_handlers(self) -> Policies:
+        """What of a graph's defaults holds for error handlers.
+
+        Their results are never cached, and they do not handle their own errors.
+        """
+        return Policies(self.retry, None, self.timeout, None)
+
+
+NOTHING = Policies()
+
+
+def cache_plan(policy: CachePolicy | None, code: Any, name: str) -> CachePlan | None:
+    """Where the results of a node are cached."""
+    return None if policy is None else CachePlan((*namespace_of(code), name), policy)
+
+
+def bind(node: str, action: Any) -> tuple[Binding, Any]:
+    """The code of a node: how to call it, and the Runnable that it is, if it is one.
+
+    Raises:
+        InvalidNodeError: it is neither a function nor a Runnable.
+    """
+    if not callable(action) and not hasattr(action, "invoke"):
+        hint = " Compile it first." if hasattr(action, "compile") else ""
+        raise InvalidNodeError(
+            f"Node {node!r} must be a function or a Runnable, got {action!r}.{hint}"
+        )
+    if hasattr(action, "invoke") and hasattr(action, "ainvoke"):
+        return Binding(_runnable_caller(action), node), action
+    return Binding(action, node), None
+
+
+def _runnable_caller(runnable: Any) -> Callable[..., Any]:
+    def call(state: Any, config: Any) -> Any:
+        return runnable.invoke(state, config)
+
+    return call
+
+
+def handler_name(node: str | None) -> str:
+    """The name of a node's own error handler (None: of the default one)."""
+    return DEFAULT_HANDLER if node is None else HANDLER + node
+
+
+__all__ = ["NOTHING", "Policies", "bind", "cache_plan", "handler_name"]

@@ -1,0 +1,127 @@
+"""Results of nodes in a cache: under which keys, and as which bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, cast
+from warnings import warn
+
+from plait.engine.plan import Writes
+from plait.engine.tasks import Task
+from plait.errors import StorageError, UnreadableCacheWarning
+from plait.types import default_cache_key
+
+if TYPE_CHECKING:
+    from plait.cache.base import BaseCache, FullKey, Namespace
+    from plait.checkpoint.serde import Codec
+
+_ROOT = "plait:writes"
+
+
+def namespace_of(code: Any) -> Namespace:
+    """Whose results are cached together: those of one piece of code.
+
+    >>> namespace_of(namespace_of)
+    ('plait:writes', 'plait.pregel.caching.namespace_of')
+    """
+    while isinstance(code, partial):
+        code = cast("partial[Any]", code).func
+    named = code if hasattr(code, "__qualname__") else cast("type[Any]", type(code))
+    return (_ROOT, f"{named.__module__}.{named.__qualname__}")
+
+
+class CachedResults:
+    """What a run has cached, and may look up. Drivers use it for `ReadCache` and `WriteCache`.
+
+    Values are encoded here, by the codec of the graph: a cache sees bytes, whatever it is.
+    """
+
+    def __init__(self, cache: BaseCache[bytes], codec: Codec) -> None:
+        self._cache = cache
+        self._codec = codec
+        self._keys: dict[Task, FullKey] = {}
+        """Of tasks that were looked up in vain: their key, as of before they ran."""
+
+    def read(self, tasks: Sequence[Task]) -> dict[Task, Writes]:
+        """The writes of those tasks whose results are cached."""
+        keys = self._keys_of(tasks)
+        return self._found(keys, self._cache.get(_once(keys.values())))
+
+    async def aread(self, tasks: Sequence[Task]) -> dict[Task, Writes]:
+        """`read`, without blocking the event loop."""
+        keys = self._keys_of(tasks)
+        return self._found(keys, await self._cache.aget(_once(keys.values())))
+
+    def write(self, tasks: Sequence[Task]) -> None:
+        """Keep what tasks wrote that were looked up in vain."""
+        self._cache.set(self._pairs(tasks))
+
+    async def awrite(self, tasks: Sequence[Task]) -> None:
+        """`write`, without blocking the event loop."""
+        await self._cache.aset(self._pairs(tasks))
+
+    def _keys_of(self, tasks: Sequence[Task]) -> dict[Task, FullKey]:
+        return {task: self._key(task) for task in tasks}
+
+    def _key(self, task: Task) -> FullKey:
+        plan = task.node.cache
+        assert plan is not None
+        args: tuple[Any, ...] = (task.input,)
+        kwargs: dict[str, Any] = {}
+        if task.parent is not None:
+            args, kwargs = task.input
+        function = plan.policy.key_func
+        try:
+            if function is default_cache_key:
+                made: str | bytes = self._codec.dumps([list(args), kwargs])
+            else:
+                made = function(*args, **kwargs)
+            data = made.encode() if isinstance(made, str) else bytes(made)
+        except Exception as error:
+            error.add_note(
+                f"While making the cache key of {task.name!r} from its input. Another key_func of "
+                "its CachePolicy may make it of less."
+            )
+            raise
+        return plan.namespace, blake2b(data, digest_size=16).hexdigest()
+
+    def _found(
+        self, keys: dict[Task, FullKey], stored: dict[FullKey, bytes]
+    ) -> dict[Task, Writes]:
+        found: dict[Task, Writes] = {}
+        for task, key in keys.items():
+            writes = self._decoded(task, stored[key]) if key in stored else None
+            if writes is None:
+                self._keys[task] = key
+            else:
+                found[task] = writes
+        return found
+
+    def _decoded(self, task: Task, data: bytes) -> Writes | None:
+        try:
+            return [(channel, value) for channel, value in self._codec.loads(data)]
+        except (StorageError, TypeError, ValueError) as error:
+            warn(
+                f"A cached result of {task.name!r} cannot be read ({error}); the node runs, and "
+                "its new result takes the place. To drop all at once: graph.clear_cache().",
+                UnreadableCacheWarning,
+                stacklevel=2,
+            )
+            return None
+
+    def _pairs(self, tasks: Sequence[Task]) -> dict[FullKey, tuple[bytes, int | None]]:
+        pairs: dict[FullKey, tuple[bytes, int | None]] = {}
+        for task in tasks:
+            assert task.node.cache is not None
+            ttl = task.node.cache.policy.ttl
+            pairs[self._keys.pop(task)] = (self._codec.dumps(list(task.writes)), ttl)
+        return pairs
+
+
+def _once(keys: Iterable[FullKey]) -> list[FullKey]:
+    return list(dict.fromkeys(keys))
+
+
+__all__ = ["CachedResults", "namespace_of"]
