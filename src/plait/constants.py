@@ -42,6 +42,8 @@ STATE_VERSION: Final = intern("__state_version__")
 not the version of their checkpoint."""
 TASKS: Final = intern("__pregel_tasks")
 """The reserved channel of `Send`s."""
+RUNTIME: Final = intern("__pregel_runtime")
+"""The key of `configurable` under which a server hands a runtime to a run."""
 PREVIOUS: Final = intern("__previous__")
 """The channel that keeps the last saved value of an entrypoint."""
 FRONTIER: Final = intern("__frontier__")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from plait.errors import ConfigError
 from plait.scope import current_scope
@@ -29,6 +29,52 @@ class ExecutionInfo:
     """The number of this attempt, from 1."""
     node_first_attempt_time: float | None = None
     """When the first attempt began, in seconds since the epoch."""
+
+    def patch(self, **changes: Any) -> ExecutionInfo:
+        """A copy with some fields replaced.
+
+        >>> ExecutionInfo("c", "", "t").patch(node_attempt=2).node_attempt
+        2
+        """
+        return replace(self, **changes)
+
+
+@runtime_checkable
+class BaseUser(Protocol):
+    """Who called a server, as its authentication says."""
+
+    @property
+    def is_authenticated(self) -> bool: ...
+    @property
+    def display_name(self) -> str: ...
+    @property
+    def identity(self) -> str: ...
+    @property
+    def permissions(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """What a server that runs the graph says about the call, in the config's `configurable`."""
+
+    assistant_id: str
+    graph_id: str
+    user: BaseUser | None = None
+
+    @classmethod
+    def of(cls, configurable: Mapping[str, Any]) -> ServerInfo | None:
+        """What `assistant_id`, `graph_id` and `langgraph_auth_user` say; None: nothing.
+
+        >>> ServerInfo.of({"assistant_id": "a"})
+        ServerInfo(assistant_id='a', graph_id='', user=None)
+        """
+        user = configurable.get("langgraph_auth_user")
+        known = user if isinstance(user, BaseUser) else None
+        ids = configurable.get("assistant_id"), configurable.get("graph_id")
+        if known is None and ids == (None, None):
+            return None
+        assistant_id, graph_id = ("" if one is None else str(one) for one in ids)
+        return cls(assistant_id, graph_id, known)
 
 
 class RunControl:
@@ -99,6 +145,8 @@ class Runtime(Generic[ContextT]):
     previous: Any = None
     """What the last run of an entrypoint saved on this thread."""
     execution_info: ExecutionInfo | None = None
+    server_info: ServerInfo | None = None
+    """What the server says that runs the graph (None: no server does)."""
     control: RunControl | None = None
     """Asks this run to drain."""
 
@@ -119,6 +167,18 @@ class Runtime(Generic[ContextT]):
         'b'
         """
         return replace(self, **changes)
+
+    def patch_execution_info(self, **changes: Any) -> Runtime[ContextT]:
+        """A copy with some fields of its `execution_info` replaced.
+
+        Raises:
+            ConfigError: it has none; no task runs here.
+        """
+        if self.execution_info is None:
+            raise ConfigError(
+                "Cannot patch execution_info before it has been set: this runtime is of no task."
+            )
+        return replace(self, execution_info=self.execution_info.patch(**changes))
 
     def merge(self, other: Runtime[ContextT]) -> Runtime[ContextT]:
         """A copy with what `other` provides; what it does not, stays.
@@ -156,4 +216,4 @@ def get_runtime(context_schema: type[ContextT] | None = None) -> Runtime[Context
     return scope.runtime()
 
 
-__all__ = ["ExecutionInfo", "RunControl", "Runtime", "get_runtime"]
+__all__ = ["BaseUser", "ExecutionInfo", "RunControl", "Runtime", "ServerInfo", "get_runtime"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from plait.constants import NS_SEP, PREVIOUS
+from plait.constants import NS_SEP, PREVIOUS, RUNTIME
 from plait.drivers.base import Here, Storage
 from plait.drivers.env import run_env
 from plait.engine.loop import Loop
@@ -20,7 +20,7 @@ from plait.pregel.nested import Nest
 from plait.pregel.scope import TaskScope
 from plait.pregel.storage import asked_checkpoint, open_storage
 from plait.runnables.config import with_handler
-from plait.runtime import ExecutionInfo, RunControl, Runtime
+from plait.runtime import ExecutionInfo, RunControl, Runtime, ServerInfo
 from plait.scope import current_scope
 from plait.types import Command
 from plait.typing import MISSING
@@ -129,6 +129,8 @@ class Run:
         self.store = graph.store
         self.context = graph.coerce_context(options.context)
         if parent is None:
+            if RUNTIME in self.configurable:
+                self._adopt(self.configurable[RUNTIME], options)
             return
         outer = parent.run
         if outer.subgraphs:
@@ -138,6 +140,20 @@ class Run:
             self.store = outer.store
         if options.context is None:
             self.context = outer.context
+
+    def _adopt(self, runtime: Any, options: Options) -> None:
+        """Take what a server's runtime provides; it may be of a class of its own."""
+        store = getattr(runtime, "store", None)
+        if store is not None:
+            self.store = store
+        if options.context is None:
+            self.context = getattr(runtime, "context", None)
+
+    def server_info(self) -> ServerInfo | None:
+        """What the server says that runs the graph, in the config or in the runtime it gave."""
+        given = self.configurable.get(RUNTIME)
+        told = given.server_info if isinstance(given, Runtime) else None
+        return ServerInfo.of(self.configurable) or told
 
     def _message_streams(self, options: Options) -> tuple[MessageStream, ...]:
         """Who streams messages of this run: the run itself, and those around it that stream all."""
@@ -322,6 +338,7 @@ class Run:
             stream_writer=scope.write_custom,
             heartbeat=scope.heartbeat,
             control=self.control,
+            server_info=self.server_info(),
             previous=(
                 self.loop.state.read_or_none(PREVIOUS)
                 if PREVIOUS in self.graph.plan.channels
