@@ -167,7 +167,7 @@ def _add_boxes(picture: Any, graph: Graph, names: dict[str, str]) -> None:
     for at, path in enumerate(sorted(paths, key=len)):
         inside = [names[id] for id in graph.nodes if box_of(id)[: len(path)] == path]
         mark = graph.marks.of(":".join(path)) if graph.marks is not None else None
-        rim, width, _, _ = _INK[mark]
+        rim = _INK[mark][0] if mark else "#cbd5e0"
         clusters[path] = clusters[path[:-1]].add_subgraph(
             inside,
             name=f"cluster_{at}",
@@ -175,8 +175,8 @@ def _add_boxes(picture: Any, graph: Graph, names: dict[str, str]) -> None:
             labeljust="l",
             style="rounded,filled",
             fillcolor="#fbfbfe" if len(path) % 2 else "#f3f3f9",
-            color=rim if mark else "#cbd5e0",
-            penwidth=width,
+            color=rim,
+            penwidth="2" if mark else "1",
             tooltip=_text(":".join(path)),
             margin="12",
         )

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 from plait.errors import ConfigError
 
-_PLAIN = re.compile(r"[A-Za-z_./][\w./ -]*(?<! )")
-_WORDS_WITH_A_MEANING = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+_PLAIN = re.compile(r"[\w./][\w./, '-]*(?<! )")
+_NUMBER_OR_DATE = re.compile(r"[\d.][\d_.:eExa-fA-F+-]*")
+_WORDS_WITH_A_MEANING = frozenset({"true", "false", "yes", "no", "on", "off", "null"})
 
 
 def frontmatter(config: Mapping[str, Any], curve: str) -> str:
@@ -63,9 +64,8 @@ def _scalar(value: Any) -> str:
         )
     if not value.isprintable():
         return json.dumps(value)
-    if _PLAIN.fullmatch(value) and value.lower() not in _WORDS_WITH_A_MEANING:
-        return value
-    if _PLAIN.fullmatch(value.replace("'", "")) and not value.startswith("'"):
+    means_more = _NUMBER_OR_DATE.fullmatch(value) or value.lower() in _WORDS_WITH_A_MEANING
+    if _PLAIN.fullmatch(value) and not means_more:
         return value
     return "'" + value.replace("'", "''") + "'"
 

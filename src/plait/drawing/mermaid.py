@@ -1,12 +1,11 @@
 """Mermaid text: nodes, edges, and boxes for subgraphs.
 
 Names are data: whatever Mermaid would read as syntax, or a browser as HTML, is written as an
-entity inside quotes. Ids are escaped to letters, digits, `-` and `_`.
+entity. Ids are escaped to letters, digits, `-` and `_`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
     from plait.drawing.graph import Edge, Graph, Node
     from plait.drawing.options import CurveStyle, NodeStyles
 
-_HARMLESS = re.compile(r"[\w\s.,\-+*/'!?:&=~$%`]*")
 _MARKDOWN = "*_`"
-_ENTITIES = {"#": "#35;", "<": "#60;", ">": "#62;", '"': "&quot;"}
+_ENTITIES = {char: f"#{ord(char)};" for char in "#<>()[]{}|"} | {'"': "#quot;"}
 _LINE_BREAK = "&nbsp<br>&nbsp"
 
 _MARKS = {
@@ -127,13 +125,11 @@ class _Text:
     def _node(self, node: Node) -> str:
         name = short_name(node)
         label = _label(name)
-        if name and name[0] in _MARKDOWN and name[-1] in _MARKDOWN and label == name:
-            label = f"<p>{name}</p>"  # else Mermaid reads it as emphasis
-        known = [f"{_entities(key)} = {_entities(value)}" for key, value in facts(node.metadata)]
+        if name and name[0] in _MARKDOWN and name[-1] in _MARKDOWN:
+            label = f"<p>{label}</p>"  # else Mermaid reads it as emphasis
+        known = [f"{_escaped(key)} = {_escaped(value)}" for key, value in facts(node.metadata)]
         if known:
-            below = "<hr/><small><em>" + "\n".join(known) + "</em></small>"
-            quoted = label.endswith('"')
-            label = f'{label[:-1]}{below}"' if quoted else label + below
+            label += "<hr/><small><em>" + "\n".join(known) + "</em></small>"
         if node.id in (self.first, self.last):
             end = "first" if node.id == self.first else "last"
             return f"{escaped_id(node.id)}([{label}]):::{end}"
@@ -143,12 +139,8 @@ class _Text:
         self.written.append(edge)
         arrow = "-.->" if edge.conditional else "-->"
         if edge.data is not None:
-            text = _LINE_BREAK.join(wrapped(str(edge.data), self.words))
-            if _HARMLESS.fullmatch(str(edge.data)):
-                text = f"&nbsp;{text}&nbsp;"
-            else:
-                lines = wrapped(str(edge.data), self.words)
-                text = f'"&nbsp;{_LINE_BREAK.join(map(_entities, lines))}&nbsp;"'
+            text = _LINE_BREAK.join(map(_escaped, wrapped(str(edge.data), self.words)))
+            text = f"&nbsp;{text}&nbsp;"
             arrow = f"-. {text} .->" if edge.conditional else f"-- {text} -->"
         return f"\t{escaped_id(edge.source)} {arrow} {escaped_id(edge.target)};"
 
@@ -194,12 +186,10 @@ def escaped_id(id: str) -> str:
 
 
 def _label(text: str) -> str:
-    if _HARMLESS.fullmatch(text) and text != "end":
-        return text
-    return f'"{_entities(text)}"'
+    return '"end"' if text == "end" else _escaped(text)
 
 
-def _entities(text: str) -> str:
+def _escaped(text: str) -> str:
     return "".join(_ENTITIES.get(char, char) for char in text)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.runnables.base import Runnable
 
 if TYPE_CHECKING:
     from plait.drawing import Graph
     from plait.engine.plan import GraphPlan
+    from plait.pregel.main import Pregel
     from plait.pregel.node import PregelNode
     from plait.pregel.outline import Outline
     from plait.runnables.config import RunnableConfig
@@ -65,13 +66,13 @@ class Drawn(Runnable[Any, Any]):
         """
         from plait.pregel.journey import journey
 
-        return journey(self, config, xray)
+        return journey(cast("Pregel", self), config, xray)
 
     async def aget_thread_graph(self, config: RunnableConfig, *, xray: int | bool = False) -> Graph:
         """`get_thread_graph` in an event loop."""
         from plait.pregel.journey import ajourney
 
-        return await ajourney(self, config, xray)
+        return await ajourney(cast("Pregel", self), config, xray)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """How a notebook shows the graph by itself."""

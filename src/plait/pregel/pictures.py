@@ -24,8 +24,9 @@ def drawable(graph: Drawn, xray: int | bool) -> Graph:
             inner[name] = drawable(nested, xray if xray is True else xray - 1)
     if START not in drawn.nodes:
         drawn.add_node(None, START)
-    drawn.add_node(None, END)
     drawn.edges = edges_of(graph.outline())
+    if any(edge.target == END for edge in drawn.edges):
+        drawn.add_node(None, END)
     for name, nested in inner.items():
         _open(drawn, name, nested)
     return drawn
