@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import floors, programs
+from benchmarks import floors, programs, stores
 from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 from benchmarks.memory import FLOOR
@@ -197,6 +197,22 @@ CASES: tuple[Case, ...] = (
         (5, 5),
         per=programs.STREAMS_PER_RUN,
     ),
+    *(
+        Case(
+            f"store-{kind}-{work}",
+            f"{work} of 1,000 items, store in {kind}",
+            partial(stores.store, kind=kind, work=work),
+            partial(stores.floor, kind=kind, work=work),
+            1_000,
+            "us/search" if work == "search" else "us/item",
+            INFORMS,
+            7,
+            2,
+            per=stores.SEARCHES if work == "search" else None,
+        )
+        for kind in ("memory", "sqlite")
+        for work in ("put", "get", "search")
+    ),
 )
 
 
@@ -225,6 +241,8 @@ IMPORT, IMPORT_MODULES = "import", "import-modules"
 IMPORT_BOUNDS = Bounds(4, 9)
 MEMORY = {"memory": False, "memory-async": True}
 MEMORY_BOUNDS = Bounds(3, 5)
+MAKESPAN = "makespan"
+MAKESPAN_BOUNDS = Bounds(1.05, 1.0)
 MEMORY_TASKS, MEMORY_TASKS_QUICK = 10_000, 1_000
 
 
@@ -235,6 +253,7 @@ def names() -> list[str]:
         *(one.name for one in GROWTHS),
         IMPORT,
         IMPORT_MODULES,
+        MAKESPAN,
         *MEMORY,
     ]
 

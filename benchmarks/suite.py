@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from benchmarks import memory, startup
+from benchmarks import makespan, memory, startup
 from benchmarks.cases import (
     CASES,
     GROWTHS,
     IMPORT,
     IMPORT_BOUNDS,
     IMPORT_MODULES,
+    MAKESPAN,
+    MAKESPAN_BOUNDS,
     MEMORY,
     MEMORY_BOUNDS,
     MEMORY_TASKS,
@@ -50,6 +52,8 @@ def run(wanted: set[str], roots: list[str], *, quick: bool) -> Iterator[Figure]:
             yield _grown(one, seconds)
     if {IMPORT, IMPORT_MODULES} & wanted:
         yield from _imported(roots, rounds=2 if quick else 9)
+    if MAKESPAN in wanted:
+        yield _makespan(roots, rounds=1 if quick else 3)
     for name, run_as_async in MEMORY.items():
         if name in wanted and not (quick and run_as_async):
             yield _remembered(name, roots, run_as_async=run_as_async, quick=quick)
@@ -101,6 +105,17 @@ def _imported(roots: list[str], *, rounds: int) -> Iterator[Figure]:
     yield Figure(IMPORT, time_title, "ms", spent, IMPORT_BOUNDS, samples=samples)
     modules = _costs({name: cost.modules for name, cost in costs.items()})
     yield Figure(IMPORT_MODULES, modules_title, "modules", modules, IMPORT_BOUNDS)
+
+
+def _makespan(roots: list[str], *, rounds: int) -> Figure:
+    """The wall clock of slow branches; the floor is their critical path."""
+    title = "makespan of slow branches, eager schedule (peer: super-steps), wall clock"
+    try:
+        spans = makespan.makespans(roots, rounds=rounds)
+    except Exception as error:
+        return Figure(MAKESPAN, title, "x critical path", error=_failure(error))
+    costs = _costs({**spans, FLOOR: 1.0})
+    return Figure(MAKESPAN, title, "x critical path", costs, MAKESPAN_BOUNDS, is_ratio=False)
 
 
 def _remembered(name: str, roots: list[str], *, run_as_async: bool, quick: bool) -> Figure:

@@ -23,8 +23,8 @@ from .schedules import CONFIG, MODES, Played, check_effects
 from .schedules import _collect as collect
 from .strategies import Tally, graphs, plays
 
-GRAPHS = 150
-ORDERS = 20
+GRAPHS = 60
+ORDERS = 12
 OWN_ENOUGH = 3
 """Runs of a node after which its conditional edge leads to the end."""
 

@@ -17,12 +17,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from plait.channels.named_barrier_value import NamedBarrierValue
 from plait.constants import AHEAD, PULL, PUSH, RESERVED, TASKS
 from plait.engine import restore
 from plait.engine.commands import SaveWrites
 from plait.engine.events import TaskFailed, TaskFinished
 from plait.engine.loop import Loop
-from plait.engine.plan import Foresight, Reads, Writes
+from plait.engine.plan import Reads, Writes
 from plait.engine.records import TaskWrites
 from plait.engine.reporting import task_order
 from plait.engine.running import WAIT
@@ -129,7 +130,7 @@ class EagerLoop(Loop):
         self._senders: deque[Task] = deque()
         """Tasks of the current super-step whose `Send`s have no place yet, in their order."""
         self._sent = 0
-        self._held: dict[Task, BaseException] = {}
+        self._postponed: dict[Task, BaseException] = {}
         """Errors and questions of early tasks, until their super-step comes."""
         self._told = -2
         """The super-step whose stored outcomes a resumed run has told."""
@@ -138,8 +139,10 @@ class EagerLoop(Loop):
 
     # --- where the loop asks ---------------------------------------------------------------------
 
-    def prepare(self) -> list[Task]:
-        tasks = super().prepare()
+    def prepare(self, *, known_only: bool = False) -> list[Task]:
+        tasks = super().prepare(known_only=known_only)
+        if known_only:  # only looked at
+            return tasks
         del self._levels[:1]
         if not self._levels:
             self._levels.append(Level(self.step))
@@ -159,17 +162,17 @@ class EagerLoop(Loop):
         return tasks
 
     def _execute(self, todo: list[Task]) -> Flow:
-        started = {*self._inflight, *self._waiting, *self._timers, *self._held}
+        started = {*self._inflight, *self._waiting, *self._timers, *self._postponed}
         fresh = [task for task in todo if task not in started]
         if len(self._levels[0].tasks) == len(self._levels) == 1 and not started:
             yield from super()._execute(fresh)
             return
         replayed: list[Any] = []
         for task in todo:
-            held = self._held.pop(task, None)
-            if held is not None:
+            postponed = self._postponed.pop(task, None)
+            if postponed is not None:
                 self._inflight[task] = task.attempt
-                replayed.append(TaskFailed(task, task.attempt, held))
+                replayed.append(TaskFailed(task, task.attempt, postponed))
         self._waiting.extendleft(reversed(fresh))
         self._look_ahead()
         yield from self._start_more()
@@ -178,6 +181,8 @@ class EagerLoop(Loop):
         yield from self._settle(replayed)
 
     def _end_step(self, tasks: list[Task]) -> Any:
+        # what just ended early is in the journal, which moves on with the commit
+        self._unsaved = [task for task in self._unsaved if not self._is_early(task)]
         if self.modes and self.journal and self._told != self.step:
             early = [task for task in tasks if (AHEAD, self.step) in self.journal.get(task.id, ())]
             self._report_done(early)
@@ -213,13 +218,13 @@ class EagerLoop(Loop):
 
     def _give_up(self, task: Task, error: BaseException, resolved: list[Task]) -> None:
         if task.parent is None and self._is_early(task):
-            self._held[task] = error
+            self._postponed[task] = error
         else:
             super()._give_up(task, error, resolved)
 
     def _asked(self, task: Task, error: GraphInterrupt, resolved: list[Task]) -> None:
         if task.parent is None and self._is_early(task):
-            self._held[task] = error
+            self._postponed[task] = error
         else:
             super()._asked(task, error, resolved)
 
@@ -234,8 +239,8 @@ class EagerLoop(Loop):
         self._told = self.step
         super()._report_kept(tasks)
 
-    def _report_done(self, tasks: Sequence[Task]) -> None:
-        super()._report_done([task for task in tasks if not self._is_early(task)])
+    def _report_done(self, done: Sequence[Task]) -> None:
+        super()._report_done([task for task in done if not self._is_early(task)])
 
     # --- looking ahead ---------------------------------------------------------------------------
 
@@ -255,13 +260,15 @@ class EagerLoop(Loop):
         known = self._foresight.get(task.name)
         if known is None or task.parent is not None:
             return None
-        keys = self.plan.stream.members if not isinstance(self.plan.stream, str) else frozenset()
+        keys: frozenset[str] = frozenset()
+        if not isinstance(self.plan.stream, str):
+            keys = self.plan.stream.members
         for name, _ in task.writes:
             if name in keys and name not in known.writes:
                 return InvalidUpdateError(
                     f"Node {task.name!r} wrote key {name!r}, which it does not declare to write "
-                    f"({sorted(known.writes)}). The eager schedule relies on that: name the key in "
-                    "add_node(..., writes=[...]) or in the node's return annotation."
+                    f"({sorted(known.writes)}). The eager schedule relies on that: name the "
+                    "key in add_node(..., writes=[...]) or in the node's return annotation."
                 )
         return None
 
@@ -306,24 +313,50 @@ class EagerLoop(Loop):
         """Start expected nodes whose inputs are certain."""
         if self._failure is not None or self._interrupted:
             return
-        place = 1
-        while place < len(self._levels):  # it grows when a stored outcome leads on
+        for place, written in enumerate(self._may_be_written()):
             level = self._levels[place]
             if level.number > self.stop:
                 return
-            for task in self._certain(level, place):
+            for task in self._certain(level, written) if place else ():
                 level.add(task)
                 restore.settle_from_journal(task, self.journal, dict(self.spec.answers))
                 if task.saved:
                     self._close(task)
                 else:
                     self._waiting.append(task)
-            place += 1
 
-    def _certain(self, level: Level, place: int) -> Iterator[Task]:
+    def _may_be_written(self) -> Iterator[set[str]]:
+        """For each known level: the keys that tasks of earlier levels may still write.
+
+        What is open may lead on; a join only if all that it waits for has run or may run.
+        """
+        written: set[str] = set()
+        running: set[str] = set()
+        following: set[str] = set()
+        for place, level in enumerate(self._levels):  # it grows when a stored outcome leads on
+            yield written
+            now = following | {node for node, count in level.open.items() if count}
+            running |= now
+            written = written.union(*(self._foresight[node].writes for node in now))
+            following = set[str]().union(*(self._foresight[node].leads for node in now))
+            if now and place + 1 < len(self._levels):
+                following |= self._joined(self._levels[place + 1], running)
+
+    def _joined(self, level: Level, running: set[str]) -> set[str]:
+        """The nodes behind joins that may have fired when a level begins."""
+        foreseen = self._foreseen(level)
+        return {
+            node
+            for name, nodes in self.plan.readers.items()
+            if isinstance(self.plan.channels[name], NamedBarrierValue)
+            and foreseen.channel(name).names <= foreseen.channel(name).seen | running
+            for node in nodes
+        }
+
+    def _certain(self, level: Level, written: set[str]) -> Iterator[Task]:
         """Tasks of a coming super-step that may start now."""
         foreseen = self._foreseen(level)
-        for node in [n for n in level.expected if self._is_certain(self._foresight.get(n), place)]:
+        for node in [name for name in level.expected if self._is_certain(name, written)]:
             plan = self.plan.nodes[node]
             try:
                 given = foreseen.read(plan.reads)
@@ -333,33 +366,24 @@ class EagerLoop(Loop):
                 given[key] = compute(level.number, self.stop)
             del level.expected[node]
             yield Task(plan, (PULL, node), plan.triggers, given, self._step_of(level, foreseen))
-        if place == 1:
-            yield from self._certain_sends(level, foreseen)
+        if level is self._levels[1]:
+            yield from self._certain_sends(level, foreseen, written)
 
-    def _certain_sends(self, level: Level, foreseen: Foreseen) -> Iterator[Task]:
+    def _is_certain(self, node: str, written: set[str]) -> bool:
+        known = self._foresight.get(node)
+        return known is not None and known.needs is not None and known.needs.isdisjoint(written)
+
+    def _certain_sends(self, level: Level, foreseen: Foreseen, written: set[str]) -> Iterator[Task]:
         """`Send`s of the current super-step that may start: their place among all is known."""
         while self._senders and self._senders[0].order in self._levels[0].done:
             sender = self._senders.popleft()
             for send in (value for name, value in sender.writes if name == TASKS):
                 place, self._sent = (PUSH, self._sent, False), self._sent + 1
                 level.sends.setdefault(send.node, []).append((place, send.arg))
-        for node in [n for n in level.sends if self._is_certain(self._foresight.get(n), 1)]:
+        for node in [name for name in level.sends if self._is_certain(name, written)]:
             for path, given in level.sends.pop(node):
                 plan = self.plan.nodes[node]
                 yield Task(plan, path, (PUSH,), given, self._step_of(level, foreseen))
-
-    def _is_certain(self, known: Foresight | None, place: int) -> bool:
-        """Whether nothing open can write what a node of the level at `place` reads."""
-        if known is None or known.needs is None:
-            return False
-        for before, level in enumerate(self._levels[:place]):
-            last = before == place - 1
-            for node, count in level.open.items():
-                if count:
-                    open_ = self._foresight[node]
-                    if not known.needs.isdisjoint(open_.writes if last else open_.follows):
-                        return False
-        return True
 
     def _foreseen(self, level: Level) -> Foreseen:
         return Foreseen(self.state, self._levels, level)

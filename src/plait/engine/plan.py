@@ -102,13 +102,10 @@ class Foresight:
 
     needs: frozenset[str] | None
     """The keys that it and its conditional edges read; None: it never runs ahead."""
-    writes: tuple[frozenset[str], ...]
-    """The keys that may be written because of it: by itself, up to one super-step later, up to two,
-    and so on. The last one holds for all later ones."""
-
-    def written_within(self, steps: int) -> frozenset[str]:
-        """The keys that may be written because of it up to so many super-steps later."""
-        return self.writes[min(steps, len(self.writes) - 1)]
+    writes: frozenset[str]
+    """The keys that it may write."""
+    leads: frozenset[str]
+    """The nodes that may run right after it, but for those that wait for others too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

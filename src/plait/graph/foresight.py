@@ -7,12 +7,12 @@ declared destinations lead to; where code decides freely, all nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
-from plait.constants import END, ROOT, START
+from plait.constants import ROOT
 from plait.engine.plan import Foresight, NodePlan, View
 from plait.graph.routes import may_route
 from plait.graph.schema import channels_of, is_mapping_schema
@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 def foresee(builder: StateGraph[object], nodes: Mapping[str, NodePlan]) -> Mapping[str, Foresight]:
     """What is known of each node of a graph."""
     keys = frozenset(builder.channels)
-    writes = {name: _writes(builder.nodes.get(name), keys) for name in nodes}
-    leads = {name: frozenset(_leads_to(builder, name)) for name in nodes}
     return {
         name: Foresight(
             _needs(builder, nodes[name]),
-            writes[name],
-            frozenset().union(*(writes[other] for other in _closure(name, leads))),
+            _writes(builder.nodes.get(name), keys),
+            frozenset(_leads_to(builder, name)) & nodes.keys(),
         )
         for name in nodes
     }
@@ -54,7 +52,7 @@ def declared_writes(
     if builder is not None:
         return frozenset(builder.schemas[builder.output_schema])
     returned = hints.get("return")
-    if not is_mapping_schema(returned) or issubclass(returned, (Command, Send)):
+    if returned in (Command, Send) or not is_mapping_schema(returned):
         return None
     return frozenset(channels_of(returned))
 
@@ -92,18 +90,3 @@ def _leads_to(builder: StateGraph[object], name: str) -> Iterator[str]:
         yield from (branch.ends or {}).values()
     if spec is not None:
         yield from spec.ends
-    for starts, end in builder.waiting_edges:
-        if name in starts:
-            yield end
-
-
-def _closure(name: str, leads: Mapping[str, Iterable[str]]) -> set[str]:
-    """A node and all that may run because of it."""
-    reached: set[str] = set()
-    todo = [name]
-    while todo:
-        one = todo.pop()
-        if one not in reached and one not in (START, END):
-            reached.add(one)
-            todo.extend(leads[one])
-    return reached | {name}
