@@ -95,6 +95,13 @@ class TaskFunction(Generic[P, T]):
         await cache.aclear([namespace_of(self.func)])
 
 
+def _name_of(function: Any) -> str:
+    """What a callable is called: by its own name, that of what it is a partial of, or its class."""
+    while isinstance(function, partial):
+        function = cast("partial[Any]", function).func
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
 def _task_plan(
     function: Callable[..., Any],
     name: str,

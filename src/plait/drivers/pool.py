@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from itertools import count
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Semaphore, Thread
+from time import monotonic, sleep
 from typing import Any, TypeAlias
 
 MAX_THREADS = 1024
@@ -32,6 +35,10 @@ class WorkerPool:
         self._threads = 0
         self._taken = 0
         self._taken_before = -1
+        self._watched = False
+        self._alarm: Semaphore | None = None
+        self._later: list[tuple[float, int, Job]] = []
+        self._ticket = count()
 
     def submit(self, jobs: Iterable[Job]) -> None:
         """Queue jobs. A job must not raise."""
@@ -51,6 +58,46 @@ class WorkerPool:
             waiting = self._jobs.qsize()
             self._grow(min(waiting, max(4, self._threads)))
         self._taken_before = self._taken
+
+    def watch(self) -> None:
+        """Jobs were queued and nobody waits who would `nudge`: a thread of the pool's own does."""
+        if not self._watched:
+            self._watched = True
+            self._wake_watcher()
+
+    def call_at(self, due: float, job: Job) -> None:
+        """Queue a job once `time.monotonic()` says `due`."""
+        with self._lock:
+            heappush(self._later, (due, next(self._ticket), job))
+        self._wake_watcher()
+
+    def _wake_watcher(self) -> None:
+        with self._lock:
+            if self._alarm is None:
+                self._alarm = Semaphore(0)
+                args = (self._alarm,)
+                Thread(target=self._keep_watch, args=args, name="plait-watch", daemon=True).start()
+        self._alarm.release()
+
+    def _keep_watch(self, alarm: Semaphore) -> None:
+        while True:
+            if self._watched:
+                sleep(STALL_SECONDS)
+                self._watched = False  # before the look: who queues a job after it asks again
+                if self.backlog:
+                    self._watched = True
+                    self.nudge()
+            else:
+                later = self._later
+                alarm.acquire(timeout=max(0.0, later[0][0] - monotonic()) if later else None)
+            self.submit(self._due())
+
+    def _due(self) -> list[Job]:
+        jobs: list[Job] = []
+        with self._lock:
+            while self._later and self._later[0][0] <= monotonic():
+                jobs.append(heappop(self._later)[2])
+        return jobs
 
     def _grow(self, count: int) -> None:
         with self._lock:

@@ -201,6 +201,8 @@ class Running(Caching):
         assert parent is not None and parent.calls is not None
         calls = parent.calls
         calls.open -= 1
+        if parent.limit is not None:
+            parent.limit.refresh()
         if any(channel == ERROR for channel, _ in called.prior):
             calls.drift()
         if not calls.open and parent in self._held:
@@ -314,6 +316,12 @@ class Running(Caching):
         task = Task(event.node, place, (PUSH,), event.input, parent.step)
         task.parent = parent
         self._calls[task] = task.call = event.call
+        if parent.limit is not None:
+            parent.limit.refresh()
+            if parent.given_up == parent.attempt:  # its thread has not noticed yet
+                task.error = _stopped(task)
+                resolved.append(task)
+                return
         if event.mark is not None and self._is_known(task, calls, event.mark):
             resolved.append(task)
             return

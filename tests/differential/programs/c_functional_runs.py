@@ -1,0 +1,446 @@
+"""Entrypoints over several runs: memory, history, nesting, streams, questions, retries."""
+
+import asyncio
+from typing import TypedDict
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_stream_writer
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime, get_runtime
+from langgraph.types import Command, RetryPolicy, StreamWriter, interrupt
+
+CONFIG = {"configurable": {"thread_id": "1"}}
+FAST = {"initial_interval": 0.001, "backoff_factor": 1.0, "jitter": False}
+
+
+class AppError(Exception):
+    """An error of the program's own."""
+
+
+class State(TypedDict, total=False):
+    """A state of a number and a text."""
+
+    n: int
+    said: str
+
+
+class Context(TypedDict, total=False):
+    """What a run is told."""
+
+    who: str
+
+
+@task
+def double(x):
+    return x * 2
+
+
+@task
+async def adouble(x):
+    return x * 2
+
+
+def case_previous_and_final_over_runs(env):
+    @entrypoint(checkpointer=env.saver())
+    def flow(x, *, previous=None):
+        return entrypoint.final(value=previous, save=[*(previous or []), x])
+
+    said = [flow.invoke(x, CONFIG) for x in (1, 2, 3)]
+    history = [(s.values, s.next, s.metadata["step"]) for s in flow.get_state_history(CONFIG)]
+    return said, history
+
+
+async def case_previous_async(env):
+    async with env.asaver() as saver:
+
+        @entrypoint(checkpointer=saver)
+        async def flow(x, *, previous=None):
+            return (previous or 0) + x
+
+        said = [await flow.ainvoke(x, CONFIG) for x in (1, 2, 3)]
+        return said, [s.values async for s in flow.aget_state_history(CONFIG)]
+
+
+def case_previous_without_a_saver(env):
+    @entrypoint()
+    def flow(x, *, previous=None):
+        return [x, previous]
+
+    return [flow.invoke(x) for x in (1, 2)]
+
+
+def case_previous_of_an_earlier_checkpoint(env):
+    @entrypoint(checkpointer=env.saver())
+    def flow(x, *, previous=None):
+        return (previous or 0) + x
+
+    for x in (1, 2, 3):
+        flow.invoke(x, CONFIG)
+    second = [s for s in flow.get_state_history(CONFIG) if s.values == 3][0]
+    return flow.invoke(100, second.config), flow.get_state(CONFIG).values
+
+
+def case_injected(env):
+    @entrypoint(checkpointer=env.saver(), context_schema=Context)
+    def flow(x, *, config: RunnableConfig, runtime: Runtime[Context], writer: StreamWriter):
+        writer({"from": "entrypoint"})
+        return [
+            x,
+            config["configurable"]["thread_id"],
+            runtime.context["who"],
+            runtime.previous,
+            get_runtime().context["who"],
+        ]
+
+    parts = list(flow.stream(1, CONFIG, context={"who": "me"}, stream_mode=["custom", "updates"]))
+    return parts, flow.invoke(2, CONFIG, context={"who": "you"})
+
+
+def case_streams_in_each_mode(env):
+    @task
+    def say(x):
+        get_stream_writer()(f"saying {x}")
+        return x
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return [say("a").result(), say("b").result()]
+
+    found = {}
+    for mode in ("values", "updates", "custom", "tasks", "checkpoints", "debug"):
+        config = {"configurable": {"thread_id": mode}}
+        found[mode] = list(flow.stream(1, config, stream_mode=mode))
+    both = {"configurable": {"thread_id": "both"}}
+    found["both"] = list(flow.stream(1, both, stream_mode=["custom", "updates", "values"]))
+    return found
+
+
+async def case_streams_in_each_mode_async(env):
+    @task
+    async def say(x, writer: StreamWriter = None):
+        return x
+
+    @entrypoint()
+    async def flow(x, writer: StreamWriter):
+        writer("begun")
+        return [await say("a"), await say("b")]
+
+    return {
+        mode: [part async for part in flow.astream(1, stream_mode=mode)]
+        for mode in ("values", "updates", "custom", "tasks")
+    }
+
+
+def case_update_state_of_an_entrypoint(env):
+    @entrypoint(checkpointer=env.saver())
+    def flow(x, *, previous=None):
+        return [x, previous]
+
+    flow.invoke(1, CONFIG)
+    return env.error(lambda: flow.update_state(CONFIG, "changed")), flow.get_state(CONFIG).values
+
+
+def case_state_while_it_waits(env):
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return [double(x).result(), interrupt("q1"), interrupt("q2")]
+
+    flow.invoke(1, CONFIG)
+    first = flow.get_state(CONFIG)
+    flow.invoke(Command(resume="a"), CONFIG)
+    second = flow.get_state(CONFIG)
+    last = flow.invoke(Command(resume="b"), CONFIG)
+    steps = [(s.metadata["step"], s.values) for s in flow.get_state_history(CONFIG)]
+    return first.tasks, first.next, second.interrupts, last, steps
+
+
+def case_question_by_id(env):
+    @task
+    def ask(name):
+        return interrupt(name)
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        first, second = ask("one"), ask("two")
+        return [first.result(), second.result()]
+
+    asked = flow.invoke(1, CONFIG)
+    rounds = 0
+    while "__interrupt__" in asked:
+        rounds += 1
+        answers = {i.id: f"answer to {i.value}" for i in flow.get_state(CONFIG).interrupts}
+        asked = flow.invoke(Command(resume=answers), CONFIG)
+        if not isinstance(asked, dict):
+            break
+    return asked
+
+
+def case_question_in_a_loop(env):
+    seen = []
+
+    @task
+    def work(n):
+        seen.append(n)
+        return n
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        total = []
+        for n in range(3):
+            total.append(work(n).result())
+            total.append(interrupt(f"q{n}"))
+        return total
+
+    flow.invoke(1, CONFIG)
+    for answer in ("a", "b", "c"):
+        last = flow.invoke(Command(resume=answer), CONFIG)
+    return last, seen
+
+
+def case_entrypoint_in_a_node(env):
+    @entrypoint()
+    def inner(x):
+        return double(x).result() + 1
+
+    def node(state):
+        return {"n": inner.invoke(state["n"])}
+
+    builder = StateGraph(State)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    return builder.compile(checkpointer=env.saver()).invoke({"n": 3}, CONFIG)
+
+
+def case_graph_in_an_entrypoint(env):
+    def node(state):
+        return {"n": double(state["n"]).result()}
+
+    builder = StateGraph(State)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    graph = builder.compile()
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return [graph.invoke({"n": x}), graph.invoke({"n": x + 1})]
+
+    return flow.invoke(1, CONFIG)
+
+
+def case_graph_in_a_task(env):
+    seen = []
+
+    def node(state):
+        seen.append("node")
+        return {"said": interrupt("well?")}
+
+    builder = StateGraph(State)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    graph = builder.compile()
+
+    @task
+    def run(n):
+        seen.append("task")
+        return graph.invoke({"n": n})
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return run(x).result()
+
+    first = flow.invoke(1, CONFIG)
+    return first["__interrupt__"][0].value, flow.invoke(Command(resume="yes"), CONFIG), seen
+
+
+def case_entrypoint_in_an_entrypoint(env):
+    seen = []
+
+    @task
+    def work(x):
+        seen.append(x)
+        return x + 1
+
+    @entrypoint()
+    def inner(x):
+        return [work(x).result(), interrupt("inner?")]
+
+    @entrypoint(checkpointer=env.saver())
+    def outer(x):
+        return [work(x * 10).result(), inner.invoke(x)]
+
+    outer.invoke(1, CONFIG)
+    return outer.invoke(Command(resume="yes"), CONFIG), seen
+
+
+async def case_entrypoint_in_an_entrypoint_async(env):
+    @entrypoint()
+    async def inner(x):
+        return [await adouble(x), interrupt("inner?")]
+
+    async with env.asaver() as saver:
+
+        @entrypoint(checkpointer=saver)
+        async def outer(x):
+            return [await adouble(x * 10), await inner.ainvoke(x)]
+
+        await outer.ainvoke(1, CONFIG)
+        return await outer.ainvoke(Command(resume="yes"), CONFIG)
+
+
+def case_failed_run_goes_on(env):
+    seen = []
+
+    @task
+    def good(x):
+        seen.append(x)
+        return x
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        first = good("a").result()
+        if seen.count("tried") < 2:
+            seen.append("tried")
+            raise AppError("not yet")
+        return [first, good("b").result()]
+
+    errors = [env.error(lambda: flow.invoke(1, CONFIG))]
+    errors.append(env.error(lambda: flow.invoke(None, CONFIG)))
+    return errors, flow.invoke(None, CONFIG), seen
+
+
+def case_caught_failure_then_a_question(env):
+    seen = []
+
+    @task
+    def shaky():
+        seen.append("shaky")
+        raise AppError("always")
+
+    @task
+    def instead():
+        seen.append("instead")
+        return "i"
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        try:
+            got = shaky().result()
+        except AppError:
+            got = instead().result()
+        return [got, interrupt("q")]
+
+    flow.invoke(1, CONFIG)
+    return flow.invoke(Command(resume="A"), CONFIG), seen
+
+
+def case_caught_failure_that_is_none_the_next_time(env):
+    seen = []
+
+    @task
+    def shaky():
+        seen.append("shaky")
+        if seen.count("shaky") == 1:
+            raise AppError("once")
+        return "fine"
+
+    @task
+    def instead(n):
+        seen.append(f"instead {n}")
+        return n
+
+    @task
+    def after(n):
+        seen.append(f"after {n}")
+        return n
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        try:
+            got = shaky().result()
+        except AppError:
+            got = instead(1).result()
+        last = after(got).result() if got == "fine" else interrupt("q")
+        return [got, last]
+
+    flow.invoke(1, CONFIG)
+    return flow.invoke(Command(resume="A"), CONFIG)[0], seen[:3]
+
+
+def case_task_retry_then_question(env):
+    seen = []
+
+    @task(retry_policy=[RetryPolicy(**FAST, max_attempts=3, retry_on=AppError)])
+    def shaky(x):
+        seen.append(x)
+        if len(seen) < 3:
+            raise AppError("again")
+        return x
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return [shaky(x).result(), interrupt("q")]
+
+    flow.invoke(1, CONFIG)
+    return flow.invoke(Command(resume="A"), CONFIG), seen
+
+
+async def case_parallel_tasks_then_question_async(env):
+    seen = []
+
+    @task
+    async def work(x):
+        await asyncio.sleep(0)
+        seen.append(x)
+        return x
+
+    async with env.asaver() as saver:
+
+        @entrypoint(checkpointer=saver)
+        async def flow(xs):
+            done = await asyncio.gather(*[work(x) for x in xs])
+            return [done, interrupt("q")]
+
+        await flow.ainvoke([1, 2, 3], CONFIG)
+        return await flow.ainvoke(Command(resume="A"), CONFIG), sorted(seen)
+
+
+def case_replay_of_a_finished_run(env):
+    seen = []
+
+    @task
+    def work(x):
+        seen.append(x)
+        return x
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return work(x).result()
+
+    flow.invoke(1, CONFIG)
+    first = [s for s in flow.get_state_history(CONFIG) if s.next][0]
+    return flow.invoke(None, first.config), seen
+
+
+def case_batch(env):
+    @entrypoint()
+    def flow(x):
+        return double(x).result()
+
+    return flow.batch([1, 2, 3])
+
+
+def case_equal_calls_are_interchangeable(env):
+    seen = []
+
+    @task
+    def work(x):
+        seen.append(x)
+        return len(seen)
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return [work("same").result(), work("same").result(), interrupt("q")]
+
+    flow.invoke(1, CONFIG)
+    return flow.invoke(Command(resume="A"), CONFIG), seen
