@@ -1,4 +1,4 @@
-"""A thread that is about to run a node that does not exist any more: nothing is lost, all is said."""
+"""A thread is about to run a node that does not exist any more: nothing is lost, all is said."""
 
 from operator import add
 from typing import Annotated, Any, TypedDict

@@ -315,8 +315,11 @@ def test_two_waiting_nodes_that_became_one_are_an_error(saver: Any, caller: Call
 def test_a_declaration_that_could_mean_two_nodes_is_refused(
     declared: dict[str, Any], message: str
 ) -> None:
-    builder = StateGraph(State)
-    with pytest.raises(InvalidGraphError, match=message):
+    def build() -> None:
+        builder = StateGraph(State)
         for name, former in declared.items():
             builder.add_node(name, says(name), renamed_from=former).add_edge(START, name)
         builder.compile()
+
+    with pytest.raises(InvalidGraphError, match=message):
+        build()

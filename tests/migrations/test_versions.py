@@ -210,7 +210,7 @@ def test_a_migration_that_fails_names_thread_checkpoint_and_versions(
 def test_a_state_written_by_newer_code_is_refused(saver: Any, caller: Caller) -> None:
     two = one_node(Two, nothing, saver, version=2, migrations={1: split})
     caller.invoke(two, {"first": "Ada", "log": []})
-    with pytest.raises(MigrationError, match="from version 2 to 1.*newer code"):
+    with pytest.raises(MigrationError, match=r"from version 2 to 1.*newer code"):
         caller.invoke(one_node(One, nothing, saver), {"log": []})
 
 
