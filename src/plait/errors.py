@@ -190,6 +190,23 @@ class UnknownInterruptError(RunError, RuntimeError):
         super().__init__(message)
 
 
+_INVALID_RESUME = "plait_invalid_resume"
+
+
+def mark_invalid_resume(error: BaseException) -> None:
+    """Mark an error as one of an answer that does not fit the question's `response_schema`."""
+    setattr(error, _INVALID_RESUME, True)
+
+
+def is_invalid_resume(error: BaseException) -> bool:
+    """Whether an answer that does not fit its question's `response_schema` raised this error.
+
+    >>> is_invalid_resume(ValueError())
+    False
+    """
+    return getattr(error, _INVALID_RESUME, False)
+
+
 class TaskNotFound(RunError):
     """A task that a distributed caller named does not exist."""
 
@@ -244,8 +261,8 @@ class NodeTimeoutError(Exception):
         self.run_timeout = run_timeout
         silent = " without a sign of life" if kind == "idle" else ""
         super().__init__(
-            f"Node {node!r} exceeded its {kind} timeout of {self.timeout:.3f} s{silent} (it had run "
-            f"for {elapsed:.3f} s). Raise the limit, or retry it with a RetryPolicy."
+            f"Node {node!r} exceeded its {kind} timeout of {self.timeout:.3f} s{silent} (it had "
+            f"run for {elapsed:.3f} s). Raise the limit, or retry it with a RetryPolicy."
         )
 
     @property
