@@ -19,11 +19,28 @@ import pytest
 
 from .processes import fork
 from .savers import CrashingSaver
-from .workflow import CONFIG, EXPECTED, NESTED, Journal, afinish, build, build_nested, finish
+from .workflow import (
+    CALLS,
+    CONFIG,
+    EXPECTED,
+    NESTED,
+    Journal,
+    afinish,
+    build,
+    build_calls,
+    build_nested,
+    build_steps,
+    finish,
+)
 
 HERE = "tests/durability/test_kill.py"
-BUILDS = {"fan": build, "nested": build_nested}
-OUTCOMES = {"fan": (EXPECTED, 8), "nested": (NESTED, 4)}
+BUILDS = {"fan": build, "nested": build_nested, "calls": build_calls, "steps": build_steps}
+OUTCOMES = {
+    "fan": (EXPECTED, 8),
+    "nested": (NESTED, 4),
+    "calls": (CALLS, 1),
+    "steps": ({**CALLS, "sizes": []}, 2),
+}
 """The final state, and the number after the last super-step's."""
 MOST_POINTS = 400
 """More storage requests than the workflow makes: an enumeration that gets here runs away."""
@@ -134,6 +151,7 @@ def check_effects(journal: list[list[str]], *, strict: bool) -> None:
     if strict:
         assert set(begun) == acknowledged, "a task that began was not carried to its end"
         assert kept.pop("work", 6) == 6
+        assert kept.pop("leaf", 2) == 2
         assert set(kept.values()) == {1}, f"not exactly once: {kept}"
 
 
@@ -156,7 +174,7 @@ def enumerate_points(
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-@pytest.mark.parametrize("flow", ["fan", "nested"])
+@pytest.mark.parametrize("flow", list(BUILDS))
 def test_killed_at_any_storage_request_nothing_is_lost_or_repeated(
     flow: str, api: str, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
 from plait.runtime import get_runtime
 from plait.types import Command, Send, interrupt
@@ -20,6 +21,8 @@ DOCUMENTS = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff"]
 CONFIG: Any = {"configurable": {"thread_id": "kill"}, "max_concurrency": 2}
 NESTED = {"trail": ["plan", "one", "two:yes", "three", "tail"], "sizes": []}
 """The final state of the workflow with a graph inside a node."""
+CALLS = {"trail": ["6", "8", "yes", "15"]}
+"""The final state of the workflow that calls tasks."""
 EXPECTED = {
     "trail": ["plan", "prepare", *DOCUMENTS, "reduce", "ask:yes", "finish", "tail"],
     "sizes": [1, 2, 3, 4, 5, 6],
@@ -95,6 +98,76 @@ def build_nested(saver: Any, journal: Journal, api: str) -> Any:
         ("inner", acall if api == "async" else call),
         ("tail", node("tail", lambda _: {"trail": ["tail"]})),
     )
+
+
+CALLED = ["fetch", "left", "right", "leaf", "after"]
+"""The tasks of the workflow that calls tasks; "leaf" is called by "left" and by "right"."""
+
+
+def calls(saver: Any, journal: Journal, api: str, *, node: bool) -> Any:
+    """Code that calls tasks, one after the other, beside each other and inside each other.
+
+    Args:
+        node: the code is a node of a graph instead of an entrypoint.
+    """
+    made = noting(journal, api)
+    tasks: dict[str, Any] = {}
+
+    def leaf(x: int) -> int:
+        return x + 1
+
+    async def acalling(x: int) -> int:
+        return await tasks["leaf"](x) * 2
+
+    def calling(x: int) -> int:
+        return tasks["leaf"](x).result() * 2
+
+    for name in CALLED:
+        work: Any = leaf if name not in ("left", "right") else calling
+        if api == "async" and work is calling:
+            tasks[name] = task(name=name)(anoting(journal, name, acalling))
+        else:
+            tasks[name] = task(name=name)(made(name, work))
+
+    def code(given: Any) -> Any:
+        begun = tasks["fetch"](1).result()
+        beside = [tasks["left"](begun), tasks["right"](begun + 1)]
+        done = [call.result() for call in beside]
+        answer = interrupt("go on?")
+        return {"trail": [*map(str, done), answer, str(tasks["after"](sum(done)).result())]}
+
+    async def acode(given: Any) -> Any:
+        begun = await tasks["fetch"](1)
+        beside = [tasks["left"](begun), tasks["right"](begun + 1)]
+        done = [await call for call in beside]
+        answer = interrupt("go on?")
+        return {"trail": [*map(str, done), answer, str(await tasks["after"](sum(done)))]}
+
+    work = acode if api == "async" else code
+    return chain(saver, ("code", work)) if node else entrypoint(checkpointer=saver)(work)
+
+
+def anoting(journal: Journal, name: str, work: Any) -> Any:
+    """An async node that notes in the journal when it begins and when it is done."""
+
+    async def arun(given: Any) -> Any:
+        info = get_runtime().execution_info
+        journal.add("begin", name, info.task_id, str(info.node_attempt))
+        update = await work(given)
+        journal.add("done", name, info.task_id)
+        return update
+
+    return arun
+
+
+def build_calls(saver: Any, journal: Journal, api: str) -> Any:
+    """An entrypoint that calls tasks."""
+    return calls(saver, journal, api, node=False)
+
+
+def build_steps(saver: Any, journal: Journal, api: str) -> Any:
+    """A graph with a node that calls tasks."""
+    return calls(saver, journal, api, node=True)
 
 
 def chain(saver: Any, *nodes: tuple[str, Any]) -> Any:
