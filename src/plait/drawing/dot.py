@@ -130,6 +130,7 @@ def _add_nodes(picture: Any, graph: Graph, look: Look, names: dict[str, str]) ->
             color=rim,
             penwidth=width,
             tooltip=_text(id),
+            id=names[id],
             **{"class": mark or "plain"},
             **({"margin": "0.22,0.06", "height": "0.32"} if is_end else {}),
         )
@@ -147,6 +148,7 @@ def _add_edges(picture: Any, graph: Graph, look: Look, names: dict[str, str]) ->
             mark = "visited" if mark == "visited" else mark
         _, _, color, width = _INK[mark]
         chosen: dict[str, str] = {"color": color, "penwidth": width, "class": mark or "plain"}
+        chosen["id"] = f"e{at}"
         if edge.conditional:
             chosen["style"] = "dashed"
         if edge.data is not None:
@@ -257,15 +259,12 @@ def _readable(picture: bytes, graph: Graph) -> str:
     """Graphviz's SVG as one element that a page can hold: titles are the nodes' ids."""
     root = ElementTree.fromstring(picture)
     titles = {f"n{at}": id for at, id in enumerate(graph.nodes)}
-    for title in root.iter(f"{{{_SVG}}}title"):
-        text = title.text or ""
-        ends = re.fullmatch(r"(n\d+)->(n\d+)", text)
-        if text in titles:
-            title.text = _text(titles[text])
-        elif ends:
-            title.text = " → ".join(_text(titles[end]) for end in ends.groups())
-        else:
-            title.text = ""
+    titles |= {f"e{at}": f"{e.source} → {e.target}" for at, e in enumerate(graph.edges)}
+    for group in root.iter(f"{{{_SVG}}}g"):
+        name = group.attrib.pop("id", "")  # a page may hold several pictures
+        title = group.find(f"{{{_SVG}}}title")
+        if title is not None:
+            title.text = _text(titles.get(name, ""))
     for group in root.iter(f"{{{_SVG}}}g"):
         if (group.get("class") or "").startswith("node"):
             _centre(group)
