@@ -6,6 +6,7 @@ program with ``python -m benchmarks.profile NAME``. The modules, from the bottom
 - ``implementations``: the names a program needs, taken from one import root.
 - ``measure``: the interleaving timer and the arithmetic of samples.
 - ``programs``: the workloads, each written once for every implementation.
+- ``stores``: those of stores, with their floors.
 - ``floors``: the same calls made by plain Python, the cost nobody can beat.
 - ``startup`` and ``memory``: what needs a fresh process, import cost and peak memory.
 - ``report``: the verdicts, the table and the JSON file.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import floors, programs, stores
+from benchmarks import floors, functional, programs, stores
 from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 from benchmarks.memory import FLOOR
@@ -172,6 +172,38 @@ CASES: tuple[Case, ...] = (
         Bounds(20, 50),
         5,
         (1, 1),
+    ),
+    *_pair(
+        "entrypoint",
+        "entrypoint with 1,000 tasks",
+        functional.entrypoint,
+        functional.entrypoint_floor,
+        1_000,
+        "us/task",
+        Bounds(10, 25),
+        5,
+    ),
+    *_pair(
+        "saved-entrypoint",
+        "entrypoint with 1,000 tasks, InMemorySaver",
+        partial(functional.entrypoint, saved=True),
+        functional.entrypoint_floor,
+        1_000,
+        "us/task",
+        Bounds(10, 25),
+        5,
+        (1, 1),
+    ),
+    *_pair(
+        "entrypoint-in-turn",
+        "entrypoint with 1,000 tasks, one after the other",
+        partial(functional.entrypoint, in_turn=True),
+        partial(functional.entrypoint_floor, in_turn=True),
+        1_000,
+        "us/task",
+        INFORMS,
+        3,
+        (0, 0),
     ),
     *_pair(
         "first-event",

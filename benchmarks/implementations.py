@@ -1,11 +1,17 @@
 """Owns the import roots: a program asks its names here and so never knows whom it measures."""
 
+import atexit
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
+from tempfile import TemporaryDirectory
 from typing import Any
 
 PEER = "langgraph"
 PLAIT = "plait"
+
+_open = ExitStack()
+atexit.register(_open.close)
 
 
 class ImplementationMissing(RuntimeError):
@@ -53,6 +59,26 @@ class Implementation:
         return self._get("types", "Send")
 
     @property
+    def entrypoint(self) -> Any:
+        """The decorator of durable functions."""
+        return self._get("func", "entrypoint")
+
+    @property
+    def task(self) -> Any:
+        """The decorator of the steps of a durable function."""
+        return self._get("func", "task")
+
+    @property
     def InMemorySaver(self) -> Any:
         """The saver that keeps checkpoints in dicts."""
         return self._get("checkpoint.memory", "InMemorySaver")
+
+    def store(self, kind: str) -> Any:
+        """A new store, in dicts or in a SQLite file, open for the whole process."""
+        if kind == "memory":
+            return self._get("store.memory", "InMemoryStore")()
+        path = f"{_open.enter_context(TemporaryDirectory())}/items.sqlite"
+        opened = self._get("store.sqlite", "SqliteStore").from_conn_string(path)
+        made = _open.enter_context(opened)
+        made.setup()
+        return made

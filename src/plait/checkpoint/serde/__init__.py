@@ -5,7 +5,7 @@ Types that a graph's schemas name are registered for that graph by themselves.
 """
 
 from plait.checkpoint.serde.codec import MAX_DEPTH, Codec
-from plait.checkpoint.serde.envelope import COMPRESSED, ENCRYPTED, place, seal, unseal
+from plait.checkpoint.serde.envelope import COMPRESSED, ENCRYPTED, peek, place, seal, unseal
 from plait.checkpoint.serde.failures import RemoteError
 from plait.checkpoint.serde.refusals import UnstorableValueError
 from plait.checkpoint.serde.registry import GLOBAL, Registry, register
@@ -19,6 +19,7 @@ __all__ = [
     "Registry",
     "RemoteError",
     "UnstorableValueError",
+    "peek",
     "place",
     "register",
     "seal",

@@ -90,6 +90,18 @@ def unseal(place: bytes, record: bytes) -> tuple[int, bytes]:
     raise CorruptCheckpointError(_why(record))
 
 
+def peek(record: bytes) -> bytes:
+    """The payload of a record, without the proof of `unseal`: to search among many, before those
+    that are used are unsealed.
+
+    Raises:
+        CorruptCheckpointError: The record is truncated, foreign, or of a newer version.
+    """
+    if record[:4] == _START and len(record) >= _OVERHEAD:
+        return record[_OVERHEAD:]
+    raise CorruptCheckpointError(_why(record))
+
+
 def _why(record: bytes) -> str:
     """Why a record was refused, for the error message."""
     if not record:

@@ -41,6 +41,17 @@ class Put:
         self.vectors: list[bytes] = []
 
 
+def put_of(op: PutOp, index: Index | None) -> Put:
+    """What an operation puts.
+
+    Raises:
+        InvalidStoreOpError: Its value is no dict, its ttl no number, its index no paths.
+    """
+    value = None if op.value is None else _dict(op.value)
+    texts = index.texts(value, op.index) if index and value else []
+    return Put(value, _minutes(op.ttl), texts)
+
+
 class Batch:
     """Checked operations, with what they need embedded.
 
@@ -62,19 +73,22 @@ class Batch:
 
     def _checked(self, op: Any) -> Op:
         if isinstance(op, GetOp):
-            return op._replace(namespace=checked(op.namespace), key=checked_key(op.key))
+            namespace, key = checked(op.namespace), checked_key(op.key)
+            if namespace is op.namespace and key is op.key:
+                return op
+            return op._replace(namespace=namespace, key=key)
         if isinstance(op, PutOp):
             place = (checked(op.namespace), checked_key(op.key))
-            value = None if op.value is None else _dict(op.value)
-            texts = self.index.texts(value, op.index) if self.index and value else []
-            self.puts[place] = Put(value, _minutes(op.ttl), texts)
+            self.puts[place] = put_of(op, self.index)
             return op
         if isinstance(op, SearchOp):
-            check_filter(op.filter)
+            if op.filter is not None:
+                check_filter(op.filter)
             check_page(op.limit, op.offset)
             if op.query and self.index:
                 self.queries[op.query] = b""
-            return op._replace(namespace_prefix=checked(op.namespace_prefix))
+            prefix = checked(op.namespace_prefix)
+            return op if prefix is op.namespace_prefix else op._replace(namespace_prefix=prefix)
         if isinstance(op, ListNamespacesOp):
             for condition in op.match_conditions or ():
                 checked(condition.path)
@@ -156,6 +170,8 @@ def _tokens(path: str) -> list[str]:
 
 
 def _dict(value: Any) -> dict[str, Any]:
+    if value.__class__ is dict:
+        return value  # whoever keeps it copies or encodes it
     if not isinstance(value, Mapping):
         raise InvalidStoreOpError(
             f"The value of an item is a dict, not {value!r}. Write {{'value': ...}}."

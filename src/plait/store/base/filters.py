@@ -13,20 +13,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import ge, gt, le, lt
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from plait.errors import InvalidStoreOpError, nearest
 
+Judge: TypeAlias = Callable[[Any], bool]
 
-def matches_filter(value: Mapping[str, Any], filter: Mapping[str, Any]) -> bool:
-    """Whether a value meets a filter.
 
-    >>> matches_filter({"kind": "note", "n": 3}, {"kind": "note", "n": {"$gt": 2}})
-    True
-    >>> matches_filter({"n": "3"}, {"n": {"$gt": 2}})
-    False
+def judge_of(filter: Mapping[str, Any] | None) -> Judge | None:
+    """A function that says whether a value meets a filter (None: every value does).
+
+    >>> judge = judge_of({"kind": "note", "n": {"$gt": 2}})
+    >>> judge({"kind": "note", "n": 3}), judge({"kind": "note", "n": "3"})
+    (True, False)
     """
-    return all(_meets(_at(value, key), wanted) for key, wanted in filter.items())
+    if not filter:
+        return None
+    judges = [_judge_of_key(key, wanted) for key, wanted in filter.items()]
+    return judges[0] if len(judges) == 1 else lambda value: all(judge(value) for judge in judges)
+
+
+def _judge_of_key(key: str, wanted: Any) -> Judge:
+    if _is_operators(wanted):
+        parts = [(_OPERATORS[name], operand) for name, operand in wanted.items()]
+        return lambda value: all(judge(_at(value, key), operand) for judge, operand in parts)
+    if isinstance(wanted, Mapping | list | tuple):
+        return lambda value: _is_like(_at(value, key), wanted)
+    if "." in key:
+        return lambda value: _at(value, key) == wanted
+    return lambda value: value.get(key) == wanted
 
 
 def check_filter(filter: Any) -> None:
@@ -60,12 +75,6 @@ def _at(value: Mapping[str, Any], key: str) -> Any:
             return None
         found = cast("Mapping[str, Any]", found).get(label)
     return found
-
-
-def _meets(found: Any, wanted: Any) -> bool:
-    if _is_operators(wanted):
-        return all(_OPERATORS[name](found, operand) for name, operand in wanted.items())
-    return _is_like(found, wanted)
 
 
 def _is_operators(wanted: Any) -> bool:

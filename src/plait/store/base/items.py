@@ -49,8 +49,12 @@ class Item:
         self.value = value
         self.key = key
         self.namespace: Namespace = tuple(namespace)
-        self.created_at = _moment(created_at)
-        self.updated_at = _moment(updated_at)
+        self.created_at = (
+            created_at if isinstance(created_at, datetime) else datetime.fromisoformat(created_at)
+        )
+        self.updated_at = (
+            updated_at if isinstance(updated_at, datetime) else datetime.fromisoformat(updated_at)
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Item):
@@ -112,10 +116,6 @@ class SearchItem(Item):
     def dict(self) -> dict[str, Any]:
         """The item as plain data, with its score."""
         return {**super().dict(), "score": self.score}
-
-
-def _moment(value: datetime | str) -> datetime:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
 class GetOp(NamedTuple):

@@ -55,6 +55,7 @@ def packed(namespace: Namespace) -> bytes:
     return b"".join([_packed_label(label, namespace) for label in namespace])
 
 
+@lru_cache(maxsize=1024)
 def unpacked(data: bytes) -> Namespace:
     """The namespace of `packed` bytes."""
     return tuple(data.decode("utf-8").split("\0")[:-1])
@@ -87,7 +88,7 @@ def checked_key(key: Any) -> str:
     """
     if key is None:
         raise InvalidStoreOpError("A key is a string, not None.")
-    text = str(key)
+    text = key if key.__class__ is str else str(key)
     if not text.isascii():
         try:
             text.encode("utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 from plait.errors import NotSupportedError
 from plait.store.base.items import (
@@ -64,7 +64,7 @@ class BaseStore(ABC):
             InvalidNamespaceError: A label may not be used.
         """
         op = GetOp(checked(namespace), checked_key(key), self._refreshes(refresh_ttl))
-        return cast("Item | None", self._do(op))
+        return self._do(op)
 
     def search(
         self,
@@ -94,7 +94,7 @@ class BaseStore(ABC):
         op = SearchOp(
             checked(namespace_prefix), filter, limit, offset, query, self._refreshes(refresh_ttl)
         )
-        return cast("list[SearchItem]", self._do(op))
+        return self._do(op)
 
     def put(
         self,
@@ -145,14 +145,14 @@ class BaseStore(ABC):
             offset: Pass over so many first.
         """
         op = _listing(prefix, suffix, max_depth, limit, offset)
-        return cast("list[Namespace]", self._do(op))
+        return self._do(op)
 
     async def aget(
         self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
     ) -> Item | None:
         """The async twin of `get`."""
         op = GetOp(checked(namespace), checked_key(key), self._refreshes(refresh_ttl))
-        return cast("Item | None", await self._ado(op))
+        return await self._ado(op)
 
     async def asearch(
         self,
@@ -169,7 +169,7 @@ class BaseStore(ABC):
         op = SearchOp(
             checked(namespace_prefix), filter, limit, offset, query, self._refreshes(refresh_ttl)
         )
-        return cast("list[SearchItem]", await self._ado(op))
+        return await self._ado(op)
 
     async def aput(
         self,
@@ -199,12 +199,12 @@ class BaseStore(ABC):
     ) -> list[Namespace]:
         """The async twin of `list_namespaces`."""
         op = _listing(prefix, suffix, max_depth, limit, offset)
-        return cast("list[Namespace]", await self._ado(op))
+        return await self._ado(op)
 
-    def _do(self, op: Op) -> Result:
+    def _do(self, op: Op) -> Any:
         return self.batch([op])[0]
 
-    async def _ado(self, op: Op) -> Result:
+    async def _ado(self, op: Op) -> Any:
         return (await self.abatch([op]))[0]
 
     def _refreshes(self, refresh_ttl: bool | None) -> bool:

@@ -15,12 +15,13 @@ from plait.store.base import (
     Item,
     ListNamespacesOp,
     Op,
+    PutOp,
     Result,
     SearchItem,
     SearchOp,
 )
-from plait.store.base.batches import Batch, Index, Put
-from plait.store.base.filters import matches_filter
+from plait.store.base.batches import Batch, Index, Put, put_of
+from plait.store.base.filters import judge_of
 from plait.store.base.items import Namespace
 from plait.store.base.namespaces import listing, page
 from plait.store.base.vectors import best_scores
@@ -71,18 +72,33 @@ class InMemoryStore(BaseStore):
         await batch.aembed()
         return self._do_all(batch)
 
+    def _do(self, op: Op) -> Result:
+        # The namespace and the key are checked already; without embedding, that is all of a batch.
+        if isinstance(op, GetOp):
+            return self._get(op)
+        if isinstance(op, PutOp) and self._index is None:
+            put = put_of(op, None)
+            with self._lock:
+                self._write(op.namespace, op.key, put, datetime.now(UTC))
+            return None
+        return super()._do(op)
+
     def _do_all(self, batch: Batch) -> list[Result]:
         with self._lock:
             results = [self._read(op, batch) for op in batch.ops]
-            now = datetime.now(UTC)
-            for (namespace, key), put in batch.puts.items():
-                self._write(namespace, key, put, now)
+            if batch.puts:
+                now = datetime.now(UTC)
+                for (namespace, key), put in batch.puts.items():
+                    self._write(namespace, key, put, now)
         return results
+
+    def _get(self, op: GetOp) -> Item | None:
+        row = self._items.get(op.namespace, _EMPTY).get(op.key)
+        return row.item() if row is not None else None
 
     def _read(self, op: Op, batch: Batch) -> Result:
         if isinstance(op, GetOp):
-            row = self._items.get(op.namespace, _EMPTY).get(op.key)
-            return row.item() if row is not None else None
+            return self._get(op)
         if isinstance(op, SearchOp):
             return self._search(op, batch.queries.get(op.query or ""))
         if isinstance(op, ListNamespacesOp):
@@ -90,13 +106,11 @@ class InMemoryStore(BaseStore):
         return None
 
     def _search(self, op: SearchOp, query: bytes | None) -> list[SearchItem]:
-        prefix = op.namespace_prefix
+        prefix, depth = op.namespace_prefix, len(op.namespace_prefix)
+        below = [rows for namespace, rows in self._items.items() if namespace[:depth] == prefix]
+        judge = judge_of(op.filter)
         found = [
-            row
-            for namespace, rows in self._items.items()
-            if namespace[: len(prefix)] == prefix
-            for row in rows.values()
-            if op.filter is None or matches_filter(row.value, op.filter)
+            row for rows in below for row in rows.values() if judge is None or judge(row.value)
         ]
         if query is None:
             return [row.found(None) for row in page(found, op.limit, op.offset)]
@@ -157,14 +171,20 @@ def _copy(value: Any) -> Any:
     """The value with containers of its own; what is in them is shared."""
     kind = value.__class__
     if kind is dict:
-        return {key: _copy(part) for key, part in value.items()}
+        copy = dict(value)
+        for key, part in value.items():
+            if part.__class__ in _CONTAINERS:
+                copy[key] = _copy(part)
+        return copy
     if kind is list:
-        return [_copy(part) for part in value]
+        return [_copy(part) if part.__class__ in _CONTAINERS else part for part in value]
     if kind is tuple:
         return tuple([_copy(part) for part in value])
     if kind is set:
         return set(value)
     return value
 
+
+_CONTAINERS = frozenset({dict, list, tuple, set})
 
 __all__ = ["InMemoryStore"]

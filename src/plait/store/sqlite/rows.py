@@ -10,15 +10,16 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
 
-from plait.checkpoint.serde import Codec, place, seal, unseal
+from plait.checkpoint.serde import Codec, peek, place, seal, unseal
 from plait.errors import StorageError
 from plait.sqlite import Schema, Statements, fetch
 from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
 from plait.store.base.batches import Batch, Put
-from plait.store.base.filters import matches_filter
+from plait.store.base.filters import judge_of
 from plait.store.base.items import Namespace
 from plait.store.base.namespaces import listing, literal_prefix, packed, unpacked
 from plait.store.base.vectors import best_scores
@@ -92,13 +93,15 @@ class Reader:
 
     def _passing(self, op: SearchOp) -> Iterator[tuple[_Row, dict[str, Any]]]:
         """The rows of a search, in order, its filter and page applied."""
-        if not op.filter:
+        judge = judge_of(op.filter)
+        if judge is None:
             for row in self._rows(op, max(op.limit, -1), op.offset):
                 yield row, self._value(row)
             return
-        decoded = ((row, self._value(row)) for row in self._rows(op, -1, 0))
-        passing = (pair for pair in decoded if matches_filter(pair[1], op.filter))
-        yield from islice(passing, op.offset, op.offset + op.limit if op.limit >= 0 else None)
+        loads = self._codec.loads
+        met = (row for row in self._rows(op, -1, 0) if judge(loads(peek(row[3]))))
+        for row in islice(met, op.offset, op.offset + op.limit if op.limit >= 0 else None):
+            yield row, self._value(row)  # unsealed now: what is handed out is proved whole
 
     def _rows(self, op: SearchOp, limit: int, offset: int) -> Iterator[_Row]:
         where = (*_bounds(op.namespace_prefix), self._now)
@@ -139,7 +142,8 @@ def write(
         raise
     expires = now + put.ttl * 60.0 if put.ttl is not None else None
     conn.execute(SQL.put, (*where, record, now, put.ttl, expires))
-    conn.executemany(SQL.put_vector, [(*where, vector) for vector in put.vectors])
+    if put.vectors:
+        conn.executemany(SQL.put_vector, [(*where, vector) for vector in put.vectors])
 
 
 def refresh(conn: sqlite3.Connection, ids: list[int], now: float) -> None:
@@ -159,7 +163,12 @@ def _bounds(prefix: Namespace) -> tuple[bytes, bytes]:
 
 
 def _place(namespace: bytes, key: str) -> bytes:
-    return place("item", namespace.decode("utf-8"), key)
+    return _place_of(namespace) + place(key)
+
+
+@lru_cache(maxsize=1024)
+def _place_of(namespace: bytes) -> bytes:
+    return place("item", namespace.decode("utf-8"))
 
 
 def _moment(seconds: float) -> datetime:
