@@ -145,6 +145,8 @@ class GraphPlan:
     step_scoped: frozenset[str] = field(init=False)
     finish_scoped: tuple[str, ...] = field(init=False)
     untracked: frozenset[str] = field(init=False)
+    simple: frozenset[str] = field(init=False)
+    """Channels that hold the last value and trigger nobody."""
     plain: frozenset[str] = field(init=False)
     """Channels that, once written, simply hold a value that triggers nobody by itself."""
 
@@ -160,6 +162,9 @@ class GraphPlan:
                 name
                 for name in named(lambda c: type(c) in (LastValue, BinaryOperatorAggregate))
                 if name not in self.readers
+            ),
+            "simple": frozenset(
+                name for name in named(lambda c: type(c) is LastValue) if name not in self.readers
             ),
             "untracked": frozenset(named(lambda c: not c.persisted)),
             "fingerprint": fingerprint_of(self.nodes, self.channels, self.edges, self.version),

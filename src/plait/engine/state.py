@@ -7,27 +7,47 @@ read are kept up to date key by key, and who runs next comes from the channels j
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+from plait.channels.base import at_most_one
+from plait.channels.overwrite import overwritten
 from plait.constants import RESERVED, ROUTE, TASKS
 from plait.engine.frontier import Frontier
 from plait.engine.plan import Channel, GraphPlan, Reads, View, Writes
 from plait.engine.tasks import Task
 from plait.errors import EmptyChannelError, InvalidUpdateError, UnknownNodeError, nearest
-from plait.types import Send
+from plait.types import Overwrite, Send
 from plait.typing import MISSING
+
+_MAY_OVERWRITE = (Overwrite, dict)
+"""The types of values that might say "replace what is there"."""
+
+
+_NO_VIEWS: list[dict[str, Any]] = []
 
 
 class State:
     """The channels of one run."""
 
-    __slots__ = ("_channels", "_fresh", "_gone", "_views", "_views_of", "changed", "plan")
+    __slots__ = (
+        "_channels",
+        "_fresh",
+        "_gone",
+        "_values",
+        "_views",
+        "_views_of",
+        "changed",
+        "plan",
+    )
 
     def __init__(self, plan: GraphPlan, stored: Mapping[str, Any] | None = None) -> None:
         self.plan = plan
         self._channels: dict[str, Channel] = {}
+        self._values: dict[str, Any] = {}
+        """The values of `plan.simple` keys, which need no channel to hold them."""
         self._views: dict[View, dict[str, Any]] = {}
         self._views_of: dict[str, list[dict[str, Any]]] = {}
+        """The live views that have a key, for the keys that were written since there are views."""
         self._fresh: set[str] = set()
         """Step-scoped channels that hold something now."""
         self.changed: set[str] = set()
@@ -38,7 +58,9 @@ class State:
             prototypes = plan.channels
             for name, value in stored.items():
                 prototype = prototypes.get(name)
-                if prototype is not None:
+                if name in plan.simple:
+                    self._values[name] = value
+                elif prototype is not None:
                     self._channels[name] = prototype.from_checkpoint(value)
             self._fresh.update(plan.step_scoped & self._channels.keys())
 
@@ -47,6 +69,8 @@ class State:
         channel = self._channels.get(name)
         if channel is None:
             prototype = self.plan.channels[name]
+            if name in self.plan.simple:  # made to be looked at
+                return prototype.from_checkpoint(self._values.get(name, MISSING))
             channel = self._channels[name] = prototype.from_checkpoint(MISSING)
         return channel
 
@@ -83,15 +107,29 @@ class State:
         values = self._views.get(view)
         if values is None:
             values = self._views[view] = {}
-            held = self._channels
+            held, simple = self._channels, self._values
             initial = self.plan.initial
             for key in view.keys:
-                if key in held or key in initial:
+                if key in simple:
+                    values[key] = simple[key]
+                elif key in held or key in initial:
                     channel = self.channel(key)
                     if channel.is_available():
                         values[key] = channel.get()
-                self._views_of.setdefault(key, []).append(values)
+            for key, views in self._views_of.items():
+                if key in view.members:
+                    views.append(values)
         return values
+
+    def _views_with(self, key: str) -> list[dict[str, Any]]:
+        """The live views that have a key."""
+        if not self._views:
+            return _NO_VIEWS
+        views = self._views_of.get(key)
+        if views is None:
+            views = [values for view, values in self._views.items() if key in view.members]
+            self._views_of[key] = views
+        return views
 
     def peek(self, reads: Reads, writes: Writes) -> Any:
         """What `reads` would read if `writes` were applied; nothing is changed."""
@@ -117,10 +155,15 @@ class State:
     def write(self, writes: Iterable[tuple[str, Any]], frontier: Frontier) -> None:
         """Apply writes as a super-step's: grouped by channel, in order; extends `frontier`."""
         plan = self.plan
-        prototypes, routes = plan.channels, plan.routes
+        prototypes, routes, simple = plan.channels, plan.routes, plan.simple
+        last: dict[str, Any] = {}
         grouped: dict[str, list[Any]] = {}
         for name, value in writes:
-            if name in prototypes:
+            if name in simple:
+                if name in last:
+                    at_most_one(name, (last[name], value))
+                last[name] = value
+            elif name in prototypes:
                 values = grouped.get(name)
                 if values is None:
                     grouped[name] = [value]
@@ -130,17 +173,10 @@ class State:
                 self._route(routes[name], frontier)
             elif name == TASKS:
                 self._send(value, frontier)
-            elif name.startswith(ROUTE):
-                raise UnknownNodeError(
-                    f"A stored task leads to node {name.removeprefix(ROUTE)!r}, which graph "
-                    f"{plan.name!r} no longer has. {nearest(name.removeprefix(ROUTE), plan.nodes)} "
-                    "Put the node back, or declare its new name: add_node(..., renamed_from=...)."
-                )
             elif name not in RESERVED:
-                raise InvalidUpdateError(
-                    f"A task wrote to channel {name!r}, which graph {plan.name!r} does not have. "
-                    + nearest(name, prototypes)
-                )
+                self._refuse(name)
+        if last:
+            self._set(last)
         plain = plan.plain
         for name, values in grouped.items():
             channel = self._channels.get(name) or self.channel(name)
@@ -148,10 +184,39 @@ class State:
                 continue
             if name in plain:
                 self.changed.add(name)
-                for view in self._views_of.get(name, ()):
+                for view in self._views_of.get(name) or self._views_with(name):
                     view[name] = channel.value  # type: ignore[attr-defined]
             else:
                 self._touch(name, frontier)
+
+    def _set(self, values: dict[str, Any]) -> None:
+        """New values of `plan.simple` keys."""
+        for name, value in values.items():
+            if type(value) in _MAY_OVERWRITE:
+                found, inner = overwritten(value)
+                if found:
+                    values[name] = inner
+        self._values.update(values)
+        self.changed.update(values)
+        if self._views:
+            for name, value in values.items():
+                for view in self._views_of.get(name) or self._views_with(name):
+                    view[name] = value
+
+    def _refuse(self, name: str) -> NoReturn:
+        """The error of a write to a channel that does not exist."""
+        plan = self.plan
+        if name.startswith(ROUTE):
+            node = name.removeprefix(ROUTE)
+            raise UnknownNodeError(
+                f"A stored task leads to node {node!r}, which graph {plan.name!r} no longer has. "
+                f"{nearest(node, plan.nodes)} Put the node back, or declare its new name: "
+                "add_node(..., renamed_from=...)."
+            )
+        raise InvalidUpdateError(
+            f"A task wrote to channel {name!r}, which graph {plan.name!r} does not have. "
+            + nearest(name, plan.channels)
+        )
 
     def apply(self, tasks: Sequence[Task]) -> Frontier:
         """End a super-step: apply its tasks' writes, in order; returns what runs next."""
@@ -209,8 +274,8 @@ class State:
         channel = self._channels[name]
         self.changed.add(name)
         available = channel.is_available()
-        views = self._views_of.get(name)
-        if views is not None:
+        views = self._views_of.get(name) or self._views_with(name)
+        if views:
             if available:
                 value = channel.get()
                 for view in views:
@@ -249,7 +314,8 @@ class State:
 
     def touch_all(self, names: Iterable[str]) -> None:
         """Mark channels as changed, so that the next checkpoint stores them again."""
-        self.changed.update(name for name in names if name in self._channels)
+        held, simple = self._channels, self._values
+        self.changed.update(name for name in names if name in held or name in simple)
 
     # --- storing ---------------------------------------------------------------------------------
 
@@ -258,6 +324,9 @@ class State:
         changed: dict[str, Any] = {}
         removed, self._gone = self._gone, []
         for name in sorted(self.changed) if len(self.changed) > 1 else self.changed:
+            if name in self._values:
+                changed[name] = self._values[name]
+                continue
             channel = self._channels[name]
             if channel.persisted:
                 value = channel.checkpoint()
