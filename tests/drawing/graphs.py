@@ -5,6 +5,7 @@ from operator import add
 from typing import Annotated, Any, TypedDict
 
 from plait.graph import END, START, StateGraph
+from plait.types import interrupt
 
 
 class State(TypedDict):
@@ -90,3 +91,20 @@ def paper() -> StateGraph[State]:
     graph.add_edge(START, "plan").add_edge("plan", "research").add_edge("research", "write")
     graph.add_conditional_edges("write", path, {"needs facts": "research", "done": "publish"})
     return graph.add_edge("publish", END)
+
+
+def ask(state: State) -> dict[str, list[str]]:
+    return {"log": [interrupt("go on?")]}
+
+
+def waiting() -> StateGraph[State]:
+    """plan, then side and (ask inside a subgraph), then write."""
+    inner = StateGraph(State).add_node("x", node).add_node("ask", ask).add_node("z", node)
+    inner.add_edge(START, "x").add_edge("x", "ask").add_edge("ask", "z")
+    graph = StateGraph(State)
+    for name, action in {"plan": node, "done": chain("p", "q"), "side": node}.items():
+        graph.add_node(name, action)
+    graph.add_node("inner", inner.compile()).add_node("write", node)
+    graph.add_edge(START, "plan").add_edge("plan", "done").add_edge("done", "inner")
+    graph.add_edge("done", "side").add_edge(["inner", "side"], "write")
+    return graph.add_conditional_edges("write", path, {"again": "plan", "done": END})

@@ -12,9 +12,9 @@ from plait.drawing import Graph
 from plait.drawing.marks import Marks
 from plait.errors import ConfigError, UnknownNodeError
 from plait.graph import END, START, StateGraph
-from plait.types import Command, interrupt
+from plait.types import Command
 
-from .graphs import State, chain, node, path, service_desk
+from .graphs import State, chain, node, service_desk, waiting
 
 SVG = "{http://www.w3.org/2000/svg}"
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -23,23 +23,6 @@ THREAD: Any = {"configurable": {"thread_id": "1"}}
 def marks(graph: Graph) -> Marks:
     assert graph.marks is not None
     return graph.marks
-
-
-def ask(state: State) -> dict[str, list[str]]:
-    return {"log": [interrupt("go on?")]}
-
-
-def asking() -> StateGraph[State]:
-    """plan, then side and (ask inside a subgraph), then write."""
-    inner = StateGraph(State).add_node("x", node).add_node("ask", ask).add_node("z", node)
-    inner.add_edge(START, "x").add_edge("x", "ask").add_edge("ask", "z")
-    graph = StateGraph(State)
-    for name, action in {"plan": node, "done": chain("p", "q"), "side": node}.items():
-        graph.add_node(name, action)
-    graph.add_node("inner", inner.compile()).add_node("write", node)
-    graph.add_edge(START, "plan").add_edge("plan", "done").add_edge("done", "inner")
-    graph.add_edge("done", "side").add_edge(["inner", "side"], "write")
-    return graph.add_conditional_edges("write", path, {"again": "plan", "done": END})
 
 
 def test_path_and_position_are_marked_with_the_edges_between_them() -> None:
@@ -93,7 +76,7 @@ def test_a_node_that_cannot_be_marked_is_named_with_the_nearest() -> None:
 
 
 def test_a_box_stands_for_what_is_in_it_and_the_other_way_round() -> None:
-    app = asking().compile()
+    app = waiting().compile()
     opened, closed = app.get_graph(xray=True), app.get_graph()
     assert marks(opened.mark(["plan", "done"], current="inner")).current == {"inner"}
     way = marks(closed.mark(["plan", "done:p"], current="inner:ask"))
@@ -103,7 +86,7 @@ def test_a_box_stands_for_what_is_in_it_and_the_other_way_round() -> None:
 
 
 def test_a_waiting_thread_shows_where_it_went_and_where_it_waits() -> None:
-    app = asking().compile(checkpointer=InMemorySaver())
+    app = waiting().compile(checkpointer=InMemorySaver())
     app.invoke({"log": []}, THREAD)
     way = marks(app.get_thread_graph(THREAD))
     assert way.visited == {"__start__", "plan", "done", "side"}
@@ -113,7 +96,7 @@ def test_a_waiting_thread_shows_where_it_went_and_where_it_waits() -> None:
 
 
 def test_a_waiting_thread_shows_its_way_inside_subgraphs_with_xray() -> None:
-    app = asking().compile(checkpointer=InMemorySaver())
+    app = waiting().compile(checkpointer=InMemorySaver())
     app.invoke({"log": []}, THREAD)
     way = marks(app.get_thread_graph(THREAD, xray=True))
     assert {"inner:x", "done:p", "done:q"} <= way.visited
@@ -123,7 +106,7 @@ def test_a_waiting_thread_shows_its_way_inside_subgraphs_with_xray() -> None:
 
 
 def test_a_finished_thread_ends_at_the_end() -> None:
-    app = asking().compile(checkpointer=InMemorySaver())
+    app = waiting().compile(checkpointer=InMemorySaver())
     app.invoke({"log": []}, THREAD)
     app.invoke(Command(resume="yes"), THREAD)
     way = marks(app.get_thread_graph(THREAD))
@@ -166,17 +149,17 @@ def test_a_failed_node_is_marked_as_failed() -> None:
 
 
 def test_a_thread_that_never_ran_marks_nothing() -> None:
-    app = asking().compile(checkpointer=InMemorySaver())
+    app = waiting().compile(checkpointer=InMemorySaver())
     assert marks(app.get_thread_graph(THREAD)) == Marks()
 
 
 def test_a_graph_that_keeps_no_threads_says_so() -> None:
     with pytest.raises(ConfigError, match="keeps no threads"):
-        asking().compile().get_thread_graph(THREAD)
+        waiting().compile().get_thread_graph(THREAD)
 
 
 async def test_async_code_sees_the_same_way() -> None:
-    app = asking().compile(checkpointer=InMemorySaver())
+    app = waiting().compile(checkpointer=InMemorySaver())
     await app.ainvoke({"log": []}, THREAD)
     for xray in (False, True):
         found = await app.aget_thread_graph(THREAD, xray=xray)

@@ -109,12 +109,17 @@ def test_conditional_edges_are_dashed_and_others_are_not() -> None:
 
 def test_subgraphs_are_boxes() -> None:
     svg = paper().compile().get_graph(xray=True).draw_svg()
-    boxes = [
-        group.findtext(f".//{SVG}text")
+    boxes = {
+        group.findtext(f"{SVG}title"): (group.findtext(f".//{SVG}text") or "").strip()
         for group in ElementTree.fromstring(svg).iter(f"{SVG}g")
         if group.get("class") == "cluster"
-    ]
-    assert sorted((box or "").strip() for box in boxes) == ["research", "write"]
+    }
+    assert boxes == {"research": "research", "write": "write"}
+
+
+def test_boxes_nest_as_the_graphs_do() -> None:
+    graph = by_hand("a:in:x", "a:in:y", "b:in:x")
+    assert titles(graph.draw_svg()) >= {"a", "a:in", "b", "b:in", "a:in:x", "b:in:x"}
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -162,17 +162,15 @@ def _add_edges(picture: Any, graph: Graph, look: Look, names: dict[str, str]) ->
 
 def _add_boxes(picture: Any, graph: Graph, names: dict[str, str]) -> None:
     """A cluster for each box, outer ones first."""
-    paths = dict.fromkeys(
-        box_of(id)[: depth + 1] for id in graph.nodes for depth in range(len(box_of(id)))
-    )
     clusters: dict[tuple[str, ...], Any] = {(): picture}
-    for at, path in enumerate(sorted(paths, key=len)):
+    for at, path in enumerate(_boxes(graph)):
         inside = [names[id] for id in graph.nodes if box_of(id)[: len(path)] == path]
         mark = graph.marks.of(":".join(path)) if graph.marks is not None else None
         rim = _INK[mark][0] if mark else "#cbd5e0"
         clusters[path] = clusters[path[:-1]].add_subgraph(
             inside,
             name=f"cluster_{at}",
+            id=f"b{at}",
             label=_plain(_cut(path[-1])),
             labeljust="l",
             style="rounded,filled",
@@ -182,6 +180,12 @@ def _add_boxes(picture: Any, graph: Graph, names: dict[str, str]) -> None:
             tooltip=_text(":".join(path)),
             margin="12",
         )
+
+
+def _boxes(graph: Graph) -> list[tuple[str, ...]]:
+    """The paths of all boxes, outer ones first."""
+    paths = (box_of(id) for id in graph.nodes)
+    return sorted(dict.fromkeys(p[: end + 1] for p in paths for end in range(len(p))), key=len)
 
 
 def _node_label(node: Node, name: str) -> str:
@@ -258,7 +262,10 @@ _LINK = "http://www.w3.org/1999/xlink"
 def _readable(picture: bytes, graph: Graph) -> str:
     """Graphviz's SVG as one element that a page can hold: titles are the nodes' ids."""
     root = ElementTree.fromstring(picture)
+    for side in ("width", "height"):
+        root.set(side, root.get(side, "").removesuffix("pt"))
     titles = {f"n{at}": id for at, id in enumerate(graph.nodes)}
+    titles |= {f"b{at}": ":".join(path) for at, path in enumerate(_boxes(graph))}
     titles |= {f"e{at}": f"{e.source} → {e.target}" for at, e in enumerate(graph.edges)}
     for group in root.iter(f"{{{_SVG}}}g"):
         name = group.attrib.pop("id", "")  # a page may hold several pictures
