@@ -1,8 +1,8 @@
 """Before new code goes live: what it makes of the threads that a database holds.
 
-`check` restores the newest checkpoint of every thread the way a run would, without running, claiming
-or storing anything. The only code of the user's that it calls are migration functions, on values
-that it throws away.
+`check` restores the newest checkpoint of every thread the way a run would, without running,
+claiming or storing anything. The only code of the user's that it calls are migration functions, on
+values that it throws away.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ThreadReport:
     thread_id: str
     checkpoint_id: str = ""
     next: tuple[str, ...] = ()
-    """The nodes that run next, under their stored names; none: the thread is at its end."""
+    """The nodes that are left to run, under their stored names; none: the thread is at its end."""
     questions: int = 0
     """How many interrupts wait for an answer."""
     findings: list[Finding] = field(default_factory=list[Finding])
@@ -131,7 +131,7 @@ def _native(saver: Any) -> Any:
 
 
 def _check(graph: Pregel, saver: Any) -> Plan[DeployReport]:
-    report = DeployReport(graph.name, graph.plan.version)
+    report = DeployReport(graph.plan.name, graph.plan.version)
     after, more = 0, True
     while more:
         page: list[LaneRow] = yield ListThreads(after, PAGE)
@@ -236,14 +236,19 @@ class _Lane:
                 f"add_node(..., renamed_from={name!r}) if it was renamed.",
                 name,
             )
-        if missing:
-            return
         try:
             adopt(loop, stored)
-            tasks = loop.prepare()
+            tasks = loop.prepare(known_only=True)
         except GraphError as error:
-            self._found("breaks", str(error))
+            if not missing:
+                self._found("breaks", str(error))
             return
+        if self.session.ns == "":
+            left = list(self.report.next)
+            for task in tasks:
+                if task.saved and task.identity in left:
+                    left.remove(task.identity)
+            self.report.next = tuple(left)
         for task in tasks:
             inner = graph_inside(task.node)
             if task.saved or inner is None or inner.checkpointer is True:

@@ -1,17 +1,20 @@
 """Mistakes of who answers, updates or resumes a thread."""
 
-from typing import Any
+from operator import add
+from typing import Annotated, Any, TypedDict
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
     InvalidUpdateError,
+    MigrationError,
     MissingThreadIdError,
     UnknownCheckpointError,
     UnknownInterruptError,
+    UnknownKeyWarning,
     UnknownNodeError,
 )
 from plait.graph import START, StateGraph
-from plait.types import Command, interrupt
+from plait.types import Command, Send, interrupt
 
 from .table import THREAD, State, graph_of, mistake, saved
 
@@ -115,3 +118,76 @@ def node_gone_at_resume() -> None:
     saver = InMemorySaver()
     graph_of(ask=ask).compile(checkpointer=saver).invoke({"text": ""}, THREAD)
     graph_of(asks=ask).compile(checkpointer=saver).invoke(Command(resume="yes"), THREAD)
+
+
+@mistake(
+    "A Send that waits for a node that was renamed", UnknownNodeError, "'work'", "renamed_from"
+)
+def sent_to_a_node_that_is_gone() -> None:
+    saver = InMemorySaver()
+
+    def sending(name: str) -> Any:
+        graph = StateGraph(State).add_node(name, ask)
+        graph.add_conditional_edges(START, lambda state: [Send(name, {"n": 1})])
+        return graph.compile(checkpointer=saver)
+
+    sending("work").invoke({"text": ""}, THREAD)
+    sending("works").invoke(Command(resume="yes"), THREAD)
+
+
+def versioned(saver: InMemorySaver, version: int, migrate: Any) -> Any:
+    """A graph whose state has a version, with one migration to it."""
+    graph = StateGraph(State, version=version, migrations={version - 1: migrate})
+    return graph.add_node("ask", nothing).add_edge(START, "ask").compile(checkpointer=saver)
+
+
+@mistake(
+    "A migration that fails", MigrationError, "'order-7'", "from version 1 to 2", "KeyError('none')"
+)
+def migration_fails() -> None:
+    saver = InMemorySaver()
+    graph_of(ask=nothing).compile(checkpointer=saver).invoke({"text": ""}, THREAD)
+    versioned(saver, 2, lambda values: values["none"]).invoke({"text": ""}, THREAD)
+
+
+@mistake("A thread older than every migration", MigrationError, "no migration from version 1")
+def migration_missing() -> None:
+    saver = InMemorySaver()
+    graph_of(ask=nothing).compile(checkpointer=saver).invoke({"text": ""}, THREAD)
+    versioned(saver, 3, dict).invoke({"text": ""}, THREAD)
+
+
+@mistake("A thread that newer code has stored", MigrationError, "from version 2 to 1", "newer code")
+def state_of_newer_code() -> None:
+    saver = InMemorySaver()
+    versioned(saver, 2, dict).invoke({"text": ""}, THREAD)
+    graph_of(ask=nothing).compile(checkpointer=saver).invoke({"text": ""}, THREAD)
+
+
+@mistake(
+    "Two waiting nodes that are one today", MigrationError, "'ask' and 'check'", "called 'both'"
+)
+def two_nodes_became_one() -> None:
+    saver = InMemorySaver()
+    old = StateGraph(State)
+    for name in ("ask", "check"):
+        old.add_node(name, ask).add_edge(START, name)
+    old.compile(checkpointer=saver).invoke({"text": ""}, THREAD)
+    new = StateGraph(State).add_node("both", ask, renamed_from=["ask", "check"])
+    new.add_edge(START, "both").compile(checkpointer=saver).invoke(None, THREAD)
+
+
+@mistake("A finished task's write to a key that was removed", UnknownKeyWarning, "RenamedFrom")
+def finished_write_to_a_key_that_is_gone() -> None:
+    saver = InMemorySaver()
+
+    def graph(schema: Any) -> Any:
+        built = StateGraph(schema).add_node("ask", lambda state: ask(state)).add_edge(START, "ask")
+        built.add_node("write", lambda state: {"text": "told"}).add_edge(START, "write")
+        return built.compile(checkpointer=saver)
+
+    class Fewer(TypedDict):
+        items: Annotated[list[Any], add]
+
+    graph(State).invoke({"items": []}, THREAD)
+    graph(Fewer).invoke(Command(resume="yes"), THREAD)

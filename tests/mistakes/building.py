@@ -11,7 +11,7 @@ from plait.errors import (
     StaleGraphWarning,
     UnreachableNodeWarning,
 )
-from plait.graph import END, START, StateGraph
+from plait.graph import END, START, RenamedFrom, StateGraph
 from plait.managed import IsLastStep
 from plait.types import CachePolicy, Command
 
@@ -242,3 +242,29 @@ def copy_with_unknown_attribute() -> None:
 
 
 assert START
+
+
+@mistake(
+    "A former name of a node that is a node today",
+    InvalidGraphError,
+    "'ask'",
+    "renamed from 'draft'",
+    "could mean either",
+)
+def former_name_in_use() -> None:
+    graph = graph_of(draft=nothing).add_node("ask", nothing, renamed_from="draft")
+    graph.add_edge("draft", "ask").compile()
+
+
+@mistake("Two keys that claim one former name", InvalidGraphError, "'topic'", "'a' and 'b'")
+def former_key_claimed_twice() -> None:
+    class Renamed(TypedDict):
+        a: Annotated[str, RenamedFrom("topic")]
+        b: Annotated[str, RenamedFrom("topic")]
+
+    StateGraph(Renamed).add_node("n", lambda state: None).add_edge(START, "n").compile()
+
+
+@mistake("Migrations with a gap", InvalidGraphError, "version 3", "[1]", "one by one")
+def migrations_with_a_gap() -> None:
+    StateGraph(State, version=3, migrations={1: dict})
