@@ -83,6 +83,7 @@ _NO_QUESTION = "Answers that no question waits for"
 
 _SUBGRAPH_REPLAY = "Replays and forks inside a subgraph"
 _GOTO_IS_NEXT = "What a Command as input routes to is next"
+_HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "a_build::node_named_interrupt": "Reserved node names",
     "a_command::bad_command_updates": "Updates of a Command that are no update",
@@ -97,11 +98,17 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_schemas::conflicting_reducers": "Two different lambdas as reducers of one key",
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
     "a_send::send_to_unknown_node": _MISSING_NODE,
+    "c_callbacks::sequence_as_a_node": "A sequence as a node",
+    "c_events::input_of_the_first_event_of_a_filter": "The input of a filtered event",
     "b_breakpoints::b06_goto_runs_with_the_pending_node": _GOTO_IS_NEXT,
     "b_errors::error_in_a_path_function": "An error in a path function",
     "b_errors::saver_of_a_third_party": "Forks on a saver that counts versions",
     "b_handlers::b36_timeout_of_a_sync_node": "Timeouts of sync code",
     "b_handlers::b36_timeout_of_a_sync_task": "Timeouts of sync code",
+    "c_cache::answers_are_not_cached": "Cached results and answers",
+    "c_cache::clear_cache_of_an_unknown_node": "clear_cache of unknown nodes",
+    "c_error_handlers::get_state_shows_the_question_of_a_handler": _HANDLER_QUESTION,
+    "c_error_handlers::resumed_handler_is_told_the_error": "The error that a resumed handler is told",
     "b_interrupts::exception_after_the_answer": "Answered questions of a failed task",
     "b_interrupts::resume_with_goto": _GOTO_IS_NEXT,
     "b_interrupts::resume_of_a_finished_thread": _NO_QUESTION,
@@ -141,6 +148,13 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_pregel::reading_beside_a_single_channel": "Errors of a node builder",
     "c_remote::run_from_a_checkpoint": "Runs of a remote graph from a checkpoint",
     "c_pregel::unknown_channel_is_written": "Writes to channels that do not exist",
+    "c_drawing::ascii_of_a_node_that_leads_to_itself": "ASCII pictures of loops",
+    "c_drawing::boxes_that_hold_one_box": "Nested boxes in Mermaid text",
+    "c_drawing::classes_of_nodes_in_json": "Classes in a graph's JSON",
+    "c_drawing::graphs_of_one_name_in_two_boxes": "Nested boxes in Mermaid text",
+    "c_drawing::long_graphs": "Pictures of long graphs",
+    "c_drawing::names_that_are_syntax_or_markup": "Names in Mermaid text",
+    "c_drawing::nodes_of_one_name_in_two_boxes": "Nested boxes in Mermaid text",
 }
 """Case id without saver (`a_graph::fan_out`) -> title of its row in docs/compatibility.md.
 
@@ -149,8 +163,6 @@ These cases must differ: a row that has become stale is an error.
 
 NOT_YET: dict[str, int] = {
     "a_runs::with_types_and_bind": 5,
-    "b_behaviours::b14_messages_of_a_subgraph_once": 3,
-    "b_behaviours::b14_messages_returned_by_nodes": 3,
 }
 """Case id without saver -> the issue that builds what it needs.
 
