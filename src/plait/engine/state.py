@@ -26,6 +26,13 @@ _MAY_OVERWRITE = (Overwrite, dict)
 _NO_VIEWS: list[dict[str, Any]] = []
 
 
+def _last(key: str, updates: Sequence[Any]) -> Any:
+    """What a key without a reducer holds after the updates of one super-step."""
+    value = updates[0] if len(updates) == 1 else at_most_one(key, updates)
+    found, inner = overwritten(value)
+    return inner if found else value
+
+
 class State:
     """The channels of one run."""
 
@@ -146,6 +153,8 @@ class State:
         return values
 
     def _preview(self, name: str, updates: Sequence[Any]) -> Any:
+        if name in self.plan.simple:
+            return _last(name, updates)
         preview = self.channel(name).copy()
         preview.update(updates)
         return preview.get()
@@ -193,9 +202,7 @@ class State:
         """New values of `plan.simple` keys."""
         for name, value in values.items():
             if type(value) in _MAY_OVERWRITE:
-                found, inner = overwritten(value)
-                if found:
-                    values[name] = inner
+                values[name] = _last(name, (value,))
         self._values.update(values)
         self.changed.update(values)
         if self._views:
