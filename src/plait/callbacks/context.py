@@ -13,6 +13,10 @@ var_child_runnable_config: ContextVar[Mapping[str, Any] | None] = ContextVar(
 """The config of the code that runs now; what it invokes without a config inherits this one."""
 
 
+COPIED_TO_METADATA = ("model", "checkpoint_ns")
+"""Entries of `configurable` that are metadata of the runs inside too."""
+
+
 def inherited_config() -> Mapping[str, Any] | None:
     """The config of the run around the calling code; None outside any run."""
     return var_child_runnable_config.get()

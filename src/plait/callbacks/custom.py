@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from plait.callbacks.base import BaseCallbackManager
-from plait.callbacks.context import has_listeners, inherited_config
+from plait.callbacks.context import COPIED_TO_METADATA, has_listeners, inherited_config
 from plait.callbacks.manager import AsyncCallbackManager, CallbackManager
 
 
@@ -40,7 +40,9 @@ def _config_of_run(config: Mapping[str, Any] | None) -> Mapping[str, Any]:
     found = config if config is not None else inherited_config()
     if found is None:
         raise RuntimeError(_OUTSIDE)
-    return found
+    place: Mapping[str, Any] = found.get("configurable") or {}
+    copied = {key: place[key] for key in COPIED_TO_METADATA if isinstance(place.get(key), str)}
+    return {**found, "metadata": {**copied, **(found.get("metadata") or {})}}
 
 
 def _run_id(manager: BaseCallbackManager) -> UUID:

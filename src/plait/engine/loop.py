@@ -83,12 +83,12 @@ class Loop(Running):
                     if self.parts:
                         yield Emit(self._take_parts())
                     return self._outcome()
-                if self.control is not None and self.control.drain_requested:
-                    yield from self._drain(self.control)
                 todo = [task for task in tasks if not task.saved]
                 if before_due and self._hits(self.spec.interrupt_before, tasks):
                     return (yield from self._stop())
                 before_due = True
+                if self.control is not None and self.control.drain_requested:
+                    yield from self._drain(self.control)
                 if self.modes:
                     self._report_starts(tasks)
                     if self.resumed:
@@ -288,10 +288,11 @@ class Loop(Running):
         for task in waiting:
             for question in self._interrupted[task]:
                 asked.setdefault(question.id, question)
-            self._report_result(task, None, self._interrupted[task])
         questions = tuple(asked.values())
         kept = [task for task in tasks if task.saved]
         self._report_questions(questions, kept)
+        for task in waiting:
+            self._report_result(task, None, self._interrupted[task])
         if self.parts:
             yield Emit(self._take_parts())
         outcome = self._outcome(kept)

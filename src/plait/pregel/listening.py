@@ -122,13 +122,13 @@ class Listening:
 
     def saw_input(self, given: Any) -> None:
         """A task is handed messages: they are no news for the `messages` stream."""
-        for stream in self._run.message_streams:
-            stream.saw(given)
+        if self._run.message_stream is not None:
+            self._run.message_stream.saw(given)
 
     def saw_result(self, scope: TaskScope, result: Any, metadata: Mapping[str, Any]) -> None:
         """A task gave a result: the `messages` stream tells those of it that it has not told."""
-        for stream in self._run.message_streams:
-            stream.returned(scope, result, metadata)
+        if self._run.message_stream is not None:
+            self._run.message_stream.returned(scope, result, metadata)
 
 
 class HeardTask:
@@ -246,7 +246,7 @@ class HeardTask:
     def _child(self, place: int) -> Any:
         code = 0 if self._scope.task.node.hidden else 1  # the start has no code of its own
         child = self._own.get_child(f"seq:step:{code + place}")
-        child.add_tags(child.inheritable_tags)  # the inherited ones come last
+        child.add_tags(list(child.inheritable_tags))  # the inherited ones come last
         return child
 
     def _tell_messages(self) -> None:

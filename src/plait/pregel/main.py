@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from plait.cache.base import BaseCache
     from plait.runnables.config import RunnableConfig
     from plait.runtime import RunControl
+    from plait.store.base import BaseStore
 
 
 DEBUG_MODES = ("updates", "values")
@@ -116,7 +117,7 @@ class Pregel(Described, Drawn):
         step_timeout: float | None = None,
         debug: bool | None = None,
         checkpointer: Checkpointer = None,
-        store: Any = None,
+        store: BaseStore | None = None,
         cache: Any = None,
         retry_policy: RetryPolicy | Sequence[RetryPolicy] = (),
         cache_policy: CachePolicy | None = None,
@@ -424,7 +425,7 @@ class Pregel(Described, Drawn):
         )
         asked = _asked(mode)
         for part in self._drive(run):
-            if part[1] in asked:
+            if part[1] in asked and (subgraphs or part[0] == run.ns):
                 shaped = _shaped(part, mode, subgraphs, version)
                 if run.listening is not None:
                     run.listening.chunk(shaped)
@@ -468,7 +469,7 @@ class Pregel(Described, Drawn):
         parts = self._adrive(run)
         try:
             async for part in parts:
-                if part[1] in asked:
+                if part[1] in asked and (subgraphs or part[0] == run.ns):
                     shaped = _shaped(part, mode, subgraphs, version)
                     if run.listening is not None:
                         await cast("Any", run.listening.chunk(shaped))

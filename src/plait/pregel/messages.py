@@ -8,12 +8,11 @@ stand for the message of that id, and what a node was handed is never told.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from uuid import UUID
 
 from plait.callbacks.handlers import TokenListener
 from plait.constants import TAG_NOSTREAM
-from plait.engine.events import Chunk
 from plait.ids import new_id
 from plait.messages import AIMessageChunk
 from plait.messages.base import give_id
@@ -22,19 +21,11 @@ from plait.pregel.scope import TaskScope
 from plait.scope import current_scope
 from plait.types import Command
 
-if TYPE_CHECKING:
-    from plait.pregel.run import Run
-
 _STEP_TAGS = ("seq:step:", "graph:step:")
 
 
 class MessageStream(TokenListener):
-    """Tells one run's `messages` stream.
-
-    Args:
-        run: the run whose stream it is.
-        subgraphs: whether graphs inside the run's nodes are part of it.
-    """
+    """Tells the `messages` stream of one run, and of those inside it if it streams subgraphs."""
 
     raise_error = True
     run_inline = True
@@ -44,9 +35,7 @@ class MessageStream(TokenListener):
     ignore_retry = True
     ignore_custom_event = True
 
-    def __init__(self, run: Run, subgraphs: bool) -> None:
-        self._run = run
-        self.subgraphs = subgraphs
+    def __init__(self) -> None:
         self._seen: set[str] = set()
         self._models: dict[UUID, tuple[TaskScope, dict[str, Any]]] = {}
         self._streamed: set[UUID] = set()
@@ -73,11 +62,7 @@ class MessageStream(TokenListener):
         """Tell a message or a chunk of one."""
         if message.id:
             self._seen.add(message.id)
-        scope.deliver(Chunk(scope.run.ns, "messages", (message, metadata)), self._run)
-
-    def hears(self, scope: TaskScope) -> bool:
-        """Whether what happens in this task is part of the stream."""
-        return self in scope.run.message_streams
+        scope.send("messages", (message, metadata))
 
     # --- what models say -------------------------------------------------------------------------
 
@@ -94,7 +79,7 @@ class MessageStream(TokenListener):
     ) -> None:
         """A model was asked: what it says belongs to the task that runs here."""
         scope = current_scope.get()
-        if not isinstance(scope, TaskScope) or not self.hears(scope):
+        if not isinstance(scope, TaskScope) or scope.run.message_stream is not self:
             return
         if tags and TAG_NOSTREAM in tags:
             return
@@ -174,12 +159,13 @@ def messages_in(value: Any) -> Iterator[Any]:
         for item in cast("Sequence[Any]", value):
             if is_message(item):
                 yield item
-            elif isinstance(item, Command):
-                yield from messages_in(cast("Command[Any]", item).update)
+            elif isinstance(item, (Command, Mapping)):
+                yield from messages_in(item)
     elif isinstance(value, Mapping):
         yield from _in_fields(cast("Mapping[Any, Any]", value))
-    elif hasattr(cast("Any", type(value)), "__annotations__") and hasattr(value, "__dict__"):
-        yield from _in_fields(vars(value))
+    elif (declared := getattr(cast("Any", type(value)), "__annotations__", None)) is not None:
+        slots = {name: getattr(value, name) for name in declared if hasattr(value, name)}
+        yield from _in_fields(getattr(value, "__dict__", slots))
 
 
 def _in_fields(fields: Mapping[Any, Any]) -> Iterator[Any]:

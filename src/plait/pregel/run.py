@@ -74,7 +74,7 @@ class Run:
         "graph",
         "listening",
         "loop",
-        "message_streams",
+        "message_stream",
         "modes",
         "nest",
         "ns",
@@ -111,7 +111,7 @@ class Run:
         self._inherit(options)
         self.listening: Listening | None = None
         """Those who listen to the run, once it has begun and if there are any."""
-        self.message_streams = self._message_streams(options)
+        self.message_stream = self._message_stream(options)
         self.storage: Storage | None = self._open_storage(options)
         spec = self._spec(given, options, native)
         self.loop = _loop(spec)
@@ -155,17 +155,18 @@ class Run:
         told = given.server_info if isinstance(given, Runtime) else None
         return ServerInfo.of(self.configurable) or told
 
-    def _message_streams(self, options: Options) -> tuple[MessageStream, ...]:
-        """Who streams messages of this run: the run itself, and those around it that stream all."""
-        outer = () if self.parent is None else self.parent.run.message_streams
-        streams = tuple(stream for stream in outer if stream.subgraphs)
+    def _message_stream(self, options: Options) -> MessageStream | None:
+        """What tells messages: this run's, or that of a run around it which streams subgraphs."""
+        outer = None if self.parent is None else self.parent.run
+        if outer is not None and outer.subgraphs and outer.message_stream is not None:
+            return outer.message_stream
         if "messages" not in options.modes:
-            return streams
+            return None
         from plait.pregel.messages import MessageStream  # loads messages; few runs stream them
 
-        own = MessageStream(self, options.subgraphs)
-        self.config["callbacks"] = with_handler(self.config.get("callbacks"), own)
-        return (*streams, own)
+        stream = MessageStream()
+        self.config["callbacks"] = with_handler(self.config.get("callbacks"), stream)
+        return stream
 
     @property
     def stopped(self) -> bool:

@@ -163,12 +163,12 @@ class TaskScope:
     def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
         """Send a message, or a chunk of one, to the `messages` stream, if anybody listens to it."""
         self.progress()
-        if self.run.message_streams:
+        stream = self.run.message_stream
+        if stream is not None:
             about = {**self.config()["metadata"], **metadata}
             if tags:
                 about["tags"] = tags
-            for stream in self.run.message_streams:
-                stream.tell(self, message, about)
+            stream.tell(self, message, about)
 
     async def room(self) -> None:
         """Suspend until the stream of the run has room for more."""

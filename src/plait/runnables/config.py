@@ -10,7 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, cast
 from warnings import warn
 
-from plait.callbacks.context import has_listeners, inherited_config, var_child_runnable_config
+from plait.callbacks.context import (
+    COPIED_TO_METADATA,
+    has_listeners,
+    inherited_config,
+    var_child_runnable_config,
+)
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -46,7 +51,6 @@ class RunnableConfig(TypedDict, total=False):
 
 
 _KEYS = frozenset(RunnableConfig.__annotations__)
-_COPIED_TO_METADATA = ("model", "checkpoint_ns")
 
 
 def ensure_config(*configs: Mapping[str, Any] | None) -> RunnableConfig:
@@ -72,7 +76,7 @@ def ensure_config(*configs: Mapping[str, Any] | None) -> RunnableConfig:
         if config:
             _overlay(out, config)
     configurable = out["configurable"]
-    for key in _COPIED_TO_METADATA:
+    for key in COPIED_TO_METADATA:
         if key in configurable and isinstance(configurable[key], str):
             out["metadata"].setdefault(key, configurable[key])
     return cast("RunnableConfig", out)
