@@ -14,6 +14,7 @@ from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
+from plait.errors import NodeCancelledError
 from plait.scope import Scope, current_scope
 
 if TYPE_CHECKING:  # the port is all types; savers load when a graph has one
@@ -100,7 +101,17 @@ def enter(task: Task, scope: Scope) -> Writes:
             f'No synchronous function provided to "{task.name}": it is async only. Give the node '
             "a sync function too, or run the graph with the async API (ainvoke, astream)."
         )
-    return call(task, scope) if scope.heard is None else scope.heard.call(call)
+    try:
+        return call(task, scope) if scope.heard is None else scope.heard.call(call)
+    except BaseException as error:
+        if _is_cancellation(error):  # sync code is never cancelled: it raised this itself
+            raise NodeCancelledError(task.name) from error
+        raise
+
+
+def _is_cancellation(error: BaseException) -> bool:
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
 async def aenter(task: Task, scope: Scope) -> Writes:

@@ -1,4 +1,4 @@
-"""Results of nodes that are taken from a cache, and put there.
+"""Results of nodes that are taken from a cache; `storing` puts them there.
 
 A cached result is an outcome like any other: it is stored, and told (marked as cached). A task that
 was given answers is neither looked up nor kept, since its result is not that of its input alone.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any
 
-from plait.engine.commands import Command, ReadCache, WriteCache
+from plait.engine.commands import Command, ReadCache
 from plait.engine.handlers import Handlers
 from plait.engine.storing import Flow
 from plait.engine.tasks import Task
@@ -38,12 +38,6 @@ class Caching(Handlers):
         for task in hits:
             self._waiting.remove(task)
         resolved.extend(hits)
-
-    def _keep(self, done: Sequence[Task]) -> Flow:
-        """Put the results of tasks that were looked up in vain into the cache."""
-        fresh = [task for task in done if task.cached is False]
-        if fresh:
-            yield WriteCache(fresh)
 
 
 def _is_cacheable(task: Task) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from plait.constants import AHEAD, AHEAD_TASK_ID, NO_WRITES
-from plait.engine.commands import Command, Commit, Emit, Release, SaveWrites
+from plait.engine.commands import Command, Commit, Emit, Release, SaveWrites, WriteCache
 from plait.engine.frontier import Frontier, stored_writes, without
 from plait.engine.migration import Moved
 from plait.engine.plan import Writes
@@ -66,6 +66,8 @@ class Storing(Reporting):
         outcomes.extend(extra)
         for task in done:
             task.saved = True
+        if self.spec.cache is not None:
+            yield from self._keep(done)
         if self.saving:
             if outcomes:
                 yield SaveWrites(outcomes, release=release)
@@ -79,6 +81,12 @@ class Storing(Reporting):
         self._report_done(done)
         if self.parts:
             yield Emit(self._take_parts())
+
+    def _keep(self, done: Sequence[Task]) -> Flow:
+        """Put the results of tasks that were looked up in vain into the cache."""
+        fresh = [task for task in done if task.cached is False]
+        if fresh:
+            yield WriteCache(fresh)
 
     def _outcome_of(self, task: Task) -> TaskWrites:
         writes = task.writes

@@ -157,6 +157,7 @@ async def case_default_timeout_of_a_graph(env):
     builder.add_edge("patient", "hasty")
     builder.set_node_defaults(timeout=SOON)
     seen = []
+
     async def drive():
         async for part in builder.compile().astream({"items": []}):
             seen.append(part)
