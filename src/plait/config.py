@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.constants import TAG_NOSTREAM
 from plait.errors import ConfigError
@@ -12,6 +12,7 @@ from plait.scope import Scope, current_scope
 if TYPE_CHECKING:
     from plait.messages import AIMessageChunk
     from plait.runnables.config import RunnableConfig
+    from plait.store.base import BaseStore
     from plait.types import StreamWriter
 
 
@@ -34,13 +35,13 @@ def get_config() -> RunnableConfig:
     return _scope().config()
 
 
-def get_store() -> Any:
-    """The store that the graph was compiled with (None: none).
+def get_store() -> BaseStore:
+    """The store that the graph was compiled with (None, whatever the type says, if with none).
 
     Raises:
         ConfigError: called outside of a running graph.
     """
-    return _scope().runtime().store
+    return cast("BaseStore", _scope().runtime().store)
 
 
 def get_stream_writer() -> StreamWriter:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from plait.cache.base import BaseCache
+    from plait.store.base import BaseStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -213,7 +214,7 @@ class entrypoint:
     def __init__(
         self,
         checkpointer: Checkpointer = None,
-        store: Any = None,
+        store: BaseStore | None = None,
         cache: BaseCache[Any] | None = None,
         context_schema: type[Any] | None = None,
         cache_policy: CachePolicy | None = None,

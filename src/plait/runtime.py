@@ -10,6 +10,7 @@ from plait.errors import ConfigError
 from plait.scope import current_scope
 
 if TYPE_CHECKING:
+    from plait.store.base import BaseStore
     from plait.types import StreamWriter
 
 ContextT = TypeVar("ContextT")
@@ -136,7 +137,7 @@ class Runtime(Generic[ContextT]):
 
     context: ContextT = cast(Any, None)  # noqa: RUF009
     """What the caller passed as `context=`: connections, clients, who the user is."""
-    store: Any = None
+    store: BaseStore | None = None
     """Long-term memory, shared by all threads."""
     stream_writer: StreamWriter = _write_nowhere
     """Writes to the `custom` stream."""

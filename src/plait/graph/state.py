@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, Literal, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, get_type_hints
 from warnings import warn
 
 from plait.channels.last_value import LastValue
@@ -36,6 +36,9 @@ from plait.graph.schema import (
 from plait.pregel.later import refuse
 from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy, ensure_valid_checkpointer
 from plait.warnings import take_renamed
+
+if TYPE_CHECKING:
+    from plait.store.base import BaseStore
 
 StateT = TypeVar("StateT")
 ContextT = TypeVar("ContextT")
@@ -456,7 +459,7 @@ class StateGraph(Generic[StateT]):
         checkpointer: Checkpointer = None,
         *,
         cache: Any = None,
-        store: Any = None,
+        store: BaseStore | None = None,
         interrupt_before: Sequence[str] | str | None = None,
         interrupt_after: Sequence[str] | str | None = None,
         debug: bool = False,
