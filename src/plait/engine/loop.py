@@ -125,13 +125,15 @@ class Loop(Running):
             if moved is not None:
                 self.moved = moved
                 self.state.moved(moved.changed, moved.gone)
+                restore.rename_ahead(snapshot, self.plan.renames.nodes, self.spec.ns)
             self.frontier = restore.restored_frontier(snapshot)
             self.last = tuple(snapshot.frontier.get("last", ()))
             self.step = snapshot.metadata.get("step", -1) + 1
             self.checkpoint_id = self.stored_id = snapshot.id
             self.parent_id = snapshot.parent_id
             self.source = snapshot.metadata.get("source", "loop")
-            self.start = Mark(snapshot.id, snapshot.parent_id, snapshot.metadata)
+            copied = snapshot.frontier.get("copy_of")
+            self.start = Mark(snapshot.id, snapshot.parent_id, snapshot.metadata, copied)
             self.came_from = snapshot.origin
             if "origin" in snapshot.frontier:
                 self.origin = Origin(*snapshot.frontier["origin"])

@@ -28,7 +28,6 @@ from plait.constants import (
     NO_WRITES,
     NULL_TASK_ID,
     PULL,
-    RESERVED,
     ROUTE,
     STATE_VERSION,
     TASKS,
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
     from plait.engine.plan import GraphPlan, Writes
     from plait.engine.records import Snapshot
     from plait.engine.tasks import Task
+
+OWN = "__"
+"""What the names of the engine's own channels begin with."""
 
 Values: TypeAlias = dict[str, Any]
 Migration: TypeAlias = Callable[[Values], Values]
@@ -123,7 +125,9 @@ def adapt(plan: GraphPlan, snapshot: Snapshot, where: str) -> Moved | None:
     if version != plan.version or any(channel == STATE_VERSION for _, channel, _ in writes):
         _Migrating(plan, snapshot, version, moved, at).run()
     moved.lost = [
-        key for key in snapshot.values if key not in plan.channels and not key.startswith(JOIN)
+        key
+        for key in snapshot.values
+        if key not in plan.channels and not key.startswith((JOIN, OWN))
     ]
     if writes:
         snapshot.writes = [_kept(plan, write, moved) for write in snapshot.writes]
@@ -133,7 +137,7 @@ def adapt(plan: GraphPlan, snapshot: Snapshot, where: str) -> Moved | None:
 def _kept(plan: GraphPlan, write: tuple[str, str, Any], moved: Moved) -> tuple[str, str, Any]:
     """A pending write; one to a key or join that is gone only says that its task has finished."""
     task_id, channel, _ = write
-    if channel in plan.channels or channel in RESERVED or channel.startswith(ROUTE):
+    if channel in plan.channels or channel.startswith((OWN, ROUTE)):
         return write
     if not channel.startswith(JOIN):
         moved.dropped.append(channel)
@@ -298,8 +302,9 @@ class _Migrating:
         moved.mark = [(STATE_VERSION, plan.version)]
 
     def _is_key(self, name: str) -> bool:
-        """Whether a channel is a key of the user's state."""
-        return name != self.plan.entry and name not in RESERVED and not name.startswith(JOIN)
+        """Whether a channel is, or was, a key of the user's state."""
+        known = name in self.plan.channels and name != self.plan.entry
+        return (known or not name.startswith(OWN)) and not name.startswith(JOIN)
 
     def _forward(self, values: Values, version: int, to: int | None = None) -> Values:
         """Values of a version, as today's (or as those of the version `to`)."""

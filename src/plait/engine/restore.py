@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.constants import AHEAD, AHEAD_TASK_ID, ERROR, FAILED, INTERRUPT, NULL_TASK_ID, RESUME
+from plait.constants import (
+    AHEAD,
+    AHEAD_TASK_ID,
+    ERROR,
+    FAILED,
+    INTERRUPT,
+    NULL_TASK_ID,
+    PULL,
+    RESUME,
+)
 from plait.engine.commands import Claim, Command, Commit, Load, SaveWrites
 from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
@@ -15,6 +24,7 @@ from plait.engine.questions import Pending
 from plait.engine.records import Origin, Snapshot, TaskWrites
 from plait.engine.report import is_outcome
 from plait.engine.tasks import Task
+from plait.engine.tasks import task_id as id_of
 from plait.errors import (
     EmptyInputError,
     InvalidInputError,
@@ -74,6 +84,7 @@ def _same_step(spec: RunSpec, snapshot: Snapshot | None) -> bool:
 def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     """A new input: what was going to run is dropped, the input is written."""
     plan, state = loop.plan, loop.state
+    loop.origin = loop.asked = None
     if snapshot is not None:
         state.drop(loop.frontier.pulls)
     deferred = loop.frontier.deferred
@@ -148,7 +159,7 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     spec = loop.spec
     pending = Pending(snapshot.writes)
     if loop.asked:
-        asked_anew = {pending.task_of[qid] for qid in pending.questions}
+        asked_anew = {each for qid in pending.questions for each in pending.tasks_of[qid]}
         for task in loop.prepare(known_only=True):
             if task.id in asked_anew:
                 continue
@@ -186,8 +197,7 @@ def _replay(loop: Loop, snapshot: Snapshot) -> Begin:
         loop.stored_id = None
     elif origin is None and loop.spec.inside:
         origin = Origin(loop.spec.ns, snapshot.id, loop.spec.inside)
-    if origin is not None:
-        loop.origin = origin
+    loop.origin, loop.asked = origin, None
     loop.check_nodes()
     if loop.saving:
         yield Commit(loop.new_checkpoint("fork"), claim=True)
@@ -251,6 +261,31 @@ def _adopt_failure(task: Task, stored: Writes) -> bool:
             task.error = value
             task.saved = task.handled = True
     return task.handled
+
+
+def rename_ahead(snapshot: Snapshot, former: Mapping[str, str], ns: str) -> None:
+    """Tasks that finished ahead of their super-step are found under today's names of nodes.
+
+    Tasks of the stored super-step keep the ids that they were born with (see `migration`). The
+    super-steps to come are made anew, with today's names, so what is on record for them moves.
+
+    Args:
+        former: former name of a node to today's.
+    """
+    bases = [
+        base
+        for task, channel, ids in snapshot.writes
+        if task == AHEAD_TASK_ID and channel == AHEAD
+        for base in ids.values()
+    ]
+    if not bases:
+        return
+    today = {
+        id_of(base, ns, name, f"{PULL}~{name}"): id_of(base, ns, now, f"{PULL}~{now}")
+        for base in bases
+        for name, now in former.items()
+    }
+    snapshot.writes = [(today.get(task, task), c, value) for task, c, value in snapshot.writes]
 
 
 def restored_frontier(snapshot: Snapshot | None) -> Frontier:
