@@ -403,4 +403,5 @@ __all__ = [
     "UnreadableCacheWarning",
     "UnregisteredTypeError",
     "WeakDurabilityWarning",
+    "is_invalid_resume",
 ]

@@ -30,6 +30,24 @@ from plait.warnings import LangGraphDeprecatedSinceV10, LangGraphDeprecatedSince
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from plait.payloads import (
+        CheckpointPayload,
+        CheckpointStreamPart,
+        CheckpointTask,
+        CustomStreamPart,
+        DebugPayload,
+        DebugStreamPart,
+        MessagesStreamPart,
+        PregelExecutableTask,
+        StreamPart,
+        TaskPayload,
+        TaskResultPayload,
+        TasksStreamPart,
+        TracePolicy,
+        UpdatesStreamPart,
+        ValuesStreamPart,
+        omit_payload,
+    )
     from plait.runnables.config import RunnableConfig
 
 N = TypeVar("N", bound=Hashable)
@@ -451,12 +469,20 @@ def ensure_valid_checkpointer(checkpointer: Checkpointer) -> Checkpointer:
 __all__ = [
     "All",
     "CachePolicy",
+    "CheckpointPayload",
+    "CheckpointStreamPart",
+    "CheckpointTask",
     "Checkpointer",
     "Command",
+    "CustomStreamPart",
+    "DebugPayload",
+    "DebugStreamPart",
     "Durability",
     "GraphOutput",
     "Interrupt",
+    "MessagesStreamPart",
     "Overwrite",
+    "PregelExecutableTask",
     "PregelTask",
     "RetryPolicy",
     "RunContext",
@@ -464,8 +490,27 @@ __all__ = [
     "StateSnapshot",
     "StateUpdate",
     "StreamMode",
+    "StreamPart",
     "StreamWriter",
+    "TaskPayload",
+    "TaskResultPayload",
+    "TasksStreamPart",
     "TimeoutPolicy",
+    "TracePolicy",
+    "UpdatesStreamPart",
+    "ValuesStreamPart",
     "ensure_valid_checkpointer",
     "interrupt",
+    "omit_payload",
 ]
+
+_PAYLOADS = frozenset(__all__) - globals().keys()
+"""Names that only type checkers and tools ask for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PAYLOADS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # typed dicts take long to make
+
+    return getattr(import_module("plait.payloads"), name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, final
+from typing import Final, TypeVar, final
 
 
 @final
@@ -26,3 +26,16 @@ class Missing:
 
 MISSING: Final = Missing()
 """Stands for the absence of a value where None is a value."""
+
+StateT = TypeVar("StateT")
+"""The state of a graph."""
+StateT_co = TypeVar("StateT_co", covariant=True)
+StateT_contra = TypeVar("StateT_contra", contravariant=True)
+InputT = TypeVar("InputT")
+"""What a graph takes."""
+OutputT = TypeVar("OutputT")
+"""What a graph returns."""
+ContextT = TypeVar("ContextT")
+"""The run context of a graph."""
+
+__all__ = ["ContextT", "InputT", "OutputT", "StateT", "StateT_co", "StateT_contra"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from warnings import warn
 
@@ -62,7 +62,7 @@ class LangGraphDeprecatedSinceV11(LangGraphDeprecationWarning):
         super().__init__(message, *args, since=(1, 1), expected_removal=(3, 0))
 
 
-RENAMED: dict[str, tuple[str, type[LangGraphDeprecationWarning]]] = {
+RENAMED: dict[str, tuple[str, Callable[[str], LangGraphDeprecationWarning]]] = {
     "checkpoint_during": ("durability", LangGraphDeprecatedSinceV10),
     "config_schema": ("context_schema", LangGraphDeprecatedSinceV10),
     "config_type": ("context_schema", LangGraphDeprecatedSinceV10),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from collections.abc import Callable
 from itertools import count, islice
 from threading import Lock
@@ -37,6 +38,8 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.log.saver import NativeSaver
+from plait.checkpoint.persistent_dict import PersistentDict
+from plait.errors import NotSupportedError
 
 
 class _Sorted:
@@ -308,13 +311,24 @@ class InMemorySaver(NativeSaver):
 
     Args:
         serde: The serializer of values (None: plait's codec).
+        factory: Only `defaultdict`, the default.
+
+    Raises:
+        NotSupportedError: another `factory`.
 
     >>> saver = InMemorySaver()
     >>> saver.get_tuple({"configurable": {"thread_id": "1"}}) is None
     True
     """
 
-    def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self, *, serde: SerializerProtocol | None = None, factory: Any = defaultdict
+    ) -> None:
+        if factory is not defaultdict:
+            raise NotSupportedError(
+                f"InMemorySaver(factory={factory!r}) is not supported: rows are kept in a form of "
+                "plait's own. For threads in a file, use SqliteSaver."
+            )
         super().__init__(serde=serde)
         self._rows = _Rows()
 
@@ -346,4 +360,4 @@ class InMemorySaver(NativeSaver):
 
 MemorySaver = InMemorySaver
 
-__all__ = ["InMemorySaver", "MemorySaver"]
+__all__ = ["InMemorySaver", "MemorySaver", "PersistentDict"]

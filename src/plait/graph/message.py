@@ -233,6 +233,10 @@ def in_openai_form(messages: list[Any]) -> list[Any]:
 
 def __getattr__(name: str) -> Any:
     # MessagesState stands on typing_extensions, which is slow to import: made when asked for.
+    if name == "MessageGraph":
+        from importlib import import_module  # a graph stands on this module's reducer
+
+        return import_module("plait.graph.message_graph").MessageGraph
     if name != "MessagesState":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from typing_extensions import TypedDict

@@ -137,7 +137,8 @@ def ui_message_reducer(
         gone.discard(name)
         before = shown.get(name)
         if message["metadata"].get("merge") and before is not None and before["type"] == "ui":
-            message = {**message, "props": {**before["props"], **message["props"]}}
+            props = {**before["props"], **message["props"]}
+            message = cast("UIMessage", {**message, "props": props})
         shown[name] = message
     return [message for name, message in shown.items() if name not in gone]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.channels.base import BaseChannel
 from plait.constants import RESERVED
@@ -56,7 +56,11 @@ def assemble(
 ) -> GraphPlan:
     """The plan of a graph given as nodes and channels; `check` says whether it holds together."""
     managed = {key: kind for key, kind in channels.items() if is_managed_value(kind)}
-    kept = {key: _prototype(key, c) for key, c in channels.items() if isinstance(c, BaseChannel)}
+    kept = {
+        key: _prototype(key, cast("Channel", channel))
+        for key, channel in channels.items()
+        if isinstance(channel, BaseChannel)
+    }
     readers: dict[str, tuple[str, ...]] = {}
     for node, spec in nodes.items():
         for trigger in spec.triggers:

@@ -57,7 +57,7 @@ class _Step:
             raise InvalidNodeError(
                 f"Node {name!r} must do a function or a Runnable, got {action!r}."
             )
-        self.runnable = action if is_runnable else None
+        self.runnable: Any = action if is_runnable else None
         self.binding = None if is_runnable else Binding(action, name)
 
     @property
@@ -279,7 +279,9 @@ class NodeBuilder:
         Raises:
             InvalidUpdateError: a channel is the engine's own.
         """
-        entries = [c if isinstance(c, ChannelWriteEntry) else ChannelWriteEntry(c) for c in channels]
+        entries = [
+            c if isinstance(c, ChannelWriteEntry) else ChannelWriteEntry(c) for c in channels
+        ]
         entries.extend(
             ChannelWriteEntry(channel, mapper=value)
             if callable(value)

@@ -215,7 +215,7 @@ class RemoteGraph(Runnable[Any, Any]):
     ) -> dict[str, Any]:
         """The arguments of the client's `runs.stream`."""
         merged = merge_configs(self.config, config)
-        command: Command[Any] | None = input if isinstance(input, Command) else None
+        command = cast("Command[Any]", input) if isinstance(input, Command) else None
         checkpoint = wire.address(merged)
         request: dict[str, Any] = {
             "thread_id": (merged.get("configurable") or {}).get("thread_id"),
@@ -438,8 +438,8 @@ def _drawn(told: Mapping[str, Any]) -> Graph:
     nodes: dict[str, Node] = {}
     for node in told["nodes"]:
         name, data = str(node["id"]), node.get("data")
-        label = data.get("name") if isinstance(data, dict) else None
-        nodes[name] = Node(name, label or name, data, node.get("metadata"))
+        known = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        nodes[name] = Node(name, known.get("name") or name, data, node.get("metadata"))
     edges = [
         Edge(str(e["source"]), str(e["target"]), e.get("data"), bool(e.get("conditional")))
         for e in told["edges"]

@@ -81,7 +81,7 @@ def schema_json(name: str, schema: Any) -> dict[str, Any]:
         return schema.model_json_schema()
     if _is_typed_dict(schema):
         return TypeAdapter(schema).json_schema()
-    if isinstance(schema, type) and dataclasses.is_dataclass(schema):
+    if hasattr(schema, "__dataclass_fields__"):
         return _model(name, _fields(schema)).model_json_schema()
     return {"default": None, **value_model(name, schema).model_json_schema()}
 
@@ -105,7 +105,7 @@ def context_json(graph: Described) -> dict[str, Any] | None:
         return None
     if isinstance(schema, type) and issubclass(schema, BaseModel):
         return schema.model_json_schema()
-    if _is_typed_dict(schema) or dataclasses.is_dataclass(schema):
+    if _is_typed_dict(schema) or dataclasses.is_dataclass(cast("Any", schema)):
         return TypeAdapter(cast("Any", schema)).json_schema()
     raise InvalidGraphError(
         f"Graph {graph.get_name()!r} has the context schema {schema!r}. A context schema is a "

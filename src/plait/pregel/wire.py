@@ -43,7 +43,7 @@ def sent_config(config: Mapping[str, Any]) -> dict[str, Any]:
         sent["tags"] = [tag for tag in config["tags"] if isinstance(tag, str)]
     if config.get("metadata"):
         sent["metadata"] = _plain(config["metadata"])
-    configurable = config.get("configurable") or {}
+    configurable: dict[str, Any] = config.get("configurable") or {}
     sent["configurable"] = _plain({k: v for k, v in configurable.items() if k not in ADDRESS})
     return sent
 
@@ -77,7 +77,8 @@ def thread_of(config: Mapping[str, Any]) -> str:
     Raises:
         MissingThreadIdError: it names none.
     """
-    thread_id = (config.get("configurable") or {}).get("thread_id")
+    configurable: dict[str, Any] = config.get("configurable") or {}
+    thread_id = configurable.get("thread_id")
     if thread_id is None:
         raise MissingThreadIdError(
             "The call of a remote graph's thread needs "
@@ -108,7 +109,7 @@ def _sent_route(route: Any) -> Any:
 
 def config_of(checkpoint: Mapping[str, Any]) -> RunnableConfig:
     """The config that addresses a checkpoint which the server named."""
-    configurable = {
+    configurable: dict[str, Any] = {
         "thread_id": checkpoint["thread_id"],
         "checkpoint_ns": checkpoint.get("checkpoint_ns"),
         "checkpoint_id": checkpoint.get("checkpoint_id"),

@@ -92,7 +92,9 @@ def case_channel_itself(env):
     ]
     channel.replay_writes([("t", "log", ["a"]), ("t", "log", ["b"])])
     steps.append(list(channel.get()))
-    channel.replay_writes([("t", "log", ["c"]), ("t", "log", Overwrite(["d"])), ("t", "log", ["e"])])
+    channel.replay_writes(
+        [("t", "log", ["c"]), ("t", "log", Overwrite(["d"])), ("t", "log", ["e"])]
+    )
     steps.append(list(channel.get()))
     return steps
 

@@ -1,12 +1,14 @@
 """Graphs made by hand: nodes over channels, without a StateGraph."""
 
+import asyncio
 import operator
 
+from langgraph.cache.memory import InMemoryCache
 from langgraph.channels import BinaryOperatorAggregate, EphemeralValue, LastValue, Topic
 from langgraph.graph import END
 from langgraph.pregel import NodeBuilder, Pregel
 from langgraph.runtime import Runtime
-from langgraph.types import Command, RetryPolicy, interrupt
+from langgraph.types import CachePolicy, Command, RetryPolicy, interrupt
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 
@@ -45,8 +47,9 @@ def chain(**changes):
     return Pregel(**{**given, **changes})
 
 
-def one_node(node, channel=EphemeralValue):
-    return double(nodes={"double": node}, channels={"a": channel(object), "b": LastValue(object)})
+def one_node(node):
+    channels = {"a": EphemeralValue(object), "b": LastValue(object)}
+    return double(nodes={"double": node}, channels=channels)
 
 
 def case_one_node(env):
@@ -135,7 +138,10 @@ def case_inputs(env):
 
 def case_reads(env):
     def shown(builder):
-        return one_node(builder.do(repr).write_to("b"), LastValue).invoke({"a": "x"})
+        channels = {name: LastValue(str) for name in ("a", "b", "c")}
+        node = builder.do(repr).write_to("c")
+        app = double(nodes={"n": node}, channels=channels, output_channels=["c"])
+        return app.invoke({"a": "x"})
 
     return [
         shown(NodeBuilder().subscribe_only("a")),
@@ -168,8 +174,11 @@ def case_writes(env):
 
 
 def case_commands_are_plain_values(env):
-    node = NodeBuilder().subscribe_only("a").do(lambda a: Command(goto="double")).write_to(
-        b=lambda command: command.goto
+    node = (
+        NodeBuilder()
+        .subscribe_only("a")
+        .do(lambda a: Command(goto="double"))
+        .write_to(b=lambda command: command.goto)
     )
     return one_node(node).invoke({"a": "x"})
 
@@ -346,9 +355,7 @@ def case_updates_by_hand(env):
         (3, "__input__"),
         (None, "__copy__"),
     ]
-    return [
-        env.error(lambda i=i, v=v, n=n: updated(i, v, n)) for i, (v, n) in enumerate(asked)
-    ]
+    return [env.error(lambda i=i, v=v, n=n: updated(i, v, n)) for i, (v, n) in enumerate(asked)]
 
 
 def case_updates_of_an_empty_thread(env):
@@ -425,3 +432,49 @@ def case_the_cycle_of_the_handbook(env):
         output_channels=["v"],
     )
     return env.error(lambda: app.invoke({"v": "a"}, {"recursion_limit": 3}))
+
+
+def case_caches(env):
+    def run(node, **given):
+        calls = []
+
+        def count(a):
+            calls.append(a)
+            return a + "!"
+
+        node = node.do(count).write_to("b")
+        app = double(nodes={"n": node}, cache=InMemoryCache(), **given)
+        results = [app.invoke({"a": "x"}) for _ in range(2)]
+        parts = list(app.stream({"a": "x"}, stream_mode="updates"))
+        before = len(calls)
+        app.clear_cache()
+        app.invoke({"a": "x"})
+        return results, parts, before, len(calls)
+
+    def only():
+        return NodeBuilder().subscribe_only("a")
+
+    return [
+        run(only()),
+        run(only().add_cache_policy(CachePolicy())),
+        run(only(), cache_policy=CachePolicy()),
+    ]
+
+
+async def case_timeouts(env):
+    async def hang(a):
+        await asyncio.sleep(30)
+
+    def app(node, **given):
+        return double(nodes={"n": node.do(hang).write_to("b")}, **given)
+
+    def only():
+        return NodeBuilder().subscribe_only("a")
+
+    built = only().set_timeout(3).build()
+    return [
+        built.timeout.run_timeout,
+        only().build().timeout,
+        await env.aerror(app(only().set_timeout(0.05)).ainvoke({"a": "x"})),
+        await env.aerror(app(only(), step_timeout=0.05).ainvoke({"a": "x"})),
+    ]

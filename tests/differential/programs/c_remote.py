@@ -127,7 +127,9 @@ def asked_modes(asked):
 def case_streams(env):
     def streamed(**given):
         app, client = remote()
-        return [plain(p) for p in app.stream({"q": 1}, CONFIG, **given)], asked_modes(client.asked[0])
+        return [plain(p) for p in app.stream({"q": 1}, CONFIG, **given)], asked_modes(
+            client.asked[0]
+        )
 
     return [
         streamed(),

@@ -2,7 +2,7 @@
 
 import operator
 from dataclasses import dataclass, field
-from typing import Annotated, Optional
+from typing import Annotated, NotRequired, Optional, Required
 
 from langgraph.channels import LastValue, Topic
 from langgraph.func import entrypoint
@@ -10,7 +10,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.managed import RemainingSteps
 from langgraph.pregel import NodeBuilder, Pregel
 from pydantic import BaseModel, Field
-from typing_extensions import NotRequired, Required, TypedDict
+from typing_extensions import TypedDict
 
 
 class Partial(TypedDict, total=False):

@@ -16,11 +16,13 @@ from plait.checkpoint.base.model import (
     get_checkpoint_metadata,
     get_serializable_checkpoint_metadata,
     new_checkpoint_id,
+    writes_sort_key,
 )
 from plait.checkpoint.base.plans import arun_plan, run_plan
 from plait.checkpoint.base.saver import BaseCheckpointSaver, V
 from plait.checkpoint.serde.base import SerializerProtocol
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
+from plait.errors import EmptyChannelError
 
 __all__ = [
     "EXCLUDED_METADATA_KEYS",
@@ -31,6 +33,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointMetadata",
     "CheckpointTuple",
+    "EmptyChannelError",
     "JsonPlusSerializer",
     "PendingWrite",
     "SerializerProtocol",
@@ -44,4 +47,5 @@ __all__ = [
     "get_serializable_checkpoint_metadata",
     "new_checkpoint_id",
     "run_plan",
+    "writes_sort_key",
 ]

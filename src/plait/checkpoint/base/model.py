@@ -184,3 +184,12 @@ def get_serializable_checkpoint_metadata(
 def _clean(value: Any) -> Any:
     """Text without NUL, which Postgres cannot keep."""
     return value.replace("\0", "") if isinstance(value, str) else value
+
+
+def writes_sort_key(task_path: str, task_id: str = "", idx: int = 0) -> tuple[str, str, int]:
+    """Sorts the stored writes of a super-step into the order in which they applied.
+
+    >>> writes_sort_key("path", "task", 1)
+    ('path', 'task', 1)
+    """
+    return task_path, task_id, idx

@@ -14,3 +14,48 @@ class SerializerProtocol(Protocol):
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """The value of (tag, bytes)."""
         ...
+
+
+@runtime_checkable
+class UntypedSerializerProtocol(Protocol):
+    """Turns values into bytes and back, without a tag."""
+
+    def dumps(self, obj: Any) -> bytes:
+        """The value as bytes."""
+        ...
+
+    def loads(self, data: bytes) -> Any:
+        """The value of bytes."""
+        ...
+
+
+class SerializerCompat(SerializerProtocol):
+    """A serializer without tags as one with them: the tag is the name of the value's class."""
+
+    def __init__(self, serde: UntypedSerializerProtocol) -> None:
+        self.serde = serde
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        return type(obj).__name__, self.serde.dumps(obj)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        return self.serde.loads(data[1])
+
+
+def maybe_add_typed_methods(
+    serde: SerializerProtocol | UntypedSerializerProtocol,
+) -> SerializerProtocol:
+    """A serializer with tags: the given one, or one over it."""
+    return serde if isinstance(serde, SerializerProtocol) else SerializerCompat(serde)
+
+
+class CipherProtocol(Protocol):
+    """Encrypts and decrypts bytes, under a cipher's name."""
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        """The cipher's name and the ciphertext."""
+        ...
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        """The plaintext of what the named cipher encrypted."""
+        ...
