@@ -30,9 +30,16 @@ class ThreadCall(Future[Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.set_running_or_notify_cancel()  # it starts at the call
         self.context = copy_context()
         self.heard = False
+
+    def running(self) -> bool:
+        """Whether the call has no outcome yet: it starts when it is made."""
+        return not self.done()
+
+    def cancel(self) -> bool:
+        """False: what has started cannot be called off."""
+        return False
 
     def settle(self, task: Task) -> None:
         """The call has its outcome."""

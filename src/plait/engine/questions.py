@@ -101,18 +101,19 @@ def _is_hex(text: str) -> bool:
 class Pending:
     """The questions of a stored checkpoint, by task, without those already answered."""
 
-    __slots__ = ("answers", "questions", "task_of")
+    __slots__ = ("answers", "questions", "tasks_of")
 
     def __init__(self, writes: Iterable[tuple[str, str, Any]]) -> None:
         self.questions: dict[str, Interrupt] = {}
-        self.task_of: dict[str, str] = {}
+        self.tasks_of: dict[str, dict[str, None]] = {}
+        """Question id to the task that asked and those around it, which wait with it."""
         self.answers: dict[str, dict[str, Any]] = {}
         """Task id to the answers it was given before."""
         for task_id, channel, value in writes:
             if channel == INTERRUPT:
                 for question in value:
                     self.questions[question.id] = question
-                    self.task_of[question.id] = task_id
+                    self.tasks_of.setdefault(question.id, {})[task_id] = None
             elif channel == RESUME:
                 self.answers.setdefault(task_id, {}).update(value)
         answered = {qid for given in self.answers.values() for qid in given}
@@ -125,7 +126,7 @@ class Pending:
         for qid in former:
             if qid not in given:
                 self.questions[qid] = Interrupt(None, qid)
-                self.task_of[qid] = task_id
+                self.tasks_of[qid] = {task_id: None}
 
     def reopen(self, writes: Iterable[tuple[str, str, Any]]) -> None:
         """Take other answers to questions that were answered once."""
@@ -134,7 +135,7 @@ class Pending:
             if channel == INTERRUPT:
                 for question in value:
                     self.questions[question.id] = question
-                    self.task_of[question.id] = task_id
+                    self.tasks_of.setdefault(question.id, {})[task_id] = None
 
     def match(self, resume: Any, where: str) -> dict[str, dict[str, Any]]:
         """Task id to {question id: answer} for what the caller answers.
@@ -173,5 +174,6 @@ class Pending:
             )
         matched: dict[str, dict[str, Any]] = {}
         for qid, answer in given.items():
-            matched.setdefault(self.task_of[qid], {})[qid] = answer
+            for task_id in self.tasks_of[qid]:
+                matched.setdefault(task_id, {})[qid] = answer
         return matched

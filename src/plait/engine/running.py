@@ -100,8 +100,9 @@ class Running(Caching):
             return
         room = len(waiting)
         if limit is not None:  # who has called a task makes room for it, else it might never start
-            callers = {task.parent for task in self._calls} & self._inflight.keys()
-            room = min(limit - len(self._inflight) + len(callers), room)
+            inflight = self._inflight
+            callers = sum(1 for task in inflight if task.calls is not None and task.calls.open)
+            room = min(limit - len(inflight) + callers, room)
         if room <= 0:
             return
         batch = [waiting.popleft() for _ in range(room)]

@@ -151,6 +151,7 @@ class _Update:
         if stored is not None:
             spec.parents = stored.metadata.get("parents") or {}
         self.loop.restore(stored)
+        self.loop.origin = None
         questions = self._open_questions(stored) if stored is not None else {}
         kept: list[TaskWrites] = []
         source = "update"
@@ -186,9 +187,10 @@ class _Update:
         pending = Pending(stored.writes)
         if pending.questions:
             places = {task.id: task.order for task in self.loop.prepare(known_only=True)}
-            for qid, task_id in pending.task_of.items():
-                if qid in pending.questions and task_id in places:
-                    asked.setdefault(places[task_id], []).append(qid)
+            for qid in pending.questions:
+                for task_id in pending.tasks_of[qid]:
+                    if task_id in places:
+                        asked.setdefault(places[task_id], []).append(qid)
         return asked
 
     def _copy(self, stored: Snapshot | None) -> str:
@@ -196,8 +198,9 @@ class _Update:
         if stored is None:
             raise InvalidUpdateError("Cannot copy a non-existent checkpoint")
         loop = self.loop
-        loop.state.touch_all(stored.values)
+        loop.state.touch_all()
         loop.stored_id = loop.checkpoint_id = stored.parent_id
+        loop.copied = stored.id
         return "fork"
 
     def _as_input(self, values: Any) -> str:

@@ -288,6 +288,29 @@ async def case_entrypoint_in_an_entrypoint_async(env):
         return await outer.ainvoke(Command(resume="yes"), CONFIG)
 
 
+def case_questions_of_tasks_in_tasks(env):
+    @task
+    def ask(name):
+        return interrupt(name)
+
+    @task
+    def middle(name):
+        return [double(1).result(), ask(f"{name} inner").result(), interrupt(f"{name} own")]
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return [double(x).result(), middle("first").result(), middle("second").result()]
+
+    asked = flow.invoke(1, CONFIG)
+    questions = []
+    while isinstance(asked, dict):
+        pending = flow.get_state(CONFIG).interrupts
+        questions.append([each.value for each in pending])
+        answers = {each.id: f"answer to {each.value}" for each in pending}
+        asked = flow.invoke(Command(resume=answers), CONFIG)
+    return asked, questions
+
+
 def case_failed_run_goes_on(env):
     seen = []
 
