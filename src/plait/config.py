@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.constants import TAG_NOSTREAM
 from plait.errors import ConfigError
 from plait.scope import Scope, current_scope
 
@@ -86,15 +85,7 @@ def emit_token(
     >>> [m.text for m, _ in graph.stream({"messages": []}, stream_mode="messages")]
     ['Hello ', 'world']
     """
-    from plait.messages import AIMessageChunk  # heavy; only those who stream messages need it
-
-    scope = _scope()
-    chunk: Any = AIMessageChunk(content=token) if isinstance(token, str) else token
-    if id is not None or not chunk.id:
-        chunk.id = id or scope.message_id()
-    if TAG_NOSTREAM not in tags:
-        scope.write_message(chunk, list(tags), metadata or {})
-    return chunk
+    return _scope().emit_token(token, id, tags, metadata or {})
 
 
 async def aemit_token(

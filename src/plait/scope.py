@@ -6,7 +6,7 @@ node finds its run without being handed anything.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -72,12 +72,10 @@ class Scope(Protocol):
         """Send a chunk to the `custom` stream."""
         ...
 
-    def message_id(self) -> str:
-        """The id of the message that the task streams, unless it names another."""
-        ...
-
-    def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
-        """Send a message, or a chunk of one, to the `messages` stream."""
+    def emit_token(
+        self, token: Any, id: str | None, tags: Sequence[str], metadata: Mapping[str, Any]
+    ) -> Any:
+        """Send a token to the `messages` stream; returns the chunk that was sent."""
         ...
 
     async def room(self) -> None:

@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
-from plait.drivers.backlog import AioRoom, Paced
 from plait.drivers.base import Closed, Part, ScopeFactory, Storage, aenter, enter, thread_of_control
 from plait.drivers.calls import ThreadCall, result_of
+from plait.drivers.pacing import AioRoom, Paced
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.engine.commands import (
     Cancel,

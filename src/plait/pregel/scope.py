@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plait.constants import START
+from plait.constants import START, TAG_NOSTREAM
 from plait.drivers.base import Closed, Here, thread_of_control
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
@@ -156,9 +156,14 @@ class TaskScope:
                 "closed, and the run with it.",
             ) from None
 
-    def message_id(self) -> str:
-        """The id of the message that the task streams, unless it names another."""
-        return f"msg-{self.task.id}"
+    def emit_token(
+        self, token: Any, id: str | None, tags: Sequence[str], metadata: Mapping[str, Any]
+    ) -> Any:
+        """Send a token to the `messages` stream; returns the chunk that was sent."""
+        chunk = chunk_of(token, id, f"msg-{self.task.id}")
+        if TAG_NOSTREAM not in tags:
+            self.write_message(chunk, list(tags), metadata)
+        return chunk
 
     def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
         """Send a message, or a chunk of one, to the `messages` stream, if anybody listens to it."""
@@ -201,6 +206,16 @@ class TaskScope:
         return nth
 
 
+def chunk_of(token: Any, id: str | None, default: str) -> Any:
+    """A token as a chunk of a message; its id is `id`, its own, or the default."""
+    from plait.messages import AIMessageChunk  # only those who stream messages need it
+
+    chunk: Any = AIMessageChunk(content=token) if isinstance(token, str) else token
+    if id is not None or not chunk.id:
+        chunk.id = id or default
+    return chunk
+
+
 class Detached:
     """What code sees that runs in no task: a node called alone, or a route taken by hand.
 
@@ -237,11 +252,10 @@ class Detached:
     def write_custom(self, chunk: Any) -> None:
         return None
 
-    def message_id(self) -> str:
-        return new_id()
-
-    def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
-        return None
+    def emit_token(
+        self, token: Any, id: str | None, tags: Sequence[str], metadata: Mapping[str, Any]
+    ) -> Any:
+        return chunk_of(token, id, new_id())
 
     async def room(self) -> None:
         return None
