@@ -37,8 +37,10 @@ class Reporting:
     ns: tuple[str, ...]
 
     def _metadata(self, *, stored: bool) -> dict[str, Any]:
-        metadata = {"source": self.source, "step": self.step, "parents": dict(self.spec.parents)}
-        return {**metadata, **self.spec.metadata} if stored else metadata
+        facts = {"source": self.source, "step": self.step, "parents": dict(self.spec.parents)}
+        if stored and self.spec.metadata:
+            facts.update(self.spec.metadata)
+        return facts
 
     def values_with(self, kept: Sequence[Task], reads: Reads) -> Any:
         """The state; of a stopped super-step, with the writes of the tasks that finished."""

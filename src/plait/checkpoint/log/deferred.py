@@ -7,23 +7,13 @@ as from any other saver. Whatever a program could still change is encoded at onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from plait.engine.records import NewCheckpoint, TaskWrites
 
 _SETTLED = frozenset({type(None), bool, int, float})
-
-
-def is_settled(value: Any) -> bool:
-    """Whether a value cannot change and is small enough to be stored where it is written.
-
-    >>> is_settled(1), is_settled("short"), is_settled([1])
-    (True, True, False)
-    """
-    if type(value) in _SETTLED:
-        return True
-    return type(value) in (str, bytes) and len(cast("str | bytes", value)) <= _SHORT
+_TEXTS = frozenset({str, bytes})
 
 
 _SHORT = 24
@@ -46,19 +36,25 @@ class Deferred:
 
 def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
     """Whether nothing that a commit was given can change any more."""
-    plain = _SETTLED
-    for value in checkpoint.changed.values():
-        if type(value) not in plain and not is_settled(value):
-            return False
-    for task in writes:
-        if task.merge:
-            return False
-        for _, value in task.writes:
-            if type(value) not in plain and not is_settled(value):
-                return False
-    if "sends" in checkpoint.frontier:
+    if "sends" in checkpoint.frontier or not _all_settled(checkpoint.changed.values()):
         return False
-    for key, value in checkpoint.metadata.items():
-        if type(value) not in plain and not is_settled(value) and (key != "parents" or value):
+    for task in writes:
+        if task.merge or not _all_settled([value for _, value in task.writes]):
+            return False
+    facts = checkpoint.metadata
+    return _all_settled([v for k, v in facts.items() if k != "parents" or v])
+
+
+def _all_settled(values: Iterable[Any]) -> bool:
+    """Whether no value can change, and each is small enough to be stored where it is written.
+
+    >>> _all_settled([1, "short"]), _all_settled([[1]])
+    (True, False)
+    """
+    if _SETTLED.issuperset(map(type, values)):
+        return True
+    for value in values:
+        kind = type(value)
+        if kind not in _SETTLED and (kind not in _TEXTS or len(value) > _SHORT):
             return False
     return True
