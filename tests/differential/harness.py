@@ -85,6 +85,9 @@ _SUBGRAPH_REPLAY = "Replays and forks inside a subgraph"
 _GOTO_IS_NEXT = "What a Command as input routes to is next"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
+    "c_functional_runs::calls_of_a_retried_caller": "Calls of a retried caller",
+    "c_functional_runs::other_arguments_on_replay": "Other arguments on replay",
+    "c_functional_runs::question_that_nobody_waits_for": "Questions that nobody waits for",
     "a_build::node_named_interrupt": "Reserved node names",
     "a_command::bad_command_updates": "Updates of a Command that are no update",
     "a_command::command_as_first_input_with_a_reducer": "A Command as the first input",

@@ -311,6 +311,57 @@ def case_questions_of_tasks_in_tasks(env):
     return asked, questions
 
 
+def case_other_arguments_on_replay(env):
+    seen = []
+
+    @task
+    def charge(amount):
+        seen.append(amount)
+        return f"charged {amount}"
+
+    amounts = iter([5, 6])
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        return [charge(next(amounts)).result(), interrupt("ok?")]
+
+    flow.invoke(1, CONFIG)
+    return env.error(lambda: flow.invoke(Command(resume="yes"), CONFIG)), seen
+
+
+def case_calls_of_a_retried_caller(env):
+    seen = []
+
+    @task
+    def work(x):
+        seen.append(x)
+        return x
+
+    @entrypoint(retry_policy=RetryPolicy(**FAST, retry_on=AppError))
+    def flow(x):
+        done = [work(1).result(), work(2).result()]
+        if len(seen) < 3 and not hasattr(flow, "tried"):
+            flow.tried = True
+            raise AppError("again")
+        return done
+
+    return flow.invoke(1), seen
+
+
+def case_question_that_nobody_waits_for(env):
+    @task
+    def ask():
+        return interrupt("well?")
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(x):
+        ask()
+        return "r"
+
+    first = flow.invoke(1, CONFIG)
+    return isinstance(first, dict), flow.invoke(Command(resume="yes"), CONFIG)
+
+
 def case_failed_run_goes_on(env):
     seen = []
 
