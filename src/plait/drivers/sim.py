@@ -107,6 +107,8 @@ class SimDriver:
         self._world = world
         self._make_scope = make_scope
         self._cancelled: set[Task] = set()
+        self._standing = 0
+        """Its sync tasks that stand on the stack: while there are any, its loop cannot end."""
         self._events: list[Any] = []
         self._parts: list[Part] = []
         self._behind: list[tuple[Command, Any]] = []
@@ -298,7 +300,12 @@ class SimDriver:
                 world.note("began", task.id, task.name)
                 scope = self._make_scope(task, thread_of_control())
                 if not stepped:
-                    self._ended(job, job.context.run(enter, task, scope))
+                    self._standing += 1
+                    try:
+                        writes = job.context.run(enter, task, scope)
+                    finally:
+                        self._standing -= 1
+                    self._ended(job, writes)
                     return
                 job.coroutine = aenter(task, scope)
             self._step(job, job.coroutine.send, None)
@@ -353,7 +360,7 @@ class SimDriver:
 
     def catch_up(self) -> None:
         """Hear what happened while a task of this run stands still further down the stack."""
-        if self._events:
+        if self._events and self._standing:
             self._feed(self._take(1 + self._world.below(len(self._events))))
 
     # --- from inside tasks -----------------------------------------------------------------------

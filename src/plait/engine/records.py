@@ -46,6 +46,8 @@ class Mark:
     id: str
     parent_id: str | None
     metadata: Mapping[str, Any]
+    copy_of: str | None = None
+    """The checkpoint that this one is a copy of (`as_node="__copy__"`)."""
 
 
 @dataclass(frozen=True, slots=True)

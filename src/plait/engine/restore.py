@@ -193,7 +193,7 @@ def _replay(loop: Loop, snapshot: Snapshot) -> Begin:
     """No input at an addressed checkpoint: a fork of it, without what its tasks had done."""
     origin = snapshot.origin
     if origin is not None and origin.ns != loop.spec.ns:
-        loop.state.touch_all()  # it lies in the lane of another task: take it over
+        loop.state.touch_whole()  # it lies in the lane of another task: take it over
         loop.stored_id = None
     elif origin is None and loop.spec.inside:
         origin = Origin(loop.spec.ns, snapshot.id, loop.spec.inside)

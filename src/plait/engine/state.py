@@ -321,8 +321,14 @@ class State:
 
     def touch_all(self, names: Iterable[str]) -> None:
         """Mark channels as changed, so that the next checkpoint stores them again."""
-        held, simple = self._channels, self._values
-        self.changed.update(name for name in names if name in held or name in simple)
+        self.changed.update(name for name in names if name in self._channels)
+
+    def touch_whole(self) -> None:
+        """Mark every channel as changed: the next checkpoint says what each holds, or that it is
+        empty, whatever it builds on."""
+        for name in self.plan.channels:
+            self.channel(name)
+        self.changed.update(self.plan.channels)
 
     # --- storing ---------------------------------------------------------------------------------
 

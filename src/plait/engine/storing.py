@@ -36,6 +36,8 @@ class Storing(Reporting):
         """The nodes of the super-step that made the current checkpoint."""
         self.asked: Mapping[str, Sequence[str]] | None = None
         """Open questions that a checkpoint made by hand took over: place of a task to their ids."""
+        self.copied: str | None = None
+        """The checkpoint of which a copy is made by hand."""
         self.step = -1
         """The number of the super-step that runs now or next."""
         self.checkpoint_id: str | None = None
@@ -143,6 +145,8 @@ class Storing(Reporting):
             record["last"] = self.last
         if self.origin is not None:
             record["origin"] = self.origin.record()
+        if self.copied is not None:
+            record["copy_of"] = self.copied
         if self.asked:
             record["asked"] = dict(self.asked)
         record["graph"] = plan.fingerprint

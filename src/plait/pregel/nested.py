@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plait.checkpoint.base.port import Mark, Plan, Session, Snapshot
+from plait.constants import NS_END, NS_SEP
 from plait.engine.namespaces import inside, numbered, remembered
 from plait.engine.records import Origin
 from plait.engine.tasks import task_id
@@ -39,8 +40,18 @@ class Nest:
         self._scope = scope
         self._nth = scope.next_child()
         self._memory = graph.checkpointer is True
-        outer = remembered(task.step.ns, task.node.first_name) if self._memory else task.ns
+        outer = remembered(self._lasting(), task.node.first_name) if self._memory else task.ns
         self.ns = numbered(outer, self._nth)
+
+    def _lasting(self) -> str:
+        """The namespace of the graph around, under the first names of nodes: those stay."""
+        names: dict[str, str] = {}
+        scope = self._scope.run.parent
+        while scope is not None:
+            names[scope.task.identity] = scope.task.node.first_name
+            scope = scope.run.parent
+        levels = self._scope.task.step.ns.split(NS_SEP)
+        return NS_SEP.join(names.get(name := level.split(NS_END)[0], name) for level in levels)
 
     def load(self, session: Session) -> Plan[Snapshot | None]:
         """Where the run starts (see the head of this file)."""
@@ -74,20 +85,38 @@ class Nest:
     # --- memory ----------------------------------------------------------------------------------
 
     def _remembered(self, session: Session, head: Snapshot) -> Plan[Snapshot | None]:
-        """The newest state that belongs to the past of the runs around this one."""
-        if (yield from self._happened(session, around(head.metadata))):
+        """The state that belongs to the past of the runs around this one, as it was last.
+
+        Most often that is the newest one. What was made in the latest super-step counts, whenever
+        it was stored: somebody may have written to an older one since.
+        """
+        if self._is_recent(around(head.metadata)):
             return head
+        best: Mark | None = None
+        latest: tuple[str, ...] = ()
+        told: Mapping[str, str] = {}
         at: str | None = head.id
-        told = around(head.metadata)
         while at is not None:
             page: list[Mark] = yield from session.marks(at, MARKS)
             for mark in page:
+                if latest and mark.id <= latest[0]:
+                    break  # made before the super-step of what was found: so are all that follow
                 parents = around(mark.metadata)
-                if parents != told and (yield from self._happened(session, parents)):
-                    return (yield from session.load(mark.id))
+                when = tuple(parents.values())
+                if parents == told or when <= latest:
+                    continue
                 told = parents
-            at = page[-1].id if len(page) > 1 else None
-        return None
+                if (yield from self._happened(session, parents)):
+                    best, latest = mark, when
+            else:
+                at = page[-1].id if len(page) > 1 else None
+                continue
+            break
+        return None if best is None else (yield from session.load(best.id))
+
+    def _is_recent(self, parents: Mapping[str, str]) -> bool:
+        """Whether this very run has made it."""
+        return any(parents.get(ns, "") >= loop.began for ns, loop in self._outwards())
 
     def _happened(self, session: Session, parents: Mapping[str, str]) -> Plan[bool]:
         """Whether the super-steps that a state was made in are part of the past."""
@@ -125,11 +154,14 @@ def _in_the_past(lane: Session, start: Mark | None, made: str) -> Plan[bool]:
     checkpoint for many super-steps: whatever lies between it and its parent is its own.
     """
     known: dict[str, Mark] = {}
-    while start is not None and start.parent_id is not None and made < start.id:
-        if start.parent_id <= made:
+    while start is not None and made < start.id:
+        before = start.copy_of or start.parent_id
+        if before is None:
+            return False
+        if start.copy_of is None and before <= made:
             return start.metadata.get("source") == "loop"
-        if start.parent_id not in known:
-            page = yield from lane.marks(start.parent_id, MARKS)
+        if before not in known:
+            page = yield from lane.marks(before, MARKS)
             known = {mark.id: mark for mark in page}
-        start = known.get(start.parent_id)
+        start = known.get(before)
     return False

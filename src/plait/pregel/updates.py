@@ -198,7 +198,7 @@ class _Update:
         if stored is None:
             raise InvalidUpdateError("Cannot copy a non-existent checkpoint")
         loop = self.loop
-        loop.state.touch_all()
+        loop.state.touch_whole()
         loop.stored_id = loop.checkpoint_id = stored.parent_id
         loop.copied = stored.id
         return "fork"

@@ -77,7 +77,8 @@ class LaneReader:
     def mark(self, row: CheckpointRow) -> Mark:
         """A checkpoint without its values."""
         parent = unpack(row.parent) if row.parent is not None else None
-        return Mark(unpack(row.id), parent, self.body(self.open_checkpoint(row))[1])
+        _, metadata, frontier = self.body(self.open_checkpoint(row))
+        return Mark(unpack(row.id), parent, metadata, frontier.get("copy_of"))
 
     def page(self, before: bytes | None, size: int) -> Plan[list[CheckpointRow]]:
         """Up to `size` checkpoints, newest first."""

@@ -41,6 +41,9 @@ from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, place, seal
 
 _FULL_EVERY = 16
+_SMALL = 4
+"""A map of so few channels is stored whole each time: it costs no more bytes than a difference, and
+a checkpoint is read without its ancestors."""
 _NO_CHANNEL = place("")
 _part = lru_cache(maxsize=1024)(place)
 PAGE = 32
@@ -481,7 +484,7 @@ class LogSession:
                 gone.append(name)
             self._versions.pop(name, None)
         self._at = at
-        if at.anchor == key or at.depth >= max(_FULL_EVERY, len(map)):
+        if len(map) <= _SMALL or at.anchor == key or at.depth >= max(_FULL_EVERY, len(map)):
             at.anchor, at.depth = key, 0
             return None, 0, changed, gone, dict(map)
         return at.anchor, at.depth, changed, gone, None
