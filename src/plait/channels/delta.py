@@ -81,7 +81,7 @@ class DeltaChannel(Held):
         return True
 
     def replay_writes(self, writes: Sequence[tuple[str, str, Any]]) -> None:
-        """Apply stored writes (task id, channel, value), oldest first, from the last Overwrite on."""
+        """Apply stored writes (task id, channel, value), oldest first, as of the last Overwrite."""
         values = [value for _, _, value in writes]
         for index in range(len(values) - 1, -1, -1):
             found, inner = overwritten(values[index])

@@ -39,10 +39,16 @@ def output_model(graph: Described) -> Model:
 
 def value_model(name: str, typ: Any) -> Model:
     """The model of one value: its own, if it is a model."""
-    if isinstance(typ, type) and issubclass(typ, BaseModel):
-        return typ
+    model = _model_class(typ)
+    if model is not None:
+        return model
     base: Any = RootModel[typ]
     return cast("Model", type(name, (base,), {"__module__": __name__}))
+
+
+def _model_class(schema: Any) -> Model | None:
+    """The schema itself, if it is a pydantic model."""
+    return schema if isinstance(schema, type) and issubclass(schema, BaseModel) else None
 
 
 def _is_typed_dict(schema: Any) -> bool:
@@ -77,8 +83,9 @@ def schema_json(name: str, schema: Any) -> dict[str, Any]:
         name: the title of one that has none: a dataclass, or a state that is one value.
         schema: a pydantic model, TypedDict, dataclass, or any other type.
     """
-    if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return schema.model_json_schema()
+    model = _model_class(schema)
+    if model is not None:
+        return model.model_json_schema()
     if _is_typed_dict(schema):
         return TypeAdapter(schema).json_schema()
     if hasattr(schema, "__dataclass_fields__"):
@@ -103,10 +110,11 @@ def context_json(graph: Described) -> dict[str, Any] | None:
     schema = graph.context_schema
     if schema is None:
         return None
-    if isinstance(schema, type) and issubclass(schema, BaseModel):
-        return schema.model_json_schema()
-    if _is_typed_dict(schema) or dataclasses.is_dataclass(cast("Any", schema)):
-        return TypeAdapter(cast("Any", schema)).json_schema()
+    model = _model_class(schema)
+    if model is not None:
+        return model.model_json_schema()
+    if _is_typed_dict(schema) or hasattr(schema, "__dataclass_fields__"):
+        return TypeAdapter(schema).json_schema()
     raise InvalidGraphError(
         f"Graph {graph.get_name()!r} has the context schema {schema!r}. A context schema is a "
         "pydantic model, a TypedDict or a dataclass."
