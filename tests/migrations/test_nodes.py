@@ -231,6 +231,26 @@ def test_a_graph_with_memory_remembers_under_the_new_name_of_its_node(
     assert inside(renamed)[: len(once)] == once
 
 
+def test_a_memory_inside_a_renamed_graph_remembers_too(saver: Any, caller: Caller) -> None:
+    def graph(name: str, former: Any = ()) -> Any:
+        inner = StateGraph(State).add_node("say", says("inner")).add_edge(START, "say")
+        around = StateGraph(State).add_node("talk", inner.compile(checkpointer=True))
+        builder = StateGraph(State)
+        builder.add_node(name, around.add_edge(START, "talk").compile(), renamed_from=former)
+        return builder.add_edge(START, name).compile(checkpointer=saver)
+
+    def remembered(graph: Any) -> Any:
+        address = {**THREAD["configurable"], "checkpoint_ns": "room|talk"}
+        return caller.state(graph, {"configurable": address}).values["log"]
+
+    caller.invoke(graph("room"), {"log": ["a"]})
+    once = remembered(graph("room"))
+    renamed = graph("hall", "room")
+    caller.invoke(renamed, {"log": ["b"]})
+    assert remembered(renamed)[: len(once)] == once
+    assert len(remembered(renamed)) > len(once)
+
+
 def test_a_fork_of_an_old_checkpoint_runs_under_new_names(saver: Any, caller: Caller) -> None:
     def graph(suffix: str) -> Any:
         builder = StateGraph(State)
