@@ -82,7 +82,7 @@ class AsyncBatchedBaseStore(BaseStore):
             self._draining = None
 
     async def _serve(self, asked: list[_Asked]) -> None:
-        slots = _slots([op for op, _ in asked])
+        slots = [_slot(op) for op, _ in asked]
         ops = {
             slot: op for slot, (op, _) in zip(slots, asked, strict=True)
         }  # the last put of a key
@@ -100,12 +100,15 @@ class AsyncBatchedBaseStore(BaseStore):
                 done.set_result(results[slot])
 
 
-def _slots(ops: list[Op]) -> list[Any]:
-    """What operations share: puts their place, equal reads themselves."""
-    return [
-        ("put", op.namespace, op.key) if isinstance(op, PutOp) else (type(op), repr(op))
-        for op in ops
-    ]
+def _slot(op: Op) -> Any:
+    """What operations have in common: puts of one key their place, equal reads themselves."""
+    if isinstance(op, PutOp):
+        return ("put", op.namespace, op.key)
+    try:
+        hash(op)
+    except TypeError:  # a filter
+        return id(op)
+    return (type(op), op)
 
 
 __all__ = ["AsyncBatchedBaseStore"]

@@ -29,15 +29,14 @@ def checked(namespace: Any) -> Namespace:
         InvalidNamespaceError: It is no sequence of labels, or a label is empty, no string, has a
             "." or a NUL in it, or cannot be written as UTF-8.
     """
-    if type(namespace) is not tuple:
-        if isinstance(namespace, str) or not isinstance(namespace, Sequence):
-            raise InvalidNamespaceError(
-                f"A namespace is a tuple of labels, not {namespace!r}. Write ({namespace!r},)."
-            )
-        namespace = tuple(cast("Sequence[Any]", namespace))
-    labels = cast(Namespace, namespace)
-    packed(labels)
-    return labels
+    if namespace.__class__ is tuple:
+        packed(namespace)  # looks at each label, once
+        return namespace
+    if isinstance(namespace, str) or not isinstance(namespace, Sequence):
+        raise InvalidNamespaceError(
+            f"A namespace is a tuple of labels, not {namespace!r}. Write ({namespace!r},)."
+        )
+    return checked(tuple(cast("Sequence[Any]", namespace)))
 
 
 @lru_cache(maxsize=4096)  # programs come back to few namespaces, and a refusal is not kept

@@ -210,7 +210,8 @@ class BaseStore(ABC):
     def _refreshes(self, refresh_ttl: bool | None) -> bool:
         if refresh_ttl is not None:
             return refresh_ttl
-        return (self.ttl_config or {}).get("refresh_on_read", True)
+        config = self.ttl_config
+        return config is None or config.get("refresh_on_read", True)
 
     def _ttl(self, ttl: float | NotProvided | None) -> float | None:
         if isinstance(ttl, NotProvided):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
@@ -95,15 +96,19 @@ class Reader:
         """The rows of a search, in order, its filter and page applied."""
         judge = judge_of(op.filter)
         if judge is None:
-            for row in self._rows(op, max(op.limit, -1), op.offset):
-                yield row, self._value(row)
+            with closing(self._rows(op, max(op.limit, -1), op.offset)) as rows:
+                for row in rows:
+                    yield row, self._value(row)
             return
         loads = self._codec.loads
-        met = (row for row in self._rows(op, -1, 0) if judge(loads(peek(row[3]))))
-        for row in islice(met, op.offset, op.offset + op.limit if op.limit >= 0 else None):
-            yield row, self._value(row)  # unsealed now: what is handed out is proved whole
+        end = op.offset + op.limit if op.limit >= 0 else None
+        with closing(self._rows(op, -1, 0)) as rows:
+            met = ((row, value) for row in rows if judge(value := loads(peek(row[3]))))
+            for row, value in islice(met, op.offset, end):
+                unseal(_place(row[1], row[2]), row[3])  # what is handed out is proved whole
+                yield row, value
 
-    def _rows(self, op: SearchOp, limit: int, offset: int) -> Iterator[_Row]:
+    def _rows(self, op: SearchOp, limit: int, offset: int) -> sqlite3.Cursor:
         where = (*_bounds(op.namespace_prefix), self._now)
         cursor = self._conn.cursor()
         cursor.row_factory = None
@@ -111,7 +116,10 @@ class Reader:
         if query is None:
             return cursor.execute(SQL.search, (*where, limit, offset))
         if has_extension(self._conn, SQL.extension_version):
-            return cursor.execute(SQL.search_by_extension, (*where, limit, offset, query))
+            try:
+                return cursor.execute(SQL.search_by_extension, (*where, limit, offset, query))
+            except sqlite3.OperationalError:
+                pass  # vectors of several lengths: best_scores says so in our words
         scores = best_scores(query, fetch(self._conn, SQL.search_vectors, *where))
         return cursor.execute(
             SQL.search_scored, (*where, limit, offset, json.dumps(list(scores.items())))
