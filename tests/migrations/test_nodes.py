@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from plait import START, Command, Send, StateGraph, interrupt, task
-from plait.errors import InvalidGraphError, MigrationError
+from plait.errors import InvalidGraphError, InvalidUpdateError, MigrationError
 
 from .conftest import THREAD, Caller
 
@@ -278,6 +278,8 @@ def test_update_state_speaks_for_the_renamed_node_that_ran_last(saver: Any, call
 
     caller.invoke(graph("a"), {"log": []})
     renamed = graph("first", "a")
+    with pytest.raises(InvalidUpdateError, match="It is called 'first' today"):
+        caller.update(renamed, THREAD, {"log": []}, as_node="a")
     caller.update(renamed, THREAD, {"log": ["by hand"]})
     assert caller.state(renamed).next == ("b",)
     assert caller.invoke(renamed, None)["log"] == ["a", "by hand", "b"]

@@ -230,8 +230,10 @@ class _Update:
         nodes = self.graph.plan.nodes
         if as_node is not None:
             if as_node not in nodes:
+                today = self.graph.plan.renames.nodes.get(as_node)
                 raise InvalidUpdateError(
                     f"Node {as_node} does not exist in graph {self.graph.name!r}. "
+                    + (f"It is called {today!r} today. " if today else "")
                     + nearest(as_node, (name for name in nodes if name != START))
                 )
             return as_node
