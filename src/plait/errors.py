@@ -190,12 +190,22 @@ class UnknownInterruptError(RunError, RuntimeError):
         super().__init__(message)
 
 
-_INVALID_RESUME = "plait_invalid_resume"
+_REFUSED = "__plait_refused__"
 
 
-def mark_invalid_resume(error: BaseException) -> None:
-    """Mark an error as one of an answer that does not fit the question's `response_schema`."""
-    setattr(error, _INVALID_RESUME, True)
+def mark_invalid_resume(error: BaseException, question: str) -> None:
+    """Mark an error as one of an answer that does not fit its question's `response_schema`.
+
+    Args:
+        error: what the check raised.
+        question: the question's id.
+    """
+    setattr(error, _REFUSED, question)
+
+
+def refused_question(error: BaseException) -> str | None:
+    """The question whose answer did not fit and raised this error, if that is why it was raised."""
+    return getattr(error, _REFUSED, None)
 
 
 def is_invalid_resume(error: BaseException) -> bool:
@@ -204,7 +214,7 @@ def is_invalid_resume(error: BaseException) -> bool:
     >>> is_invalid_resume(ValueError())
     False
     """
-    return getattr(error, _INVALID_RESUME, False)
+    return refused_question(error) is not None
 
 
 class TaskNotFound(RunError):
@@ -356,6 +366,10 @@ class UnreadableCacheWarning(PlaitWarning):
     """A cached result is damaged, or of a type that is not known any more; its node runs."""
 
 
+class UnheardErrorWarning(PlaitWarning):
+    """A `@task` failed, and the code that called it ended without asking for its outcome."""
+
+
 class WeakDurabilityWarning(PlaitWarning):
     """The saver has no fence, so that a stale owner's writes cannot be refused."""
 
@@ -395,6 +409,7 @@ __all__ = [
     "SupersededError",
     "TaskNotFound",
     "ThreadBusyError",
+    "UnheardErrorWarning",
     "UnknownCheckpointError",
     "UnknownInterruptError",
     "UnknownKeyWarning",

@@ -1,4 +1,4 @@
-"""Random trees of calls: whatever order, crash and flavor, each call keeps its id and its result."""
+"""Random trees of calls: in any order, through any crash, each call keeps its id and result."""
 
 from __future__ import annotations
 

@@ -306,7 +306,8 @@ class SyncDriver:
         self._drive()
 
     def _rung(self) -> list[Any]:
-        timers, rung = self._timers, []
+        timers = self._timers
+        rung: list[Any] = []
         while (due := timers.next_due) is not None and due <= monotonic():
             rung.append(TimerFired(timers.pop()))
         return rung

@@ -54,7 +54,17 @@ class Recorded(NamedTuple):
 class Calls:
     """The calls that one attempt of a task makes."""
 
-    __slots__ = ("_counts", "_drifted", "_places", "_unrecorded", "left", "made", "number", "open")
+    __slots__ = (
+        "_counts",
+        "_drifted",
+        "_places",
+        "_unrecorded",
+        "failed",
+        "left",
+        "made",
+        "number",
+        "open",
+    )
 
     def __init__(self, recorded: Mapping[str, Recorded]) -> None:
         self.left: dict[str, Recorded] = dict(recorded)
@@ -69,6 +79,8 @@ class Calls:
         """A new attempt begins."""
         self.number = 0
         """How many calls this attempt has made."""
+        self.failed: list[Task] = []
+        """Those that ended in an error."""
         self._places = 0
         self._counts: dict[tuple[str, str], int] = {}
         self._unrecorded: set[str] = set()

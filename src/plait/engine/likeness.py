@@ -8,7 +8,7 @@ have no order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, cast
 
@@ -63,8 +63,9 @@ def _mapping(items: Mapping[Any, Any], depth: int) -> str:
 
 def _content(value: Any, cls: type[Any], depth: int) -> str:
     """What makes an object of a class the one it is ("": nothing that is known)."""
-    if isinstance(value, (type, Callable)) and hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
+    name = getattr(value, "__qualname__", None)
+    if name is not None:  # a function, a method, a class
+        return f"{getattr(value, '__module__', '')}.{name}"
     state = getattr(cls, "__plait_state__", None)
     if state is not None:  # plait's messages
         return _text(state(value), depth)
@@ -90,7 +91,7 @@ def _of_builtin(value: Any, depth: int) -> str:
     for atom in (str, bytes, int, float):
         if isinstance(value, atom):
             return repr(atom(value))  # pyright: ignore[reportArgumentType]
-    if isinstance(value, (bytearray, memoryview)):
+    if isinstance(value, bytearray):
         return repr(bytes(value))
     if hasattr(value, "__array_interface__"):
         whole = blake2b(value.tobytes(), digest_size=8).hexdigest()

@@ -6,6 +6,7 @@ task of its own beside them: its outcome goes to its caller.
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
@@ -30,6 +31,7 @@ from plait.errors import (
     NodeCancelledError,
     NodeTimeoutError,
     ParentCommand,
+    UnheardErrorWarning,
 )
 from plait.types import Interrupt
 
@@ -190,6 +192,8 @@ class Running(Caching):
         if asked:
             self._asked(task, GraphInterrupt(asked), resolved)
             return
+        if task.calls is not None and task.calls.failed:
+            _warn_of_unheard(task, task.calls.failed)
         task.writes = writes
         task.error = None
         self._unsaved.append(task)
@@ -206,6 +210,8 @@ class Running(Caching):
             parent.limit.refresh()
         if any(channel == ERROR for channel, _ in called.prior):
             calls.drift()
+        if called.error is not None and not isinstance(called.error, GraphBubbleUp):
+            calls.failed.append(called)
         if not calls.open and parent in self._held:
             self._conclude(parent, self._held.pop(parent), resolved)
 
@@ -379,3 +385,15 @@ def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:
         "returned as if it had been answered: its code caught the GraphInterrupt. Let it pass: "
         "`except GraphBubbleUp: raise` before `except Exception`."
     )
+
+
+def _warn_of_unheard(task: Task, failed: Sequence[Task]) -> None:
+    for called in failed:
+        if not called.call.heard:
+            warnings.warn(
+                f"Task {called.name!r} failed with {called.error!r}, and {task.name!r}, which "
+                "called it, ended without asking for its outcome. Await the call, or take its "
+                "result() or exception().",
+                UnheardErrorWarning,
+                stacklevel=2,
+            )

@@ -77,7 +77,7 @@ def case_previous_of_an_earlier_checkpoint(env):
 
     for x in (1, 2, 3):
         flow.invoke(x, CONFIG)
-    second = [s for s in flow.get_state_history(CONFIG) if s.values == 3][0]
+    second = next(s for s in flow.get_state_history(CONFIG) if s.values == 3)
     return flow.invoke(100, second.config), flow.get_state(CONFIG).values
 
 
@@ -492,7 +492,7 @@ def case_replay_of_a_finished_run(env):
         return work(x).result()
 
     flow.invoke(1, CONFIG)
-    first = [s for s in flow.get_state_history(CONFIG) if s.next][0]
+    first = next(s for s in flow.get_state_history(CONFIG) if s.next)
     return flow.invoke(None, first.config), seen
 
 
