@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import floors, functional, programs, stores
+from benchmarks import floors, functional, programs, stores, tokens
 from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 from benchmarks.memory import FLOOR
@@ -204,6 +204,17 @@ CASES: tuple[Case, ...] = (
         INFORMS,
         3,
         (0, 0),
+    ),
+    *_pair(
+        "tokens",
+        "1,001 tokens of a model (messages)",
+        tokens.tokens,
+        tokens.floor,
+        1_001,
+        "us/token",
+        INFORMS,
+        9,
+        (3, 3),
     ),
     *_pair(
         "first-event",

@@ -69,6 +69,27 @@ class Implementation:
         return self._get("func", "task")
 
     @property
+    def MessagesState(self) -> Any:
+        """The state of one list of messages."""
+        return self._get("graph", "MessagesState")
+
+    @property
+    def AIMessage(self) -> Any:
+        """The message class that goes with the graphs: plait's, or langchain_core's."""
+        return self._beside("messages", "langchain_core.messages", "AIMessage")
+
+    @property
+    def GenericFakeChatModel(self) -> Any:
+        """The fake chat model that goes with the graphs, as `AIMessage`."""
+        foreign = "langchain_core.language_models.fake_chat_models"
+        return self._beside("chat_models.fake", foreign, "GenericFakeChatModel")
+
+    def _beside(self, own: str, foreign: str, attribute: str) -> Any:
+        if self.name == PEER:
+            return getattr(import_module(foreign), attribute)
+        return self._get(own, attribute)
+
+    @property
     def InMemorySaver(self) -> Any:
         """The saver that keeps checkpoints in dicts."""
         return self._get("checkpoint.memory", "InMemorySaver")

@@ -274,6 +274,17 @@ class GenericFakeChatModel(BaseChatModel):
             chunk = AIMessageChunk(content="", id=message.id, additional_kwargs=extra)
             yield ChatGenerationChunk(message=chunk)
 
+    async def _astream(
+        self,
+        messages: list[Any],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in self._stream(messages):
+            await asyncio.sleep(0)  # as a model would: others run between two tokens
+            yield chunk
+
 
 def _additional_pieces(additional: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """`additional_kwargs` piece by piece; the text of a function call is split at its commas."""

@@ -82,12 +82,14 @@ class Listening:
         own: the manager of its own run, sync or async.
     """
 
-    __slots__ = ("_children", "_own", "_run")
+    __slots__ = ("_children", "_own", "_run", "hears_chunks")
 
     def __init__(self, run: Run, own: Any) -> None:
         self._run = run
         self._own = own
         self._children: dict[Task, Any] = {}
+        self.hears_chunks = any(hasattr(each, "on_chain_stream") for each in own.handlers)
+        """Whether anybody wants to hear of the chunks of the run's stream."""
 
     def of(self, scope: TaskScope) -> HeardTask | None:
         """How the code of a task is entered; None where nobody needs to hear of it."""

@@ -427,7 +427,7 @@ class Pregel(Described, Drawn):
         for part in self._drive(run):
             if part[1] in asked and (subgraphs or part[0] == run.ns):
                 shaped = _shaped(part, mode, subgraphs, version)
-                if run.listening is not None:
+                if run.listening is not None and run.listening.hears_chunks:
                     run.listening.chunk(shaped)
                 yield shaped
 
@@ -471,7 +471,7 @@ class Pregel(Described, Drawn):
             async for part in parts:
                 if part[1] in asked and (subgraphs or part[0] == run.ns):
                     shaped = _shaped(part, mode, subgraphs, version)
-                    if run.listening is not None:
+                    if run.listening is not None and run.listening.hears_chunks:
                         await cast("Any", run.listening.chunk(shaped))
                     yield shaped
         finally:
