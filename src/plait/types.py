@@ -328,7 +328,8 @@ def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None
     Args:
         value: what the person is asked; anything that can be stored.
         key: names the question where calls race inside one task (asyncio tasks, threads).
-        response_schema: the shape of the answer, passed on to whoever shows the question.
+        response_schema: the shape of the answer, as a type or as a JSON schema: whoever shows the
+            question is told of it. With a type, the answer comes as an object of it.
 
     Returns:
         The answer.
@@ -337,6 +338,7 @@ def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None
         GraphInterrupt: while there is no answer. Let it pass.
         InterruptRaceError: concurrent calls inside one task without a `key`.
         ConfigError: called outside of a node, tool or task of a running graph.
+        ValidationError: the answer is no object of the type; the question stays open.
     """
     scope = current_scope.get()
     if scope is None:
@@ -345,6 +347,10 @@ def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None
             "task; where plain threads are started inside a node, run them in a copy of its "
             "context (contextvars.copy_context().run)."
         )
+    if response_schema is not None and not isinstance(response_schema, dict):
+        from importlib import import_module  # types as schemas need pydantic
+
+        response_schema = import_module("plait.answers").AnswerSchema(response_schema)
     return scope.interrupt(value, key, response_schema)
 
 

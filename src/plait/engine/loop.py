@@ -25,6 +25,7 @@ from plait.engine.commands import Cancel, Command, Commit, Emit
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
 from plait.engine.migration import adapt
 from plait.engine.plan import NodePlan
+from plait.engine.questions import standing
 from plait.engine.records import Mark, Origin, Snapshot, TaskWrites
 from plait.engine.reporting import task_order
 from plait.engine.running import WAIT, Running
@@ -39,6 +40,7 @@ from plait.errors import (
     GraphRecursionError,
     UnknownNodeError,
     nearest,
+    refused_question,
 )
 from plait.types import Interrupt, Send
 
@@ -61,6 +63,8 @@ class Loop(Running):
         """Who may ask the run to stop between two super-steps."""
         self.start: Mark | None = None
         """The stored checkpoint that the run starts from."""
+        self.went_on = False
+        """Whether it runs that checkpoint's own super-step, and not one of a new checkpoint."""
         self.came_from: Origin | None = None
         """Where that lies, if it is in the namespace of another task."""
         self.began: str = ""
@@ -316,7 +320,7 @@ class Loop(Running):
             error.add_note(note)
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
-            writes = [*(w for w in task.prior if w[0] != ERROR), (ERROR, repr(error))]
+            writes = [*standing(task.prior, refused_question(error)), (ERROR, repr(error))]
             outcomes.append(task.outcome(writes))
             for waiting, questions in self._interrupted.items():
                 asked = [

@@ -12,11 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from plait.constants import INTERRUPT, RESUME
-from plait.errors import GraphInterrupt, InterruptRaceError, UnknownInterruptError
+from plait.constants import ERROR, INTERRUPT, RESUME
+from plait.errors import (
+    GraphInterrupt,
+    InterruptRaceError,
+    UnknownInterruptError,
+    mark_invalid_resume,
+)
 from plait.types import Interrupt
+
+if TYPE_CHECKING:
+    from plait.engine.plan import Writes
 
 
 def question_id(task_id: str, label: str) -> str:
@@ -52,16 +60,28 @@ class Questions:
 
     def ask(self, value: Any, key: str | None, who: Any, schema: Any) -> Any:
         """The answer to this question; raises GraphInterrupt while there is none."""
-        asked = Interrupt(value, self._id(value, key, who), response_schema=schema)
+        shape = getattr(schema, "json", schema)
+        asked = Interrupt(value, self._id(value, key, who), response_schema=shape)
         if asked.id in self.answers:
-            return self.answers[asked.id]
+            return self._checked(asked.id, schema)
         if self._stood < len(self.stands_for):
             former = self.stands_for[self._stood]
             if former in self.answers:
                 self._stood += 1
-                return self.answers[former]
+                return self._checked(former, schema)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
+
+    def _checked(self, question: str, schema: Any) -> Any:
+        """The answer to a question, in the shape that the question declares."""
+        answer = self.answers[question]
+        if schema is None or isinstance(schema, dict):
+            return answer
+        try:
+            return schema.check(answer)
+        except Exception as error:
+            mark_invalid_resume(error, question)
+            raise
 
     def _id(self, value: Any, key: str | None, who: Any) -> str:
         if key is not None:
@@ -79,6 +99,22 @@ class Questions:
                 "interrupt(value, key=...)."
             )
         return question_id(self.task_id, f"{label}:{nth}")
+
+
+def standing(prior: Writes, refused: str | None) -> Writes:
+    """What a failed task keeps of its earlier attempts: its questions, and the answers to them.
+
+    Args:
+        prior: what they left.
+        refused: a question whose answer did not fit: it is open again.
+    """
+    kept: Writes = []
+    for channel, value in prior:
+        if channel == RESUME and refused in value:
+            value = {name: answer for name, answer in value.items() if name != refused}
+        if channel != ERROR:
+            kept.append((channel, value))
+    return kept
 
 
 def is_answer_map(resume: Any) -> bool:

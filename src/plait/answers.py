@@ -1,0 +1,37 @@
+"""Answers of a declared shape: the `response_schema` of `interrupt()`.
+
+Imported only where a question declares one: it loads pydantic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+
+class AnswerSchema:
+    """The shape of an answer, given as a type.
+
+    >>> schema = AnswerSchema(bool)
+    >>> schema.json, schema.check("yes")
+    ({'type': 'boolean'}, True)
+    """
+
+    __slots__ = ("_adapter", "json")
+
+    def __init__(self, schema: Any) -> None:
+        self._adapter: TypeAdapter[Any] = TypeAdapter(schema)
+        self.json = self._adapter.json_schema()
+        """What whoever shows the question is told of the shape."""
+
+    def check(self, answer: Any) -> Any:
+        """The answer as an object of the type.
+
+        Raises:
+            ValidationError: it is none.
+        """
+        return self._adapter.validate_python(answer)
+
+
+__all__ = ["AnswerSchema"]

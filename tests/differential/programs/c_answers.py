@@ -1,0 +1,112 @@
+"""Questions that say which shape their answer has."""
+
+from dataclasses import dataclass
+
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import is_invalid_resume
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+CONFIG = {"configurable": {"thread_id": "1"}}
+
+
+class Review(BaseModel):
+    ok: bool
+    stars: int = 3
+
+
+class Plain(TypedDict):
+    ok: bool
+
+
+@dataclass
+class Record:
+    ok: bool
+
+
+JSON = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
+
+
+class State(TypedDict, total=False):
+    a: object
+
+
+def shown(value):
+    return (type(value).__name__, vars(value)) if hasattr(value, "__dict__") else value
+
+
+def made(saver, *schemas):
+    def node(state):
+        return {"a": [shown(interrupt("?", response_schema=schema)) for schema in schemas]}
+
+    builder = StateGraph(State)
+    builder.add_node("n", node)
+    builder.add_edge(START, "n")
+    return builder.compile(saver)
+
+
+def answered(app, *answers):
+    first = app.invoke({"a": 0}, CONFIG)["__interrupt__"]
+    told = [first[0].response_schema]
+    for answer in answers:
+        try:
+            result = app.invoke(Command(resume=answer), CONFIG)
+            told.append((result["a"], len(result.get("__interrupt__", ()))))
+        except ValueError as error:
+            state = app.get_state(CONFIG)
+            told.append((is_invalid_resume(error), state.next, len(state.interrupts)))
+    return told
+
+
+def case_answers_that_fit(env):
+    asked = [
+        (Review, {"ok": True}),
+        (Plain, {"ok": True}),
+        (Record, {"ok": True}),
+        (bool, True),
+        (int | None, 5),
+        (JSON, {"ok": True}),
+        (JSON, "anything"),
+        (None, 1),
+    ]
+    return [answered(made(InMemorySaver(), schema), answer) for schema, answer in asked]
+
+
+def case_answer_that_does_not_fit_is_asked_again(env):
+    return answered(made(env.saver(), Review), {"ok": "zz"}, 5, {"ok": False})
+
+
+def case_second_of_two_questions(env):
+    app = made(env.saver(), Review, bool)
+    return answered(app, {"ok": True}, "zz", True)
+
+
+def case_question_of_a_subgraph(env):
+    inner = made(None, bool)
+    builder = StateGraph(State)
+    builder.add_node("inner", inner)
+    builder.add_edge(START, "inner")
+    return answered(builder.compile(env.saver()), "zz", True)
+
+
+async def case_async(env):
+    async with env.asaver() as saver:
+
+        async def node(state):
+            return {"a": shown(interrupt("?", response_schema=Review))}
+
+        builder = StateGraph(State)
+        builder.add_node("n", node)
+        builder.add_edge(START, "n")
+        app = builder.compile(saver)
+        await app.ainvoke({"a": 0}, CONFIG)
+        refused = await env.aerror(app.ainvoke(Command(resume={"ok": "zz"}), CONFIG))
+        state = await app.aget_state(CONFIG)
+        last = await app.ainvoke(Command(resume={"ok": True}), CONFIG)
+        return refused, state.next, len(state.interrupts), last
+
+
+def case_other_errors(env):
+    return is_invalid_resume(ValueError()), is_invalid_resume(RuntimeError("x"))
