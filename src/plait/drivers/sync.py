@@ -13,11 +13,10 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plait.drivers.backlog import Room
 from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter, thread_of_control
-from plait.drivers.calls import ThreadCall
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.drivers.timers import Timers
 from plait.drivers.writer import BackgroundWriter
@@ -47,6 +46,9 @@ from plait.engine.plan import NodePlan
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
 from plait.errors import SupersededError
+
+if TYPE_CHECKING:
+    from plait.drivers.calls import ThreadCall
 
 Handler = Callable[[Any], Any]
 
@@ -318,6 +320,8 @@ class SyncDriver:
 
     def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> ThreadCall:
         """Start a `@task` called by `parent`; returns its handle at once."""
+        from plait.drivers.calls import ThreadCall  # heavy: most runs call no task
+
         handle = ThreadCall()
         self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle

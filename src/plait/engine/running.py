@@ -203,8 +203,9 @@ class Running(Caching):
     def _closed(self, called: Task, resolved: list[Task]) -> None:
         """A called task has its outcome."""
         parent = called.parent
-        assert parent is not None and parent.calls is not None
+        assert parent is not None
         calls = parent.calls
+        assert calls is not None
         calls.open -= 1
         if parent.limit is not None:
             parent.limit.refresh()
