@@ -104,6 +104,7 @@ class _Rows:
     def __init__(self) -> None:
         self._lanes: dict[tuple[str, str], _Lane] = {}
         self._by_number: dict[int, _Lane] = {}
+        self._by_thread: dict[str, dict[int, _Lane]] = {}
         self._numbers = count(1)
         self._handlers: dict[type, Callable[[Any], Any]] = {
             ReadLane: self._read_lane,
@@ -161,6 +162,7 @@ class _Rows:
             number = next(self._numbers)
             lane = _Lane(LaneRow(number, thread_id, ns, None, fence, None, None))
             self._lanes[thread_id, ns] = self._by_number[number] = lane
+            self._by_thread.setdefault(thread_id, {})[number] = lane
         return lane
 
     def _read_lane(self, request: ReadLane) -> LaneRow | None:
@@ -169,11 +171,8 @@ class _Rows:
 
     def _list_lanes(self, request: ListLanes) -> list[LaneRow]:
         wanted = request.thread_id
-        return [
-            lane.row
-            for lane in self._by_number.values()
-            if wanted is None or lane.claim.thread_id == wanted
-        ]
+        lanes = self._by_number if wanted is None else self._by_thread.get(wanted, {})
+        return [lane.row for lane in lanes.values()]
 
     def _list_threads(self, request: ListThreads) -> list[LaneRow]:
         last = next(reversed(self._by_number), 0)
@@ -281,7 +280,11 @@ class _Rows:
             return Refused(root.row if root is not None else None)
         lane = self._by_number.pop(request.lane, None)
         if lane is not None:
-            del self._lanes[lane.claim.thread_id, lane.claim.ns]
+            thread_id = lane.claim.thread_id
+            del self._lanes[thread_id, lane.claim.ns]
+            del self._by_thread[thread_id][request.lane]
+            if not self._by_thread[thread_id]:
+                del self._by_thread[thread_id]
         return Done(request.lane, request.lane)
 
     def _renew(self, request: Renew) -> None:

@@ -5,8 +5,11 @@ SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
 WHERE thread_id = ?1 AND ns = ?2;
 
 -- name: list_lanes
+SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes ORDER BY lane;
+
+-- name: list_lanes_of
 SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
-WHERE ?1 IS NULL OR thread_id = ?1 ORDER BY lane;
+WHERE thread_id = ?1 ORDER BY lane;
 
 -- name: list_threads
 SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes

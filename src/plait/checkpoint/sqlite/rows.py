@@ -48,7 +48,9 @@ def _lane(conn: sqlite3.Connection, thread_id: str, ns: str) -> LaneRow | None:
 
 def list_lanes(conn: sqlite3.Connection, request: ListLanes) -> list[LaneRow]:
     """The lanes of one thread, or all."""
-    return [LaneRow(*row) for row in fetch(conn, SQL.list_lanes, request.thread_id)]
+    if request.thread_id is None:
+        return [LaneRow(*row) for row in fetch(conn, SQL.list_lanes)]
+    return [LaneRow(*row) for row in fetch(conn, SQL.list_lanes_of, request.thread_id)]
 
 
 def list_threads(conn: sqlite3.Connection, request: ListThreads) -> list[LaneRow]:
