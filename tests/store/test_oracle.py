@@ -125,6 +125,7 @@ def test_stores_do_what_the_oracle_says(
                 assert store.list_namespaces(prefix=prefix) == oracle.namespaces(prefix)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=5))
 def test_a_label_is_either_kept_exactly_or_refused(label: str) -> None:
     possible = label != "" and not set(label) & {".", "\0"}
