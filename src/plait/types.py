@@ -150,9 +150,7 @@ class TimeoutPolicy:
         if not isinstance(value, TimeoutPolicy):
             value = TimeoutPolicy(run_timeout=value)
         if value.refresh_on not in ("auto", "heartbeat"):
-            raise ValueError(
-                f"refresh_on must be 'auto' or 'heartbeat', got {value.refresh_on!r}."
-            )
+            raise ValueError(f"refresh_on must be 'auto' or 'heartbeat', got {value.refresh_on!r}.")
         return TimeoutPolicy(
             run_timeout=_seconds("run_timeout", value.run_timeout),
             idle_timeout=_seconds("idle_timeout", value.idle_timeout),

@@ -148,6 +148,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stores_different::values_of_an_item_are_its_own": "Items of the memory store are copies",
     "c_stores_different::vectors_of_an_item_put_again": "Vectors of items put again",
     "c_stores_different::vectors_of_another_length": "Vectors of another length",
+    "c_deprecated::unknown_keywords_of_constructors": "Unknown keywords of a constructor",
+    "c_ui::key_that_the_state_lacks": "Writes to channels that do not exist",
     "c_pregel::reading_beside_a_single_channel": "Errors of a node builder",
     "c_remote::run_from_a_checkpoint": "Runs of a remote graph from a checkpoint",
     "c_pregel::unknown_channel_is_written": "Writes to channels that do not exist",

@@ -43,6 +43,7 @@ from plait.errors import (
     refused_question,
 )
 from plait.types import Interrupt, Send
+from plait.typing import MISSING
 
 if TYPE_CHECKING:
     from plait.runtime import RunControl
@@ -58,6 +59,11 @@ class Loop(Running):
         self.resumed = False
         self.shown = False
         """Whether there is an output: the run began with a state, or something was written."""
+        keys = {self.output} if isinstance(self.output, str) else self.output.members
+        self._fleeting = not keys.isdisjoint(self.plan.step_scoped)
+        """Whether the output has keys that live for one super-step."""
+        self._seen: Any = MISSING
+        """The output as it was when it was last written, if it is fleeting."""
         self.run_id: str = ""
         self.control: RunControl | None = None
         """Who may ask the run to stop between two super-steps."""
@@ -249,8 +255,8 @@ class Loop(Running):
             if self.journal or self.ahead:
                 self.deferred_writes.extend(self._keep_ahead())
         self.step += 1
-        if not self.shown:
-            self.shown = report.touches(tasks, self.output)
+        if (self._fleeting or not self.shown) and report.touches(tasks, self.output):
+            self.show_output()
         following = self.prepare()
         if self.modes:
             self._report_done(done)
@@ -358,9 +364,18 @@ class Loop(Running):
             yield from self._acknowledge()
         yield from self._leave()
 
+    def show_output(self) -> None:
+        """From here on there is an output; one that will not stay is remembered as it is now."""
+        self.shown = True
+        if self._fleeting:
+            self._seen = self.state.ordered(self.output)
+
     def _outcome(self, kept: Sequence[Task] = ()) -> Outcome:
-        if not self.shown and not report.touches(kept, self.output):
-            return Outcome(None)
+        if not report.touches(kept, self.output):
+            if not self.shown:
+                return Outcome(None)
+            if self._seen is not MISSING:
+                return Outcome(self._seen)
         return Outcome(self.values_with(kept, self.output))
 
     def _limit_message(self) -> str:

@@ -68,8 +68,10 @@ def begin(loop: Loop) -> Begin:
         yield from _replay(loop, snapshot)
     else:
         yield from _continue(loop, snapshot)
-    addressed = continuing and spec.checkpoint_id is not None
-    loop.began = (loop.env.checkpoint_id() if addressed else loop.checkpoint_id) or ""
+    start = loop.start
+    loop.went_on = start is not None and loop.checkpoint_id == start.id
+    old = loop.went_on and spec.checkpoint_id is not None  # ids after its own may be another's
+    loop.began = (loop.env.checkpoint_id() if old else loop.checkpoint_id) or ""
 
 
 def _same_step(spec: RunSpec, snapshot: Snapshot | None) -> bool:
@@ -215,7 +217,8 @@ def _untouched_fork(snapshot: Snapshot) -> bool:
 
 def _greet(loop: Loop) -> None:
     """A resumed run first tells the state it starts from."""
-    loop.resumed = loop.shown = True
+    loop.resumed = True
+    loop.show_output()
     if "values" in loop.modes:
         loop.emit_values()
 

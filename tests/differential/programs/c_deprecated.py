@@ -174,3 +174,12 @@ def case_the_warnings_themselves(env):
         (str(w), w.message, w.since, w.expected_removal, issubclass(type(w), DeprecationWarning))
         for w in made
     ]
+
+
+def case_unknown_keywords_of_constructors(env):
+    return [
+        type(env.error(lambda: StateGraph(State, zzz=1))).__name__,
+        type(env.error(lambda: StateGraph(State).add_node("n", nothing, zzz=1))).__name__,
+        type(env.error(lambda: task(zzz=1)(nothing))).__name__,
+        type(env.error(lambda: entrypoint(zzz=1))).__name__,
+    ]

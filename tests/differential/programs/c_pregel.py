@@ -478,3 +478,23 @@ async def case_timeouts(env):
         await env.aerror(app(only().set_timeout(0.05)).ainvoke({"a": "x"})),
         await env.aerror(app(only(), step_timeout=0.05).ainvoke({"a": "x"})),
     ]
+
+
+def case_outputs_that_live_for_one_step(env):
+    def app(**changes):
+        one = NodeBuilder().subscribe_only("a").do(lambda a: a + 1).write_to("b", "c")
+        two = NodeBuilder().subscribe_only("c").do(lambda c: c + 1).write_to("d")
+        channels = {"a": EphemeralValue(int), "b": EphemeralValue(int)}
+        channels |= {"c": LastValue(int), "d": LastValue(int)}
+        given = {"input_channels": "a", "output_channels": "b", **changes}
+        return Pregel(nodes={"one": one, "two": two}, channels=channels, **given)
+
+    saved = app(checkpointer=env.saver(), interrupt_before_nodes=["two"], output_channels=["b"])
+    return [
+        app().invoke(1),
+        app(output_channels=["b"]).invoke(1),
+        app(output_channels=["b", "d"]).invoke(1),
+        list(app(output_channels=["b", "d"]).stream(1)),
+        list(app().stream(1, output_keys="b")),
+        [saved.invoke(1, CONFIG), saved.invoke(None, CONFIG)],
+    ]

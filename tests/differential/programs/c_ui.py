@@ -139,3 +139,10 @@ def case_reducer(env):
         env.error(lambda: ui_message_reducer([first], [removal("9")])),
     ]
     return results, kept
+
+
+def case_key_that_the_state_lacks(env):
+    def node(state):
+        push_ui_message("chart", {}, id="1", state_key="zzz")
+
+    return env.error(lambda: made(node).invoke({"messages": []}))
