@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import floors, functional, programs, stores, tokens
+from benchmarks import floors, functional, programs, stores, tokens, travel
 from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 from benchmarks.memory import FLOOR
@@ -255,6 +255,44 @@ CASES: tuple[Case, ...] = (
         )
         for kind in ("memory", "sqlite")
         for work in ("put", "get", "search")
+    ),
+    *(
+        Case(
+            f"subgraphs-{count}{'-saved' if saved else ''}",
+            f"{count} subgraphs beside each other{', InMemorySaver' if saved else ''}, sync",
+            partial(travel.subgraphs, saved=saved),
+            travel.subgraphs_floor,
+            count,
+            "us/subgraph",
+            Bounds(12, 30),
+            7,
+            3,
+        )
+        for saved in (False, True)
+        for count in (10, 100)
+    ),
+    Case(
+        "history",
+        "history of a thread of 1,000 steps",
+        travel.history,
+        travel.history_floor,
+        1_000,
+        "us/checkpoint",
+        Bounds(20, 100),
+        5,
+        2,
+    ),
+    Case(
+        "get-state",
+        "get_state after 1,000 steps",
+        travel.get_state,
+        travel.get_state_floor,
+        1_000,
+        "us/call",
+        Bounds(5, 10),
+        5,
+        2,
+        per=100,
     ),
 )
 

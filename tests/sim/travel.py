@@ -7,6 +7,7 @@ from collections import Counter
 from random import Random
 from typing import Annotated, Any, TypedDict
 
+from plait.checkpoint.log.requests import ReadLane
 from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.env import run_env
 from plait.drivers.sim import Crash, SimEnv, simulate
@@ -123,9 +124,9 @@ class Journey:
             given = Command(resume={each.id: answer_to(each.value) for each in some})
         raise AssertionError("the journey does not end")
 
-    def _head_id(self) -> str | None:
-        head = next(iter(self.app.get_state_history(CONFIG, limit=1)), None)
-        return None if head is None else head.config["configurable"]["checkpoint_id"]
+    def _head_id(self) -> bytes | None:
+        row = self.app.checkpointer.execute(ReadLane("1", ""))
+        return None if row is None else row.head
 
     # --- what is done ----------------------------------------------------------------------------
 

@@ -123,7 +123,7 @@ class Nest:
         for ns, loop in self._outwards():
             made = parents.get(ns)
             if made is not None:
-                if made >= loop.began:
+                if made >= loop.began or (loop.went_on and made == _id_of(loop.start)):
                     return True
                 if (yield from _in_the_past(session.nested(ns), loop.start, made)):
                     return True
@@ -147,21 +147,32 @@ def around(metadata: Mapping[str, Any]) -> dict[str, str]:
     return metadata.get("parents") or {}
 
 
+def _id_of(mark: Mark | None) -> str | None:
+    return None if mark is None else mark.id
+
+
 def _in_the_past(lane: Session, start: Mark | None, made: str) -> Plan[bool]:
     """Whether the super-step on checkpoint `made` ran on the way to checkpoint `start`.
 
-    Ids of checkpoints grow with time. A run that stores its end alone (`exit`) leaves one
-    checkpoint for many super-steps: whatever lies between it and its parent is its own.
+    A run that stores its end alone (`exit`) leaves one checkpoint for many super-steps: it is told
+    by its number, and whatever lies between it and its parent is its own. Ids grow with time.
     """
     known: dict[str, Mark] = {}
     while start is not None and made < start.id:
         before = start.copy_of or start.parent_id
         if before is None:
             return False
-        if start.copy_of is None and before <= made:
-            return start.metadata.get("source") == "loop"
         if before not in known:
             page = yield from lane.marks(before, MARKS)
             known = {mark.id: mark for mark in page}
-        start = known.get(before)
+        parent = known.get(before)
+        if start.copy_of is None and before <= made:
+            ran = start.metadata.get("source") == "loop"
+            return ran and (before == made or _skips(parent, start))
+        start = parent
     return False
+
+
+def _skips(parent: Mark | None, child: Mark) -> bool:
+    """Whether super-steps between two checkpoints were not stored."""
+    return parent is not None and child.metadata["step"] > parent.metadata["step"] + 1

@@ -1,0 +1,99 @@
+"""Owns the workloads of nested graphs and of time travel, with their floors of plain Python."""
+
+import itertools
+from typing import Any
+
+import ormsgpack
+
+from benchmarks.implementations import Implementation
+from benchmarks.measure import Job
+from benchmarks.programs import Count, Gathered, increment, work
+
+
+def subgraphs(impl: Implementation, count: int, *, saved: bool) -> Job:
+    """A super-step of ``count`` nested graphs of two nodes, with or without InMemorySaver."""
+    inner = impl.StateGraph(Gathered)
+    inner.add_node("count", increment)
+    inner.add_node("work", lambda state: work({"i": state["n"]}))
+    inner.add_edge(impl.START, "count")
+    inner.add_edge("count", "work")
+    nested = inner.compile()
+    builder = impl.StateGraph(Gathered)
+    builder.add_node("sub", lambda given: {"out": nested.invoke(given)["out"]})
+    builder.add_conditional_edges(
+        impl.START, lambda state: [impl.Send("sub", {"n": i}) for i in range(count)], ["sub"]
+    )
+    saver = impl.InMemorySaver() if saved else None
+    graph = builder.compile(checkpointer=saver)
+    threads = itertools.count()
+
+    def run() -> Any:
+        thread = f"t{next(threads)}"
+        config = {"configurable": {"thread_id": thread}}
+        result = (
+            graph.invoke({"n": 0}, config, durability="sync") if saved else graph.invoke({"n": 0})
+        )
+        return thread, result["out"]
+
+    def audit(result: Any) -> Any:
+        thread, out = result
+        if saver is not None:
+            saver.delete_thread(thread)
+        return out
+
+    return Job(run, audit)
+
+
+def subgraphs_floor(count: int) -> Job:
+    """Two function calls for each."""
+
+    def run() -> list[int]:
+        out: list[int] = []
+        for i in range(count):
+            state = {"n": i, **increment({"n": i})}
+            out.extend(work({"i": state["n"]})["out"])
+        return out
+
+    return Job(run)
+
+
+def _long_thread(impl: Implementation, steps: int) -> tuple[Any, dict[str, Any]]:
+    def again(state: Any) -> str:
+        return "tick" if state["n"] < steps else impl.END
+
+    builder = impl.StateGraph(Count)
+    builder.add_node("tick", increment)
+    builder.add_edge(impl.START, "tick")
+    builder.add_conditional_edges("tick", again, ["tick", impl.END])
+    graph = builder.compile(checkpointer=impl.InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    graph.invoke({"n": 0}, {**config, "recursion_limit": steps + 10})
+    return graph, config
+
+
+def history(impl: Implementation, steps: int) -> Job:
+    """The whole history of a thread of ``steps`` super-steps."""
+    graph, config = _long_thread(impl, steps)
+    return Job(
+        lambda: list(graph.get_state_history(config)),
+        lambda found: [snapshot.values for snapshot in found],
+    )
+
+
+def history_floor(steps: int) -> Job:
+    """Decoding as many states with ormsgpack."""
+    packed = [ormsgpack.packb({"n": n}) for n in range(steps, -1, -1)]
+    states = [*packed, ormsgpack.packb({})]
+    return Job(lambda: [ormsgpack.unpackb(each) for each in states])
+
+
+def get_state(impl: Implementation, steps: int) -> Job:
+    """``get_state`` at the end of such a thread, a tenth as often as it has super-steps."""
+    graph, config = _long_thread(impl, steps)
+    return Job(lambda: [graph.get_state(config).values for _ in range(steps // 10)])
+
+
+def get_state_floor(steps: int) -> Job:
+    """Decoding one state with ormsgpack, as often."""
+    packed = ormsgpack.packb({"n": steps})
+    return Job(lambda: [ormsgpack.unpackb(packed) for _ in range(steps // 10)])
