@@ -27,7 +27,7 @@ def outline_of(builder: StateGraph[Any]) -> Outline:
     for source, branches in builder.branches.items():
         for branch in branches.values():
             choices.setdefault(source, []).extend(
-                _choice(result, end) for result, end in (branch.ends or {}).items()
+                (str(result), end) for result, end in (branch.ends or {}).items()
             )
     return Outline(
         edges,
@@ -39,13 +39,8 @@ def outline_of(builder: StateGraph[Any]) -> Outline:
 
 def _declared(ends: Mapping[str, str] | tuple[str, ...]) -> Iterable[tuple[str | None, str]]:
     if isinstance(ends, Mapping):
-        return [_choice(label, end) for end, label in ends.items()]
+        return [(label, end) for end, label in ends.items()]
     return [(None, end) for end in ends]
-
-
-def _choice(result: object, end: str) -> tuple[str | None, str]:
-    label = str(result)
-    return (None if label == end else label, end)
 
 
 __all__ = ["outline_of"]

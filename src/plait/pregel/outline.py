@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from plait.constants import END, START
 from plait.drawing.graph import Edge
@@ -24,8 +25,8 @@ class Outline:
     Attributes:
         edges: node to the nodes that run after it.
         joins: nodes, and the node that runs after all of them.
-        choices: node to where it may decide to go: label of the decision (None: the node's name)
-            and node.
+        choices: node to where it may decide to go: the label of the decision, and the node. A
+            label that only repeats the node's name is not shown.
         deferred: the nodes that run when nothing else is left.
     """
 
@@ -45,7 +46,10 @@ def edges_of(outline: Outline) -> list[Edge]:
     """
     walk = _Walk(outline)
     last = walk.through()
-    found = [walk.edges[ends] for ends in sorted(walk.edges)]
+    found = [
+        edge._replace(data=None) if edge.data == edge.target else edge
+        for _, edge in sorted(walk.edges.items(), key=itemgetter(0))
+    ]
     leaving = {edge.source for edge in found}
     arrived = {edge.target for edge in found} - {END}
     closing = [Edge(node, END) for node in sorted(arrived - leaving)]
@@ -83,10 +87,13 @@ class _Walk:
     def _next(self, running: list[str]) -> list[str]:
         led: dict[str, list[Edge]] = {}
         for edge in self._leaving(running):
-            if edge.target == END:
-                self._draw([edge])
-            else:
-                led.setdefault(edge.target, []).append(edge)
+            led.setdefault(edge.target, []).append(edge)
+        self._draw(led.pop(END, ()))
+        for at, (sources, target) in enumerate(self.outline.joins):
+            heard = self.arrived.setdefault(at, set())
+            heard.update(set(sources) & set(running))
+            if heard == set(sources):
+                led.setdefault(target, [])
         late = {node: led.pop(node) for node in list(led) if node in self.outline.deferred}
         for node, edges in late.items():
             self.waiting.setdefault(node, []).extend(edges)
@@ -95,9 +102,11 @@ class _Walk:
             self.waiting = {}
             for node, edges in led.items():
                 if node not in late:  # it waited for these to finish
-                    edges += [Edge(one, node, conditional=True) for one in running]
-        for edges in led.values():
+                    known = {edge.source for edge in edges}
+                    edges += [Edge(one, node, None, True) for one in running if one not in known]
+        for node, edges in led.items():
             self._draw(edges)
+            self._draw(self._joined(node))
         return list(led)
 
     def _leaving(self, running: list[str]) -> Iterable[Edge]:
@@ -108,21 +117,27 @@ class _Walk:
                 self.decided.add(node)
                 for label, target in self.outline.choices.get(node, ()):
                     yield Edge(node, target, label, True)
+
+    def _joined(self, node: str) -> Iterable[Edge]:
+        """The edges into a node that runs, from those that a join into it has heard from."""
         for at, (sources, target) in enumerate(self.outline.joins):
-            heard = self.arrived.setdefault(at, set())
-            heard.update(set(sources) & set(running))
-            if heard == set(sources):
-                heard.clear()
-                for source in sources:
-                    yield Edge(source, target)
+            if target == node:
+                heard = self.arrived[at]
+                yield from [Edge(source, node) for source in sources if source in heard]
+                if heard == set(sources):
+                    heard.clear()
 
     def _draw(self, edges: Iterable[Edge]) -> None:
-        """Keep one edge between two nodes: a decision before a plain one, then the first label."""
+        """Keep one edge from each node: a decision before a plain one, then the first label.
+
+        An edge of a later super-step replaces that of an earlier one.
+        """
+        kept: dict[str, Edge] = {}
         for edge in edges:
-            ends = (edge.source, edge.target)
-            other = self.edges.get(ends)
+            other = kept.get(edge.source)
             if other is None or _rank(edge) < _rank(other):
-                self.edges[ends] = edge
+                kept[edge.source] = edge
+        self.edges |= {(edge.source, edge.target): edge for edge in kept.values()}
 
 
 def _rank(edge: Edge) -> tuple[bool, str]:
