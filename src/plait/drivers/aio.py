@@ -79,9 +79,8 @@ class InContext:
 class AioCall(asyncio.Future[Any]):
     """A `@task` call made in an event loop: await it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop=loop)
-        self.context = copy_context()
+    context: Context
+    """What the call was made in."""
 
     @property
     def heard(self) -> bool:
@@ -499,7 +498,11 @@ class AioDriver:
     def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> Any:
         """Start a `@task` called by `parent`; returns its handle at once."""
         in_loop = asyncio._get_running_loop() is self.aio  # pyright: ignore[reportPrivateUsage]
-        handle: Any = AioCall(loop=self.aio) if in_loop else ThreadCall()
+        if in_loop:
+            handle: Any = AioCall(loop=self.aio)
+            handle.context = copy_context()
+        else:
+            handle = ThreadCall()
         self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle
 

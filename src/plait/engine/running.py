@@ -209,7 +209,7 @@ class Running(Caching):
         calls.open -= 1
         if parent.limit is not None:
             parent.limit.refresh()
-        if any(channel == ERROR for channel, _ in called.prior):
+        if called.prior and any(channel == ERROR for channel, _ in called.prior):
             calls.drift()
         if called.error is not None and not isinstance(called.error, GraphBubbleUp):
             calls.failed.append(called)
@@ -333,7 +333,8 @@ class Running(Caching):
         if event.mark is not None and self._is_known(task, calls, event.mark):
             resolved.append(task)
             return
-        restore.settle_from_journal(task, self.journal, dict(self.spec.answers))
+        if self.journal or self.spec.answers:
+            restore.settle_from_journal(task, self.journal, dict(self.spec.answers))
         if task.saved:
             resolved.append(task)
         else:
