@@ -23,23 +23,27 @@ from .workflow import (
     CALLS,
     CONFIG,
     EXPECTED,
+    HANDLED,
     NESTED,
     Journal,
     afinish,
     build,
     build_calls,
+    build_handled,
     build_nested,
     build_steps,
     finish,
 )
 
 HERE = "tests/durability/test_kill.py"
-BUILDS = {"fan": build, "nested": build_nested, "calls": build_calls, "steps": build_steps}
+BUILDS = {"fan": build, "nested": build_nested, "calls": build_calls, "steps": build_steps,
+          "handled": build_handled}  # fmt: skip
 OUTCOMES = {
     "fan": (EXPECTED, 8),
     "nested": (NESTED, 4),
     "calls": (CALLS, 1),
     "steps": ({**CALLS, "sizes": []}, 2),
+    "handled": ({**HANDLED, "sizes": []}, 4),
 }
 """The final state, and the number after the last super-step's."""
 MOST_POINTS = 400

@@ -170,6 +170,34 @@ def build_steps(saver: Any, journal: Journal, api: str) -> Any:
     return calls(saver, journal, api, node=True)
 
 
+HANDLED = {"trail": ["plan", "handled:yes:broken", "tail"]}
+"""The final state of the workflow with a node that fails and an error handler that asks."""
+
+
+def build_handled(saver: Any, journal: Journal, api: str) -> Any:
+    """A workflow whose node fails for good, beside one that does not; its error handler asks."""
+    node = noting(journal, api)
+
+    def fails(state: Any) -> Any:
+        info = get_runtime().execution_info
+        journal.add("done", "broken", info.task_id)  # its failure is an outcome like any other
+        raise RuntimeError("beyond repair")
+
+    def handle(state: Any) -> Any:
+        answer = interrupt("go on?")
+        return Command(goto="tail", update={"trail": [f"handled:{answer}:broken"]})
+
+    builder: Any = StateGraph(State)
+    builder.add_node("plan", node("plan", lambda _: {"trail": ["plan"]}))
+    builder.add_node("broken", node("broken", fails), error_handler=node("handler", handle))
+    builder.add_node("sibling", node("sibling", lambda _: {"sizes": []}))
+    builder.add_node("tail", node("tail", lambda _: {"trail": ["tail"]}))
+    builder.add_edge(START, "plan")
+    builder.add_edge("plan", "broken")
+    builder.add_edge("plan", "sibling")
+    return builder.compile(checkpointer=saver)
+
+
 def chain(saver: Any, *nodes: tuple[str, Any]) -> Any:
     """Nodes one after the other."""
     builder: Any = StateGraph(State)

@@ -64,7 +64,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
             return graph.invoke(*args, **kwargs)
         return asyncio.run(graph.ainvoke(*args, **kwargs))
 
-    yield invoke
+    return invoke
 
 
 def chain(first: Any, *others: Any, saver: Any = None, **options: Any) -> Any:

@@ -74,6 +74,7 @@ from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
+from plait.errors import NodeCancelledError
 from plait.ids import id_source
 
 BEHIND = 8
@@ -107,8 +108,12 @@ class SimDriver:
         self._world = world
         self._make_scope = make_scope
         self._cancelled: set[Task] = set()
-        self._standing = 0
+        self._standing: list[Task] = []
         """Its sync tasks that stand on the stack: while there are any, its loop cannot end."""
+        self._expired: set[Task] = set()
+        """Those of them that took too long: they end where they wait."""
+        self._stepping: list[Task] = []
+        """Its async tasks that stand on the stack."""
         self._events: list[Any] = []
         self._parts: list[Part] = []
         self._behind: list[tuple[Command, Any]] = []
@@ -217,6 +222,7 @@ class SimDriver:
             self._begin(task)
 
     def _begin(self, task: Task) -> None:
+        self._expired.discard(task)
         self._world.begin(Job(self, task, task.attempt, copy_context()))
 
     def _wait(self, command: Wait) -> list[Any]:
@@ -247,7 +253,10 @@ class SimDriver:
         self._world.unset(self, lambda what: what is command.what)
 
     def _expire(self, command: Expire) -> bool:
-        return self._world.expire(self, command.task)
+        stands = command.task in self._standing or command.task in self._stepping
+        if stands:  # it ends where it waits; in a thread it would run on, unheard
+            self._expired.add(command.task)
+        return stands or self._world.expire(self, command.task)
 
     def _read_cache(self, command: ReadCache) -> Any:
         return self._use_cache(self.loop.spec.cache.read, command)
@@ -300,11 +309,11 @@ class SimDriver:
                 world.note("began", task.id, task.name)
                 scope = self._make_scope(task, thread_of_control())
                 if not stepped:
-                    self._standing += 1
+                    self._standing.append(task)
                     try:
                         writes = job.context.run(enter, task, scope)
                     finally:
-                        self._standing -= 1
+                        self._standing.pop()
                     self._ended(job, writes)
                     return
                 job.coroutine = aenter(task, scope)
@@ -318,11 +327,14 @@ class SimDriver:
             raise
 
     def _step(self, job: Job, advance: Callable[[Any], Any], value: Any) -> None:
+        self._stepping.append(job.task)
         try:
             waits_for = job.context.run(advance, value)
         except StopIteration as end:
             self._ended(job, end.value)
             return
+        finally:
+            self._stepping.pop()
         if waits_for is not None and not isinstance(waits_for, PumpedCall):
             assert job.coroutine is not None
             job.coroutine.close()
@@ -332,7 +344,11 @@ class SimDriver:
             )
         job.waits_for = waits_for
         self._world.note("waits", job.task.id, job.task.name)
-        self._world.begin(job)
+        if job.task in self._expired:
+            self._expired.discard(job.task)
+            self.interrupt(job)
+        else:
+            self._world.begin(job)
 
     def interrupt(self, job: Job) -> None:
         """Cancel a task that waits, as asyncio would."""
@@ -373,7 +389,7 @@ class SimDriver:
 
     def is_cancelled(self, task: Task) -> bool:
         """Whether a running task was told to stop."""
-        return task in self._cancelled
+        return task in self._cancelled or task in self._expired
 
     def call(self, parent: Task, node: NodePlan, given: Any, mark: CallMark | None) -> PumpedCall:
         """Start a `@task` called by `parent`; returns its handle at once."""
@@ -382,8 +398,16 @@ class SimDriver:
         return handle
 
     def pump(self) -> None:
-        """Let something happen, while the caller's task waits for a call."""
-        self._feed(self._wait(WAIT))
+        """Let something happen, while the caller's task waits for a call.
+
+        Raises:
+            NodeCancelledError: the task has been stopped meanwhile.
+        """
+        caller = self._standing[-1]
+        if caller not in self._expired:
+            self._feed(self._wait(WAIT))
+        if caller in self._expired:
+            raise NodeCancelledError(caller.name, f"Task {caller.name!r} was stopped.")
 
     def _feed(self, events: list[Any]) -> None:
         self._advance(self._generator.send(events), until=Wait)

@@ -161,11 +161,16 @@ class Limits(Storing):
     def _give_up_step(self, limit: StepLimit, resolved: list[Task]) -> Flow:
         running = list(self._inflight)
         late = [*running, *self._waiting, *self._timers]
+        if not late:
+            return  # the last task has just ended
         error = TimeoutError(
             f"Super-step {limit.number} of {self.spec.where} exceeded its step_timeout of "
             f"{limit.seconds} s: {', '.join(repr(task.name) for task in late)} had not finished."
         )
-        self._give_up(next(task for task in late if task.parent is None), error, resolved)
+        failed = late[0]
+        while failed.parent is not None:
+            failed = failed.parent
+        self._give_up(failed, error, resolved)
         yield from self._expire_all(running, error, resolved)
 
     def _orphan(self, task: Task, resolved: list[Task]) -> Flow:

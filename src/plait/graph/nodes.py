@@ -55,6 +55,9 @@ class NodeSpec:
     @property
     def may_route(self) -> bool:
         """Whether it might return a Command or a Send that it does not declare."""
+        handler = self.policies.handler
+        if handler is not None and may_route(handler):
+            return True
         return not self.ends and may_route(self.runnable or self.binding.function)
 
 

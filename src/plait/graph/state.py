@@ -24,6 +24,7 @@ from plait.graph.foresight import declared_writes
 from plait.graph.nodes import NodeSpec
 from plait.graph.policies import NOTHING, Policies, bind, handler_name
 from plait.graph.renames import check_versions, former_names
+from plait.graph.routes import may_route
 from plait.graph.schema import (
     agree,
     channels_of,
@@ -433,6 +434,9 @@ class StateGraph(Generic[StateT]):
             todo.extend(end for starts, end in self.waiting_edges if set(starts) <= reached)
         if set(self.nodes) <= reached:
             return
+        handler = self.defaults.handler
+        if handler is not None and may_route(handler):
+            open_ended = True
         if open_ended or any(spec.may_route for spec in self.nodes.values()):
             return  # functions decide at run time; nothing can be said
         for starts, end in sorted(self.waiting_edges):
