@@ -91,8 +91,9 @@ class _Walk:
         self._draw(led.pop(END, ()))
         for at, (sources, target) in enumerate(self.outline.joins):
             heard = self.arrived.setdefault(at, set())
-            heard.update(set(sources) & set(running))
-            if heard == set(sources):
+            fresh = set(sources) & set(running)
+            heard |= fresh
+            if fresh and heard == set(sources):
                 led.setdefault(target, [])
         late = {node: led.pop(node) for node in list(led) if node in self.outline.deferred}
         for node, edges in late.items():

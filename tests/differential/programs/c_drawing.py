@@ -1,5 +1,6 @@
 """What `get_graph()` says of graphs: nodes, edges, labels, and their Mermaid and ASCII pictures."""
 
+import itertools
 import re
 from operator import add
 from typing import Annotated, Literal, TypedDict
@@ -59,7 +60,7 @@ def build(nodes, edges=(), choices=(), **options):
 
 def inner(*names):
     names = names or ("x", "y")
-    return build(names, [(START, names[0]), *zip(names, names[1:])])
+    return build(names, [(START, names[0]), *itertools.pairwise(names)])
 
 
 def plain(graph):
@@ -278,7 +279,7 @@ def case_graphs_that_functions_call(env):
 
 def case_names_that_need_escaping_in_ids(env):
     names = ["a b", "c-d", "e.f", "g/h", "ü", "100%", "3", "_x_", "*a*", "`c`", "_y", "~z~", "日本"]
-    return drawn(build(names, [(START, "a b"), *zip(names, names[1:])]))
+    return drawn(build(names, [(START, "a b"), *itertools.pairwise(names)]))
 
 
 def case_long_labels_are_wrapped(env):
@@ -464,7 +465,8 @@ def case_ids_of_nodes_of_runnables_are_unique(env):
 
 def case_names_that_are_syntax_or_markup(env):
     names = ["(par)", "[x]", "<script>alert(1)</script>", 'quo"te', "end", "a#b", "a"]
-    app = build(names, [(START, "(par)"), *zip(names, names[1:])], [("a", path, {"<b>": "end"})])
+    edges = [(START, "(par)"), *itertools.pairwise(names)]
+    app = build(names, edges, [("a", path, {"<b>": "end"})])
     return app.get_graph().draw_mermaid()
 
 
@@ -486,7 +488,7 @@ def case_boxes_that_hold_one_box(env):
 
 def case_long_graphs(env):
     names = [f"n{number}" for number in range(300)]
-    return len(build(names, [(START, "n0"), *zip(names, names[1:])]).get_graph().edges)
+    return len(build(names, [(START, "n0"), *itertools.pairwise(names)]).get_graph().edges)
 
 
 def case_ascii_of_a_node_that_leads_to_itself(env):
