@@ -86,6 +86,7 @@ _GOTO_IS_NEXT = "What a Command as input routes to is next"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "c_functional_runs::calls_of_a_retried_caller": "Calls of a retried caller",
+    "c_functional_runs::error_that_nobody_asks_for": "Errors that nobody asks for",
     "c_functional_runs::other_arguments_on_replay": "Other arguments on replay",
     "c_functional_runs::question_that_nobody_waits_for": "Questions that nobody waits for",
     "a_build::node_named_interrupt": "Reserved node names",

@@ -1,6 +1,7 @@
 """Entrypoints over several runs: memory, history, nesting, streams, questions, retries."""
 
 import asyncio
+import warnings
 from typing import TypedDict
 
 from langchain_core.runnables import RunnableConfig
@@ -346,6 +347,22 @@ def case_calls_of_a_retried_caller(env):
         return done
 
     return flow.invoke(1), seen
+
+
+def case_error_that_nobody_asks_for(env):
+    @task
+    def refuses():
+        raise AppError("no")
+
+    @entrypoint()
+    def flow(x):
+        refuses()
+        return "r"
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        result = flow.invoke(1)
+    return result, [str(each.category.__name__) for each in heard]
 
 
 def case_question_that_nobody_waits_for(env):
