@@ -1,4 +1,4 @@
-"""The cache in Redis: shared by machines. The client is yours, sync or async; plait imports none."""
+"""The cache in Redis: shared by machines. The client is yours, sync or async."""
 
 from __future__ import annotations
 

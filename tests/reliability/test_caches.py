@@ -1,0 +1,229 @@
+"""Caches: what they promise by themselves, and what a graph makes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+import fakeredis
+import pytest
+
+from plait.cache.base import BaseCache
+from plait.cache.memory import InMemoryCache
+from plait.cache.redis import RedisCache
+from plait.cache.sqlite import SqliteCache
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import ConfigError, UnknownNodeError, UnreadableCacheWarning
+from plait.graph import START, StateGraph
+from plait.types import CachePolicy
+
+A, B, DEEP = (("a",), "k"), (("b",), "k"), (("a", "b"), "k")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis", "redis-async"])
+def cache(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Any]:
+    if request.param == "memory":
+        yield InMemoryCache(clock=clock)
+    elif request.param == "sqlite":
+        with SqliteCache(path=tmp_path / "cache.db", clock=clock) as cache:
+            yield cache
+    elif request.param == "redis":
+        yield RedisCache(fakeredis.FakeRedis())
+    else:
+        yield RedisCache(fakeredis.FakeAsyncRedis())
+
+
+class Calls:
+    """A cache, called in one way: with an async client that is the async one."""
+
+    def __init__(self, cache: Any) -> None:
+        self.cache = cache
+
+    async def __call__(self, name: str, *args: Any) -> Any:
+        is_async = isinstance(self.cache, RedisCache) and self.cache._is_async
+        if is_async or self.way == "async":
+            return await getattr(self.cache, f"a{name}")(*args)
+        return getattr(self.cache, name)(*args)
+
+    way = "sync"
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_values_come_back_until_they_are_cleared(cache: BaseCache[Any], way: str) -> None:
+    do = Calls(cache)
+    do.way = way
+    assert await do("get", [A]) == {}
+    assert await do("get", []) == {}
+    await do("set", {})
+    await do("set", {A: ({"x": (1, b"y")}, None), B: (2, 60), DEEP: (3, None)})
+    assert await do("get", [A, B, DEEP, (("c",), "k")]) == {A: {"x": (1, b"y")}, B: 2, DEEP: 3}
+    await do("set", {A: ("new", None)})
+    assert await do("get", [A]) == {A: "new"}
+    await do("clear", [("a",), ("nobody",)])
+    assert await do("get", [A, B, DEEP]) == {B: 2, DEEP: 3}, "('a',) does not contain ('a', 'b')"
+    await do("clear")
+    assert await do("get", [B, DEEP]) == {}
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_values_expire(kind: str, tmp_path: Path, clock: Clock) -> None:
+    made: dict[str, Callable[[], Any]] = {
+        "memory": lambda: InMemoryCache(clock=clock),
+        "sqlite": lambda: SqliteCache(path=tmp_path / "cache.db", clock=clock),
+    }
+    cache = made[kind]()
+    cache.set({A: (1, 10), B: (2, None), DEEP: (3, 0)})
+    assert cache.get([A, B, DEEP]) == {A: 1, B: 2}
+    clock.now += 9.9
+    assert cache.get([A]) == {A: 1}
+    clock.now += 0.1
+    assert cache.get([A, B]) == {B: 2}
+
+
+def test_expired_values_leave_the_memory_and_the_file(tmp_path: Path, clock: Clock) -> None:
+    memory, path = InMemoryCache(clock=clock), tmp_path / "cache.db"
+    with SqliteCache(path=path, clock=clock) as sqlite:
+        for number in range(2_000):
+            for cache in (memory, sqlite) if number < 50 else (memory,):
+                cache.set({(("ns",), str(number)): ("x", 5)})
+            clock.now += 1
+        sqlite.set({A: (1, None)})
+    assert sum(map(len, memory._entries.values())) < 600
+    assert sqlite3.connect(path).execute("SELECT count(*) FROM cache").fetchone() == (1,)
+
+
+def test_names_in_redis_cannot_be_confused_or_match_as_patterns() -> None:
+    cache: RedisCache[int] = RedisCache(fakeredis.FakeRedis(), prefix="p[1]*:")
+    other: RedisCache[int] = RedisCache(cache.redis, prefix="p1x:")
+    names = [(("a:b",), "k"), (("a", "b"), "k"), (("a*",), "k"), (("ab",), "k"), (("a",), "b::k")]
+    cache.set({full: (number, None) for number, full in enumerate(names)})
+    other.set({A: (9, None)})
+    assert cache.get(names) == {full: number for number, full in enumerate(names)}
+    cache.clear([("a*",)])
+    assert set(cache.get(names)) == {full for full in names if full[0] != ("a*",)}
+    cache.clear()
+    assert (cache.get(names), other.get([A])) == ({}, {A: 9})
+
+
+def test_redis_drops_values_by_itself() -> None:
+    cache: RedisCache[int] = RedisCache(fakeredis.FakeRedis())
+    cache.set({A: (1, 60), B: (2, None)})
+    times = {cache.redis.ttl(name) for name in list(cache.redis.scan_iter())}
+    assert times == {60, -1}
+
+
+def test_async_redis_client_in_a_sync_run_is_a_named_error() -> None:
+    with pytest.raises(ConfigError, match="async client"):
+        RedisCache(fakeredis.FakeAsyncRedis()).get([A])
+
+
+def test_a_sqlite_cache_shares_a_file_with_threads(tmp_path: Path) -> None:
+    path, runs = tmp_path / "all.db", list[int]()
+    with SqliteSaver.from_conn_string(str(path)) as saver, SqliteCache(path=path) as cache:
+        graph = cached_graph(runs, cache, saver)
+        for thread in "12":
+            graph.invoke({"x": 1}, {"configurable": {"thread_id": thread}})
+    assert len(runs) == 1
+
+
+# --- in graphs -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Point:
+    x: int
+
+
+class State(TypedDict, total=False):
+    x: Any
+    point: Point
+
+
+def cached_graph(runs: list[int], cache: Any, saver: Any = None) -> Any:
+    def work(state: State) -> State:
+        runs.append(1)
+        return {"point": Point(state["x"])}
+
+    builder = StateGraph(State).add_node("work", work, cache_policy=CachePolicy())
+    return builder.add_edge(START, "work").compile(cache=cache, checkpointer=saver)
+
+
+def test_types_of_the_graphs_schema_are_cached_without_registering_them(cache: Any) -> None:
+    runs: list[int] = []
+    graph = cached_graph(runs, cache)
+
+    async def twice() -> list[Any]:
+        return [await graph.ainvoke({"x": 1}) for _ in range(2)]
+
+    assert asyncio.run(twice()) == [{"x": 1, "point": Point(1)}] * 2
+    assert len(runs) == 1
+
+
+def test_what_a_node_does_with_its_result_later_does_not_change_what_is_cached() -> None:
+    kept: list[list[int]] = []
+
+    def work(state: State) -> State:
+        kept.append([1])
+        return {"x": kept[-1]}
+
+    builder = StateGraph(State).add_node("work", work, cache_policy=CachePolicy())
+    graph = builder.add_edge(START, "work").compile(cache=InMemoryCache())
+    graph.invoke({"x": 0})["x"].append(2)
+    graph.invoke({"x": 0})["x"].append(3)
+    assert graph.invoke({"x": 0}) == {"x": [1]}
+    assert len(kept) == 1
+
+
+def test_an_unreadable_result_is_a_miss_with_a_warning_and_is_replaced() -> None:
+    runs: list[int] = []
+    cache: InMemoryCache[Any] = InMemoryCache()
+    graph = cached_graph(runs, cache)
+    graph.invoke({"x": 1})
+    (full,) = [(ns, key) for ns, entries in cache._entries.items() for key in entries]
+    for garbage in (b"garbage", 5, ["not", "writes"]):
+        cache.set({full: (garbage, None)})
+        with pytest.warns(UnreadableCacheWarning, match="'work'"):
+            assert graph.invoke({"x": 1})["point"] == Point(1)
+    graph.invoke({"x": 1})
+    assert len(runs) == 4
+
+
+def test_a_key_that_cannot_be_made_names_the_node() -> None:
+    graph = cached_graph([], InMemoryCache())
+    with pytest.raises(TypeError) as caught:
+        graph.invoke({"x": object()})
+    assert "key_func" in caught.value.__notes__[0]
+    assert "'work'" in caught.value.__notes__[0]
+
+
+def test_clearing_names_what_is_wrong() -> None:
+    with pytest.raises(ConfigError, match="No cache is set"):
+        cached_graph([], None).clear_cache()
+    with pytest.raises(UnknownNodeError, match="Did you mean 'work'"):
+        cached_graph([], InMemoryCache()).clear_cache(["wrok"])
+
+
+def test_a_failing_cache_fails_the_run() -> None:
+    class Broken(InMemoryCache[Any]):
+        def get(self, keys: Any) -> Any:
+            raise ConnectionError("no cache today")
+
+    with pytest.raises(ConnectionError, match="no cache today"):
+        cached_graph([], Broken()).invoke({"x": 1})
