@@ -120,7 +120,7 @@ class Runnable(Generic[Input, Output]):
         ...     shout = RunnableLambda(str.upper, name="shout")
         ...     return [event["event"] async for event in shout.astream_events("hi")]
         >>> asyncio.run(names())
-        ['on_chain_start', 'on_chain_end']
+        ['on_chain_start', 'on_chain_stream', 'on_chain_end']
         """
         from plait.runnables.event_stream import Filter, astream_events  # loads asyncio
 

@@ -270,9 +270,7 @@ def case_nostream_tags(env):
 
 def case_nostream_of_a_runnable(env):
     said = model("c d")
-    node = RunnableLambda(lambda s: {"messages": [said.invoke("x")]}).with_config(
-        tags=["nostream"]
-    )
+    node = RunnableLambda(lambda s: {"messages": [said.invoke("x")]}).with_config(tags=["nostream"])
     return parts(graph_of(("n", node)))
 
 

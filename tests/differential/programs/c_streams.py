@@ -147,9 +147,7 @@ def case_nested_in_pairs(env):
     found = {}
     for subgraphs in (False, True):
         for pair in itertools.combinations(MODES, 2):
-            stream = nested(talker).stream(
-                {"xs": []}, stream_mode=list(pair), subgraphs=subgraphs
-            )
+            stream = nested(talker).stream({"xs": []}, stream_mode=list(pair), subgraphs=subgraphs)
             found[str((subgraphs, pair))] = [
                 (p[0] if subgraphs else None, *names(p)) for p in stream
             ]
