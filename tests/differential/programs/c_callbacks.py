@@ -406,3 +406,29 @@ def case_handlers_of_the_graph_and_the_call(env):
     graph = graph_of(("a", add("a"))).with_config(callbacks=[of_graph], tags=["g"])
     graph.invoke({"xs": []}, {"callbacks": [of_call], "tags": ["c"]})
     return of_graph.plain, of_call.plain
+
+
+def case_metadata_for_tracers(env):
+    seen = []
+
+    class Keys(BaseCallbackHandler):
+        def on_chain_start(self, serialized, inputs, *, metadata=None, **rest):
+            seen.append(sorted(metadata or {}))
+
+    graph_of(("a", add("a"))).invoke({"xs": []}, {"callbacks": [Keys()]})
+    return seen
+
+
+def case_name_of_the_run_of_an_entrypoint(env):
+    seen = []
+
+    class Names(BaseCallbackHandler):
+        def on_chain_start(self, serialized, inputs, *, name=None, **rest):
+            seen.append(name)
+
+    @entrypoint()
+    def work(n):
+        return n
+
+    work.invoke(1, {"callbacks": [Names()]})
+    return seen
