@@ -321,7 +321,8 @@ class State:
 
     def touch_all(self, names: Iterable[str]) -> None:
         """Mark channels as changed, so that the next checkpoint stores them again."""
-        self.changed.update(name for name in names if name in self._channels)
+        held = self._channels.keys() | self._values.keys()
+        self.changed.update(name for name in names if name in held)
 
     def touch_whole(self) -> None:
         """Mark every channel as changed: the next checkpoint says what each holds, or that it is
