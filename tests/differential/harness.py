@@ -103,7 +103,6 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
     "a_send::send_to_unknown_node": _MISSING_NODE,
     "c_callbacks::metadata_for_tracers": "Metadata for LangSmith",
-    "c_callbacks::name_of_the_run_of_an_entrypoint": "The name of an entrypoint's run",
     "c_callbacks::sequence_as_a_node": "A sequence as a node",
     "c_events::input_of_the_first_event_of_a_filter": "The input of a filtered event",
     "b_breakpoints::b06_goto_runs_with_the_pending_node": _GOTO_IS_NEXT,
