@@ -10,19 +10,28 @@ from benchmarks.measure import Job
 from benchmarks.programs import Count, Gathered, increment, work
 
 
+def _work(state: Any) -> Any:
+    return work({"i": state["n"]})
+
+
 def subgraphs(impl: Implementation, count: int, *, saved: bool) -> Job:
     """A super-step of ``count`` nested graphs of two nodes, with or without InMemorySaver."""
     inner = impl.StateGraph(Gathered)
     inner.add_node("count", increment)
-    inner.add_node("work", lambda state: work({"i": state["n"]}))
+    inner.add_node("work", _work)
     inner.add_edge(impl.START, "count")
     inner.add_edge("count", "work")
     nested = inner.compile()
     builder = impl.StateGraph(Gathered)
-    builder.add_node("sub", lambda given: {"out": nested.invoke(given)["out"]})
-    builder.add_conditional_edges(
-        impl.START, lambda state: [impl.Send("sub", {"n": i}) for i in range(count)], ["sub"]
-    )
+
+    def sub(given: Any) -> Any:
+        return {"out": nested.invoke(given)["out"]}
+
+    def spread(state: Any) -> Any:
+        return [impl.Send("sub", {"n": i}) for i in range(count)]
+
+    builder.add_node("sub", sub)
+    builder.add_conditional_edges(impl.START, spread, ["sub"])
     saver = impl.InMemorySaver() if saved else None
     graph = builder.compile(checkpointer=saver)
     threads = itertools.count()

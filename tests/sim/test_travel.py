@@ -47,5 +47,6 @@ def test_forks_and_replays_through_crashes_end_where_undisturbed_ones_do(
         tally.schedules += 1 + STEPS
 
     body()
-    tally.report(capsys, f"forks and replays with crashes ({deaths} deaths)", at_least=CRASHED * (1 + STEPS))
+    what = f"forks and replays with crashes ({deaths} deaths)"
+    tally.report(capsys, what, at_least=CRASHED * (1 + STEPS))
     assert deaths > CRASHED

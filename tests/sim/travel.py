@@ -22,7 +22,7 @@ LATEST = 40
 MOST_LIVES = 80
 
 
-class State(TypedDict, total=False):
+class State(TypedDict):
     """One list, to which everybody adds."""
 
     items: Annotated[list[str], operator.add]

@@ -327,9 +327,9 @@ class State:
     def touch_whole(self) -> None:
         """Mark every channel as changed: the next checkpoint says what each holds, or that it is
         empty, whatever it builds on."""
-        for name in self.plan.channels:
-            self.channel(name)
-        self.changed.update(self.plan.channels)
+        held = self._channels.keys() | self._values.keys()
+        self.touch_all(held)
+        self._gone.extend(name for name in self.plan.channels if name not in held)
 
     # --- storing ---------------------------------------------------------------------------------
 
