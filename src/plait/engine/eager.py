@@ -216,6 +216,9 @@ class EagerLoop(Loop):
             self._close(task)
             self._look_ahead()
 
+    def _is_handled(self, task: Task, error: BaseException) -> bool:
+        return not self._is_early(task) and super()._is_handled(task, error)
+
     def _give_up(self, task: Task, error: BaseException, resolved: list[Task]) -> None:
         if task.parent is None and self._is_early(task):
             self._postponed[task] = error
@@ -279,7 +282,7 @@ class EagerLoop(Loop):
         if order in level.done:
             return
         level.done.add(order)
-        level.open[task.name] -= 1
+        level.open[task.name if task.failed is None else task.failed.node] -= 1
         following = self._after(level)
         for name, value in task.writes:
             node = self.plan.routes.get(name)

@@ -42,7 +42,7 @@ from plait.errors import (
     nearest,
     refused_question,
 )
-from plait.types import Interrupt, Send
+from plait.types import Interrupt
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
@@ -169,8 +169,8 @@ class Loop(Running):
                 if not known_only or send.node in nodes
             ]
             for task in tasks:
-                send: Send = frontier.sends[task.path[1]]
-                task.timeout = send.timeout
+                place: int = task.path[1]
+                task.timeout = frontier.sends[place].timeout
         for name in sorted(frontier.pulls) if len(frontier.pulls) > 1 else frontier.pulls:
             node = nodes.get(name)
             if node is None:

@@ -29,9 +29,10 @@ def foresee(builder: StateGraph[object], nodes: Mapping[str, NodePlan]) -> Mappi
     return {
         name: Foresight(
             _needs(builder, nodes[name]),
-            _writes(builder.nodes.get(name), keys),
-            frozenset(_leads_to(builder, name)) & nodes.keys(),
-        )
+            keys if nodes[name].handler else _writes(builder.nodes.get(name), keys),
+            frozenset(builder.nodes if nodes[name].handler else _leads_to(builder, name))
+            & nodes.keys(),
+        )  # an error handler may write any key, and send the run anywhere
         for name in nodes
     }
 
