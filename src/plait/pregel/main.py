@@ -7,17 +7,12 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from plait.callbacks.context import has_listeners
-from plait.constants import INTERRUPT
-from plait.drivers.base import Part, driver_source
-from plait.engine.events import Chunk
-from plait.engine.plan import GraphPlan, Reads, View, Writes
+from plait.drivers.base import Part
+from plait.engine.plan import GraphPlan, Reads, Writes
 from plait.engine.retries import policies_of
-from plait.engine.spec import Outcome
 from plait.errors import (
     ConfigError,
-    GraphInterrupt,
     InvalidUpdateError,
-    ParentCommand,
     UnknownNodeError,
     nearest,
 )
@@ -27,16 +22,15 @@ from plait.pregel.described import Described
 from plait.pregel.drawn import Drawn
 from plait.pregel.later import refuse
 from plait.pregel.node import NodeBuilder, PregelNode
+from plait.pregel.parts import aparts_of, parts_of, result_of, shaped
 from plait.pregel.run import MODES, Options, Run
+from plait.pregel.threads import Threads
 from plait.runnables.config import merge_configs
 from plait.types import (
     CachePolicy,
     Checkpointer,
     Command,
-    GraphOutput,
     RetryPolicy,
-    StateSnapshot,
-    StateUpdate,
 )
 from plait.warnings import take_renamed, warn_renamed
 
@@ -53,7 +47,7 @@ _BUILT_OF = ("__pydantic_validator__", "__dataclass_fields__")
 """Marks of classes that are built from a dict's entries: pydantic models, dataclasses."""
 
 
-class Pregel(Described, Drawn):
+class Pregel(Described, Drawn, Threads):
     """A graph of nodes over channels, run in super-steps (Malewicz et al., *Pregel*, 2010).
 
     Made by `StateGraph.compile()` and `@entrypoint`, which compile to a plan; or by hand, from
@@ -340,8 +334,8 @@ class Pregel(Described, Drawn):
         parts: list[Any] = []
         for part in self._drive(run):
             if part[1] in _asked(stream_mode) and part[0] == run.ns:
-                parts.append(_shaped(part, stream_mode, False, version))
-        return _result(run, stream_mode, parts, version)
+                parts.append(shaped(part, stream_mode, False, version))
+        return result_of(run, stream_mode, parts, version)
 
     async def ainvoke(
         self,
@@ -377,8 +371,8 @@ class Pregel(Described, Drawn):
         parts: list[Any] = []
         async for part in self._adrive(run):
             if part[1] in _asked(stream_mode) and part[0] == run.ns:
-                parts.append(_shaped(part, stream_mode, False, version))
-        return _result(run, stream_mode, parts, version)
+                parts.append(shaped(part, stream_mode, False, version))
+        return result_of(run, stream_mode, parts, version)
 
     def stream(
         self,
@@ -426,10 +420,10 @@ class Pregel(Described, Drawn):
         asked = _asked(mode)
         for part in self._drive(run):
             if part[1] in asked and (subgraphs or part[0] == run.ns):
-                shaped = _shaped(part, mode, subgraphs, version)
+                told = shaped(part, mode, subgraphs, version)
                 if run.listening is not None and run.listening.hears_chunks:
-                    run.listening.chunk(shaped)
-                yield shaped
+                    run.listening.chunk(told)
+                yield told
 
     async def astream(
         self,
@@ -470,10 +464,10 @@ class Pregel(Described, Drawn):
         try:
             async for part in parts:
                 if part[1] in asked and (subgraphs or part[0] == run.ns):
-                    shaped = _shaped(part, mode, subgraphs, version)
+                    told = shaped(part, mode, subgraphs, version)
                     if run.listening is not None and run.listening.hears_chunks:
-                        await cast("Any", run.listening.chunk(shaped))
-                    yield shaped
+                        await cast("Any", run.listening.chunk(told))
+                    yield told
         finally:
             await parts.aclose()
 
@@ -518,163 +512,18 @@ class Pregel(Described, Drawn):
     def _drive(self, run: Run) -> Generator[Part, None, None]:
         """The parts of a run; those who listen are told of it."""
         if not has_listeners(run.config):
-            return _parts(run)
+            return parts_of(run)
         from plait.pregel.listening import told  # few runs have listeners
 
-        return told(run, _parts(run))
+        return told(run, parts_of(run))
 
     def _adrive(self, run: Run) -> AsyncGenerator[Part, None]:
         """`_drive` in an event loop."""
         if not has_listeners(run.config):
-            return _aparts(run)
+            return aparts_of(run)
         from plait.pregel.listening import atold  # as above
 
-        return atold(run, _aparts(run))
-
-    # --- threads ---------------------------------------------------------------------------------
-
-    def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """The thread as it stands: its state, what runs next, who waits for an answer.
-
-        Args:
-            config: names the thread, and with `checkpoint_id` one of its checkpoints.
-            subgraphs: also read the state of the graphs inside its tasks (`task.state`).
-        """
-        from plait.pregel import snapshots
-
-        return snapshots.get_state(self, config, subgraphs)
-
-    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """`get_state` in an event loop."""
-        from plait.pregel import snapshots
-
-        return await snapshots.aget_state(self, config, subgraphs)
-
-    def get_state_history(
-        self,
-        config: RunnableConfig,
-        *,
-        filter: Mapping[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> Iterator[StateSnapshot]:
-        """The checkpoints of a thread, newest first.
-
-        Args:
-            filter: only those whose metadata has these entries.
-            before: only those older than this config's checkpoint.
-            limit: at most this many.
-        """
-        from plait.pregel import snapshots
-
-        return snapshots.history(self, config, filter, before, limit)
-
-    def aget_state_history(
-        self,
-        config: RunnableConfig,
-        *,
-        filter: Mapping[str, Any] | None = None,
-        before: RunnableConfig | None = None,
-        limit: int | None = None,
-    ) -> AsyncIterator[StateSnapshot]:
-        """`get_state_history` in an event loop."""
-        from plait.pregel import snapshots
-
-        return snapshots.ahistory(self, config, filter, before, limit)
-
-    def get_subgraphs(
-        self, *, namespace: str | None = None, recurse: bool = False
-    ) -> Iterator[tuple[str, Pregel]]:
-        """The graphs inside this one, each with its namespace (`node`, or `node|node inside`).
-
-        A node that is a graph counts, and a node whose function mentions one.
-
-        Args:
-            namespace: only the graph of this namespace (below the first level: with `recurse`).
-            recurse: also those inside them.
-
-        Example:
-            >>> from plait.graph import START, StateGraph
-            >>> inner = StateGraph(dict).add_node("step", len).add_edge(START, "step").compile()
-            >>> outer = StateGraph(dict).add_node("sub", inner).add_edge(START, "sub").compile()
-            >>> [namespace for namespace, graph in outer.get_subgraphs()]
-            ['sub']
-        """
-        from plait.pregel import snapshots
-
-        return snapshots.subgraphs(self, namespace, recurse)
-
-    async def aget_subgraphs(
-        self, *, namespace: str | None = None, recurse: bool = False
-    ) -> AsyncIterator[tuple[str, Pregel]]:
-        """`get_subgraphs` for async code."""
-        for found in self.get_subgraphs(namespace=namespace, recurse=recurse):
-            yield found
-
-    def update_state(
-        self,
-        config: RunnableConfig,
-        values: Any,
-        as_node: str | None = None,
-        task_id: str | None = None,
-    ) -> RunnableConfig:
-        """Write to a thread as if a node had; returns the config of the new checkpoint.
-
-        Args:
-            config: names the thread, and with `checkpoint_id` the checkpoint to fork.
-            values: the update, through the reducers. None writes nothing.
-            as_node: in whose name; its edges decide what runs next. None: the last node that ran,
-                when that is unambiguous.
-
-        Raises:
-            InvalidUpdateError: unknown or ambiguous node.
-        """
-        from plait.pregel import updates
-
-        return updates.update_state(self, config, values, as_node, task_id)
-
-    async def aupdate_state(
-        self,
-        config: RunnableConfig,
-        values: Any,
-        as_node: str | None = None,
-        task_id: str | None = None,
-    ) -> RunnableConfig:
-        """`update_state` in an event loop."""
-        from plait.pregel import updates
-
-        return await updates.aupdate_state(self, config, values, as_node, task_id)
-
-    def bulk_update_state(
-        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
-    ) -> RunnableConfig:
-        """Write several super-steps to a thread by hand, each with one or more updates.
-
-        All are stored, or none: an update that is refused leaves the thread as it was.
-
-        Args:
-            config: names the thread, and with `checkpoint_id` the checkpoint to start from.
-            supersteps: the updates of each super-step. Several in one apply together, as if
-                their nodes had run beside each other; each then names its node.
-
-        Returns:
-            The config of the last checkpoint.
-
-        Raises:
-            ConfigError: there is nothing to write, or no saver.
-            InvalidUpdateError: unknown or missing node, or a value that cannot be written.
-        """
-        from plait.pregel import updates
-
-        return updates.bulk_update_state(self, config, supersteps)
-
-    async def abulk_update_state(
-        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
-    ) -> RunnableConfig:
-        """`bulk_update_state` in an event loop."""
-        from plait.pregel import updates
-
-        return await updates.abulk_update_state(self, config, supersteps)
+        return atold(run, aparts_of(run))
 
 
 def _known_modes(asked: tuple[str, ...], printed: tuple[str, ...]) -> frozenset[str]:
@@ -689,45 +538,6 @@ def _known_modes(asked: tuple[str, ...], printed: tuple[str, ...]) -> frozenset[
         name = sorted(unknown)[0]
         raise ConfigError(f"Unknown stream mode {name!r}. {nearest(name, sorted(MODES))}")
     return modes
-
-
-def _parts(run: Run) -> Generator[Part, None, None]:
-    """Drive a run to its end; a nested one also hands its parts to the run around it."""
-    source = driver_source.get()
-    if source is not None:
-        driver = run.driver = source.sync(run.loop, run.scope, run.storage)
-    else:
-        from plait.drivers.sync import SyncDriver  # threads only where something runs
-
-        driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
-    try:
-        for part in driver.parts():
-            _pass_on(run, part)
-            yield part
-    except ParentCommand as error:
-        raise _for_parent(error, run) from None
-    _bubble(run)
-
-
-async def _aparts(run: Run) -> AsyncGenerator[Part, None]:
-    """`_parts` in an event loop."""
-    source = driver_source.get()
-    if source is not None:
-        driver = run.driver = source.aio(run.loop, run.scope, run.storage)
-    else:
-        from plait.drivers.aio import AioDriver  # asyncio only where it is used
-
-        driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
-    parts = driver.parts()
-    try:
-        async for part in parts:
-            _pass_on(run, part)
-            yield part
-    except ParentCommand as error:
-        raise _for_parent(error, run) from None
-    finally:
-        await parts.aclose()
-    _bubble(run)
 
 
 def _older_durability(during: bool | None, durability: str | None) -> str | None:
@@ -754,71 +564,3 @@ def _input(given: Any, kwargs: dict[str, Any]) -> Any:
     """The input; `input_state=` is its older spelling (reference documents)."""
     state = kwargs.pop("input_state", None)
     return state if given is None else given
-
-
-def _shaped(part: Part, mode: str | Sequence[str], subgraphs: bool, version: str) -> Any:
-    ns, name, payload = part
-    if version == "v2":
-        shaped: dict[str, Any] = {"type": name, "ns": ns, "data": payload}
-        if name == "values":
-            values, interrupts = _split(payload)
-            shaped |= {"data": values, "interrupts": interrupts}
-        return shaped
-    if isinstance(mode, str):
-        return (ns, payload) if subgraphs else payload
-    return (ns, name, payload) if subgraphs else (name, payload)
-
-
-def _split(values: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A state and the questions beside it."""
-    if not isinstance(values, dict):
-        return values, ()
-    plain = cast("dict[str, Any]", values)
-    if INTERRUPT not in plain:
-        return plain, ()
-    return {k: v for k, v in plain.items() if k != INTERRUPT}, tuple(plain[INTERRUPT])
-
-
-def _result(run: Run, mode: str | Sequence[str], parts: list[Any], version: str) -> Any:
-    if mode != "values":
-        return parts
-    outcome: Outcome = run.driver.outcome
-    value = outcome.value
-    if version == "v2":
-        return GraphOutput(value, outcome.interrupts)
-    if outcome.interrupts:
-        questions = list(outcome.interrupts)
-        state = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-        return {**state, INTERRUPT: questions}
-    if not value and isinstance(run.graph.plan.output, View):
-        return None
-    return value
-
-
-def _bubble(run: Run) -> None:
-    """A nested run that waits makes the task around it wait."""
-    outcome: Outcome = run.driver.outcome
-    if run.parent is not None and (outcome.interrupts or outcome.stopped):
-        raise GraphInterrupt(outcome.interrupts)
-
-
-def _for_parent(error: ParentCommand, run: Run) -> ParentCommand:
-    """A Command for the parent leaves a nested run as a Command for the graph around it."""
-    command: Command[Any] = error.args[0]
-    if run.parent is None or command.graph is None:
-        return error
-    return ParentCommand(Command(update=command.update, resume=command.resume, goto=command.goto))
-
-
-def _pass_on(run: Run, part: Part) -> None:
-    """Print a part if that was asked for, and tell it to the run around a nested one."""
-    if part[1] in run.printed:
-        _print(part)
-    if run.parent is not None and run.parent.run.subgraphs:
-        run.parent.deliver(Chunk(*part), run.parent.run)
-
-
-def _print(part: Part) -> None:
-    ns, mode, payload = part
-    where = f"[{'|'.join(ns)}]" if ns else ""
-    print(f"\x1b[1m[{mode}]{where}\x1b[0m {payload}")

@@ -1,0 +1,122 @@
+"""The parts of a run: driving it, handing parts on, and the shapes in which callers get them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator, Sequence
+from typing import Any, cast
+
+from plait.constants import INTERRUPT
+from plait.drivers.base import Part, driver_source
+from plait.engine.events import Chunk
+from plait.engine.plan import View
+from plait.engine.spec import Outcome
+from plait.errors import GraphInterrupt, ParentCommand
+from plait.pregel.run import Run
+from plait.types import Command, GraphOutput
+
+
+def parts_of(run: Run) -> Generator[Part, None, None]:
+    """Drive a run to its end; a nested one also hands its parts to the run around it."""
+    source = driver_source.get()
+    if source is not None:
+        driver = run.driver = source.sync(run.loop, run.scope, run.storage)
+    else:
+        from plait.drivers.sync import SyncDriver  # threads only where something runs
+
+        driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
+    try:
+        for part in driver.parts():
+            _pass_on(run, part)
+            yield part
+    except ParentCommand as error:
+        raise _for_parent(error, run) from None
+    _bubble(run)
+
+
+async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
+    """`parts_of` in an event loop."""
+    source = driver_source.get()
+    if source is not None:
+        driver = run.driver = source.aio(run.loop, run.scope, run.storage)
+    else:
+        from plait.drivers.aio import AioDriver  # asyncio only where it is used
+
+        driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
+    parts = driver.parts()
+    try:
+        async for part in parts:
+            _pass_on(run, part)
+            yield part
+    except ParentCommand as error:
+        raise _for_parent(error, run) from None
+    finally:
+        await parts.aclose()
+    _bubble(run)
+
+
+def shaped(part: Part, mode: str | Sequence[str], subgraphs: bool, version: str) -> Any:
+    ns, name, payload = part
+    if version == "v2":
+        shaped: dict[str, Any] = {"type": name, "ns": ns, "data": payload}
+        if name == "values":
+            values, interrupts = _split(payload)
+            shaped |= {"data": values, "interrupts": interrupts}
+        return shaped
+    if isinstance(mode, str):
+        return (ns, payload) if subgraphs else payload
+    return (ns, name, payload) if subgraphs else (name, payload)
+
+
+def _split(values: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A state and the questions beside it."""
+    if not isinstance(values, dict):
+        return values, ()
+    plain = cast("dict[str, Any]", values)
+    if INTERRUPT not in plain:
+        return plain, ()
+    return {k: v for k, v in plain.items() if k != INTERRUPT}, tuple(plain[INTERRUPT])
+
+
+def result_of(run: Run, mode: str | Sequence[str], parts: list[Any], version: str) -> Any:
+    if mode != "values":
+        return parts
+    outcome: Outcome = run.driver.outcome
+    value = outcome.value
+    if version == "v2":
+        return GraphOutput(value, outcome.interrupts)
+    if outcome.interrupts:
+        questions = list(outcome.interrupts)
+        state = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return {**state, INTERRUPT: questions}
+    if not value and isinstance(run.graph.plan.output, View):
+        return None
+    return value
+
+
+def _bubble(run: Run) -> None:
+    """A nested run that waits makes the task around it wait."""
+    outcome: Outcome = run.driver.outcome
+    if run.parent is not None and (outcome.interrupts or outcome.stopped):
+        raise GraphInterrupt(outcome.interrupts)
+
+
+def _for_parent(error: ParentCommand, run: Run) -> ParentCommand:
+    """A Command for the parent leaves a nested run as a Command for the graph around it."""
+    command: Command[Any] = error.args[0]
+    if run.parent is None or command.graph is None:
+        return error
+    return ParentCommand(Command(update=command.update, resume=command.resume, goto=command.goto))
+
+
+def _pass_on(run: Run, part: Part) -> None:
+    """Print a part if that was asked for, and tell it to the run around a nested one."""
+    if part[1] in run.printed:
+        _print(part)
+    if run.parent is not None and run.parent.run.subgraphs:
+        run.parent.deliver(Chunk(*part), run.parent.run)
+
+
+def _print(part: Part) -> None:
+    ns, mode, payload = part
+    where = f"[{'|'.join(ns)}]" if ns else ""
+    print(f"\x1b[1m[{mode}]{where}\x1b[0m {payload}")
