@@ -13,7 +13,7 @@ from plait.errors import (
 )
 from plait.graph import END, START, RenamedFrom, StateGraph
 from plait.managed import IsLastStep
-from plait.types import CachePolicy, Command
+from plait.types import Command
 
 from .table import State, graph_of, mistake
 
@@ -227,11 +227,21 @@ def checkpointer_that_is_none() -> None:
     "An argument that this version does not support yet",
     NotSupportedError,
     "'a'",
-    "cache_policy=",
-    "@task",
+    "trace_policy=",
+    "leave it out",
 )
 def unsupported_argument() -> None:
-    StateGraph(State).add_node("a", nothing, cache_policy=CachePolicy())
+    StateGraph(State).add_node("a", nothing, trace_policy=object())
+
+
+@mistake("A limit that no attempt can keep", ValueError, "run_timeout", "greater than 0")
+def timeout_of_nothing() -> None:
+    StateGraph(State).add_node("a", nothing, timeout=0)
+
+
+@mistake("Clearing the cache of a graph that has none", ConfigError, "No cache", "compile(cache=")
+def clear_cache_without_a_cache() -> None:
+    graph_of(a=nothing).compile().clear_cache()
 
 
 @mistake(
