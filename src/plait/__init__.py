@@ -8,8 +8,9 @@ the modules that mirror LangGraph's public paths (`plait.graph`, `plait.types`, 
 '__end__'
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.checkpoint.memory import InMemorySaver
@@ -35,10 +36,7 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOME)
 
 
 __all__ = [

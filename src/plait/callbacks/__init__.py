@@ -3,10 +3,10 @@
 Names load on first use, so that code which only asks `has_listeners` pays for nothing else.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plait.callbacks.context import has_listeners, var_child_runnable_config
+from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.callbacks.base import BaseCallbackManager, Callbacks
@@ -45,13 +45,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOMES)
 
 
 __all__ = [

@@ -1,11 +1,11 @@
 """Authoring: graphs and the reducers of their state."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plait.constants import END, START
 from plait.graph.renames import RenamedFrom
 from plait.graph.state import StateGraph
+from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.graph.message import MessagesState, add_messages
@@ -18,11 +18,8 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    # Messages load when they are first used: graphs without them stay quick to import.
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+# Messages load when they are first used: graphs without them stay quick to import.
+__getattr__ = lazily(__name__, _LAZY)
 
 
 __all__ = [

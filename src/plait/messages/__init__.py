@@ -8,9 +8,9 @@ Importing this package imports neither pydantic nor asyncio; what few programs n
 types, trimming, conversion for OpenAI) is loaded when it is first asked for.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from plait.lazy import lazily
 from plait.messages.ai import (
     LC_AUTO_PREFIX,
     LC_ID_PREFIX,
@@ -120,13 +120,7 @@ LAZY = {
 """Names that are loaded on demand, and the module that has them."""
 
 
-def __getattr__(name: str) -> Any:
-    module = LAZY.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{module}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, LAZY)
 
 
 def __dir__() -> list[str]:

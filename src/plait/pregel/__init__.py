@@ -8,8 +8,9 @@
 - `snapshots`: reading threads back. `updates`: writing to them by hand.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
@@ -24,7 +25,4 @@ _HOMES = {
 __all__ = ["ChannelWriteEntry", "NodeBuilder", "Pregel"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazily(__name__, _HOMES)

@@ -1,0 +1,32 @@
+"""Names of a package that load when they are first used, so that importing it stays cheap."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazily(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package (PEP 562).
+
+    Args:
+        package: its `__name__`.
+        homes: name to the module that has it: inside the package, or with its whole path.
+
+    >>> import plait.drawing
+    >>> load = lazily("plait.drawing", {"Marks": "marks", "END": "plait.constants"})
+    >>> load("END"), load("Marks").__name__
+    ('__end__', 'Marks')
+    """
+
+    def load(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(home if "." in home else f"{package}.{home}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load
