@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from plait.callbacks.context import has_listeners
-from plait.chat_models.fields import AnnotatedFields
+from plait.fields import AnnotatedFields
 from plait.chat_models.results import (
     ChatGenerationChunk,
     ChatResult,
