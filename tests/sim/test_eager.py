@@ -29,13 +29,12 @@ OWN_ENOUGH = 3
 """Runs of a node after which its conditional edge leads to the end."""
 
 broken: dict[str, int] = {}
-ran_early: list[str] = []
 
 
 def keys_of(spec: Spec, node: Node) -> list[str]:
     """The keys that a node reads: its own, and a few of the others'."""
     seed = crc32(f"{spec.text}/{node.name}".encode())
-    return [n.name for n in spec.nodes if n is node or Random(seed + ord(n.name)).random() < 0.2]
+    return [n.name for n in spec.nodes if n is node or Random(seed + ord(n.name)).random() < 0.1]
 
 
 def schema(name: str, keys: list[str]) -> Any:
@@ -214,7 +213,7 @@ def test_an_eager_run_comes_to_what_the_ordinary_one_does_in_any_order(
 
     body()
     tally.report(capsys, "eager", at_least=GRAPHS * ORDERS)
-    assert early > GRAPHS, "the schedules hardly ever ran ahead"
+    assert early > GRAPHS // 2, "the schedules hardly ever ran ahead"
 
 
 @pytest.mark.parametrize("seed", range(20))

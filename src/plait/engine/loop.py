@@ -160,7 +160,7 @@ class Loop(Running):
             UnknownNodeError: there is such a task.
         """
         frontier, state, nodes = self.frontier, self.state, self.plan.nodes
-        step = Step(self.step, self._run_id, self.checkpoint_id or "", self.spec.ns, state)
+        step = Step(self.step, self._run_id, self.checkpoint_id or "", self.spec.ns, state, self.stop)
         tasks: list[Task] = []
         if frontier.sends:
             tasks = [

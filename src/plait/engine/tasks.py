@@ -59,17 +59,25 @@ class Step:
 
     Args:
         base: what task ids derive from where there is no checkpoint: the run's own id.
+        stop: the last super-step that the recursion limit allows.
     """
 
-    __slots__ = ("_base", "checkpoint_id", "ns", "number", "state")
+    __slots__ = ("_base", "checkpoint_id", "ns", "number", "state", "stop")
 
     def __init__(
-        self, number: int, base: Callable[[], str], checkpoint_id: str, ns: str, state: State
+        self,
+        number: int,
+        base: Callable[[], str],
+        checkpoint_id: str,
+        ns: str,
+        state: State,
+        stop: int = 0,
     ) -> None:
         self.number = number
         self.checkpoint_id = checkpoint_id
         self.ns = ns
         self.state = state
+        self.stop = stop
         self._base = base
 
     @property

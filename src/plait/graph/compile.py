@@ -10,9 +10,9 @@ from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierVa
 from plait.constants import END, ROOT, START
 from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
 from plait.errors import InvalidGraphError
-from plait.graph.branch import Branch, route
+from plait.graph.branch import route
 from plait.graph.foresight import foresee
-from plait.graph.nodes import Coerce, NodeSpec, Writer, node_plan, start_plan
+from plait.graph.nodes import Exit, NodeSpec, Writer, managed_keys, node_plan, start_plan
 from plait.graph.policies import bind, handler_name
 from plait.graph.renames import edges_of, join_name, renames_of
 from plait.graph.schema import coercion, is_mapping_schema
@@ -110,12 +110,12 @@ def _handler_plan(
 def _writer(
     builder: StateGraph[Any], node: str, edges: Writes, schema: Any, views: Mapping[Any, Reads]
 ) -> Writer:
-    branches: list[tuple[Branch, Reads, Coerce | None]] = []
+    branches: list[Exit] = []
     for branch in builder.branches.get(node, {}).values():
         hinted = branch.reads_schema
         reads = hinted if is_mapping_schema(hinted) and hinted in views else schema
         coerce = None if views[reads] == ROOT else coercion(reads)
-        branches.append((branch, views[reads], coerce))
+        branches.append(Exit(branch, views[reads], coerce, managed_keys(reads)))
     return Writer(node, builder.channels, builder.nodes, edges, branches)
 
 

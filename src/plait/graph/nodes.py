@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from warnings import warn
 
 from plait.constants import ROOT, START
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from plait.engine.state import State
 
 Coerce = Callable[[Any], Any]
+Managed = tuple[tuple[str, Callable[[int, int], Any]], ...]
+"""Keys that the run computes: (key, function of the super-step and the last one allowed)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +63,22 @@ class NodeSpec:
         return not self.ends and may_route(self.runnable or self.binding.function)
 
 
+class Exit(NamedTuple):
+    """A conditional edge, and what its path function is handed."""
+
+    branch: Branch
+    reads: Reads
+    coerce: Coerce | None
+    managed: Managed
+
+    def given(self, state: State, writes: Writes, step: int, stop: int) -> Any:
+        """The state with `writes`, in super-step `step` of at most `stop`."""
+        values = state.peek(self.reads, writes)
+        for key, compute in self.managed:
+            values[key] = compute(step, stop)
+        return values if self.coerce is None else self.coerce(values)
+
+
 class Writer:
     """What a node's result writes: the update, the edges, the conditional edges.
 
@@ -78,7 +96,7 @@ class Writer:
         keys: Mapping[str, Any],
         nodes: Mapping[str, Any],
         edges: Writes,
-        branches: Sequence[tuple[Branch, Reads, Coerce | None]],
+        branches: Sequence[Exit],
     ) -> None:
         self.name = name
         self.keys = keys
@@ -186,17 +204,15 @@ class Writer:
 
     def branch_state(self, task: Task, index: int, writes: Writes) -> Any:
         """What a conditional edge's function is handed: the state with the node's own writes."""
-        _, reads, coerce = self.branches[index]
-        state: State = task.step.state
-        values = state.peek(reads, writes)
-        return values if coerce is None else coerce(values)
+        step = task.step
+        return self.branches[index].given(step.state, writes, step.number, step.stop)
 
     def finish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """All writes of a node's result."""
         writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
-        for index, (branch, _, _) in enumerate(self.branches):
+        for index, (branch, *_) in enumerate(self.branches):
             chosen = self._chosen(branch, index, self.branch_state(task, index, writes), scope)
             if branch.binding.is_async:
                 chosen.close()
@@ -212,7 +228,7 @@ class Writer:
         writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
-        for index, (branch, _, _) in enumerate(self.branches):
+        for index, (branch, *_) in enumerate(self.branches):
             state = self.branch_state(task, index, writes)
             if not branch.binding.is_async:
                 chosen = self._chosen(branch, index, state, scope)
@@ -239,18 +255,25 @@ class Writer:
     def by_hand(self, state: State, values: Any) -> Writes:
         """What `update_state` writes in the node's name: the update, then where it leads."""
         writes = self.update(values)
-        for branch, reads, coerce in self.branches:
-            given = state.peek(reads, writes)
-            chosen = branch.binding.call(given if coerce is None else coerce(given), _NO_SCOPE)
-            writes.extend(branch.writes(chosen, self.nodes))
+        for way in self.branches:
+            given = way.given(state, writes, 0, _FAR)
+            chosen = way.branch.binding.call(given, _NO_SCOPE)
+            writes.extend(way.branch.writes(chosen, self.nodes))
         return writes
 
 
+_FAR = 10_000
+"""How many super-steps are left where no run counts them."""
 _NO_SCOPE: Scope = Detached("update_state is following the edges of the node")
 
 
 def _has_command(items: Sequence[Any]) -> bool:
     return any(isinstance(item, (Command, Send)) for item in items)
+
+
+def managed_keys(schema: Any) -> Managed:
+    """The keys of a schema that the run computes."""
+    return tuple((key, kind.get) for key, kind in managed_of(schema).items())
 
 
 def node_plan(
@@ -282,9 +305,9 @@ def node_plan(
         defer=spec.defer,
         triggers=triggers,
         subgraph=_saved_graph(spec.runnable),
-        managed=tuple((key, kind.get) for key, kind in managed_of(spec.input_schema).items()),
+        managed=managed_keys(spec.input_schema),
         metadata=spec.metadata,
-        branch_reads=tuple(reads for _, reads, _ in writer.branches),
+        branch_reads=tuple(way.reads for way in writer.branches),
         command=lambda task, command: writer.finish(task, command, _NO_SCOPE),
         former=spec.former,
         update=writer.by_hand,
@@ -324,7 +347,7 @@ def _async_call(
     spec: NodeSpec, coerce: Coerce | None, writer: Writer
 ) -> Callable[[Task, Scope], Coroutine[Any, Any, Writes]] | None:
     binding = spec.binding
-    routes_async = any(branch.binding.is_async for branch, _, _ in writer.branches)
+    routes_async = any(way.branch.binding.is_async for way in writer.branches)
     if not binding.is_async and spec.runnable is None and not routes_async:
         return None
     function = binding.call
