@@ -3,7 +3,7 @@
 - **The author of the graph**: `GraphError` and its family.
 - **The caller** of a run: `RunError` and its family (and the peer's `GraphRecursionError`,
   `EmptyInputError`).
-- **The world**: `StorageError` and its family, `NodeTimeoutError`.
+- **The world**: `StorageError` and its family, `NodeTimeoutError`, `ModelError` and its family.
 - **Control flow** that travels as an exception: `GraphBubbleUp` and its family. Never swallow it.
 
 Names that LangGraph made public stay (`InvalidUpdateError`, `GraphInterrupt`, ...).
@@ -64,6 +64,10 @@ class InvalidNodeError(InvalidGraphError, TypeError, RuntimeError):
 
 class NotSupportedError(GraphError, NotImplementedError):
     """This version of plait cannot do yet what was asked; nothing was ignored."""
+
+
+class InvalidTemplateError(GraphError, ValueError, IndexError):
+    """A prompt template cannot be read, or asks for more than names to be replaced."""
 
 
 class UnknownNodeError(GraphError, ValueError):
@@ -159,6 +163,12 @@ class EmptyInputError(RunError):
 
 class InvalidInputError(RunError, TypeError):
     """A run got an input of a form that the graph does not take."""
+
+
+class MissingVariablesError(RunError, KeyError):
+    """A prompt was not given all of its variables."""
+
+    __str__ = Exception.__str__  # a KeyError shows the repr of its text
 
 
 class GraphRecursionError(RecursionError):
@@ -282,6 +292,78 @@ class NodeTimeoutError(Exception):
         return 0.0 if limit is None else limit
 
 
+class ModelError(Exception):
+    """A model did not answer, or not as asked. The provider's own exception is the `__cause__`.
+
+    Args:
+        message: What happened, and what to do.
+        provider: Who was asked ("openai", "anthropic", "google").
+        model: Which of its models.
+        status: The HTTP status of the answer, if there was one.
+        request_id: The provider's id of the request, for its support.
+        retry_after: Seconds after which the provider wants to be asked again.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        status: int | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        self.provider = provider
+        self.model = model
+        self.status = status
+        self.request_id = request_id
+        self.retry_after = retry_after
+        super().__init__(message)
+
+    __str__ = Exception.__str__
+
+
+class ModelAuthenticationError(ModelError, PermissionError):
+    """The provider does not know the key, or the key may not do this."""
+
+    __str__ = Exception.__str__
+
+
+class ModelRequestError(ModelError, ValueError):
+    """The provider refuses the request as it is; asking again does not help."""
+
+
+class ModelNotFoundError(ModelRequestError):
+    """The provider has no such model."""
+
+
+class ContextLengthError(ModelRequestError):
+    """The messages are longer than the model's context window. Shorten them (`trim_messages`)."""
+
+
+class ContentFilteredError(ModelRequestError):
+    """The provider's filter refused the request or the answer."""
+
+
+class ModelRateLimitError(ModelError):
+    """Too many requests or tokens in a while, or the account has nothing left."""
+
+
+class ModelServerError(ModelError):
+    """The provider has a problem or is overloaded; asking later may help."""
+
+
+class ModelConnectionError(ModelError, ConnectionError):
+    """The provider cannot be reached, or the connection broke (in the middle of a stream, too)."""
+
+    __str__ = Exception.__str__
+
+
+class ModelTimeoutError(ModelConnectionError, TimeoutError):
+    """The provider took longer than the model's `timeout`."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeError:
     """What an error handler is told: which node failed, and how.
@@ -376,6 +458,8 @@ class WeakDurabilityWarning(PlaitWarning):
 
 __all__ = [
     "ConfigError",
+    "ContentFilteredError",
+    "ContextLengthError",
     "CorruptCheckpointError",
     "EmptyChannelError",
     "EmptyInputError",
@@ -395,6 +479,14 @@ __all__ = [
     "MigrationError",
     "MissingExtraError",
     "MissingThreadIdError",
+    "ModelAuthenticationError",
+    "ModelConnectionError",
+    "ModelError",
+    "ModelNotFoundError",
+    "ModelRateLimitError",
+    "ModelRequestError",
+    "ModelServerError",
+    "ModelTimeoutError",
     "NodeCancelledError",
     "NodeError",
     "NodeInterrupt",

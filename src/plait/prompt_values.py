@@ -1,0 +1,121 @@
+"""Prompt values: what a prompt template gives, ready for a text model and for a chat model."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict, cast
+
+from plait.messages import AnyMessage, BaseMessage, HumanMessage, get_buffer_string
+
+
+class PromptValue:
+    """What a model can be asked with, as text or as messages."""
+
+    __slots__ = ()
+
+    def to_string(self) -> str:
+        """The prompt as text."""
+        raise NotImplementedError(f"{type(self).__name__} must define to_string().")
+
+    def to_messages(self) -> list[Any]:
+        """The prompt as messages."""
+        raise NotImplementedError(f"{type(self).__name__} must define to_messages().")
+
+    def _values(self) -> dict[str, Any]:
+        names: Sequence[str] = type(self).__slots__ or type(self).__mro__[1].__slots__
+        return {name: getattr(self, name) for name in names}
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._values() == cast("PromptValue", other)._values()
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._values().items())
+        return f"{type(self).__name__}({shown})"
+
+
+class StringPromptValue(PromptValue):
+    """A text.
+
+    >>> StringPromptValue(text="hi").to_messages()[0].type
+    'human'
+    """
+
+    __slots__ = ("text",)
+    type: Literal["StringPromptValue"] = "StringPromptValue"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def to_string(self) -> str:
+        """The text."""
+        return self.text
+
+    def to_messages(self) -> list[Any]:
+        """The text as what a human says."""
+        return [HumanMessage(self.text)]
+
+
+class ChatPromptValue(PromptValue):
+    """Messages.
+
+    >>> ChatPromptValue(messages=[HumanMessage("hi")]).to_string()
+    'Human: hi'
+    """
+
+    __slots__ = ("messages",)
+
+    def __init__(self, messages: Sequence[BaseMessage]) -> None:
+        self.messages = messages
+
+    def to_string(self) -> str:
+        """The messages as lines of text."""
+        return get_buffer_string(self.messages)
+
+    def to_messages(self) -> list[Any]:
+        """The messages, in a new list."""
+        return list(self.messages)
+
+
+class ChatPromptValueConcrete(ChatPromptValue):
+    """Messages of known kinds: what schemas name."""
+
+    __slots__ = ()
+    type: Literal["ChatPromptValueConcrete"] = "ChatPromptValueConcrete"
+    messages: Sequence[AnyMessage]
+
+
+class ImageURL(TypedDict, total=False):
+    """Where an image is, and how closely a model should look (`auto`, `low`, `high`)."""
+
+    detail: Literal["auto", "low", "high"]
+    url: str
+
+
+class ImagePromptValue(PromptValue):
+    """An image."""
+
+    __slots__ = ("image_url",)
+    type: Literal["ImagePromptValue"] = "ImagePromptValue"
+
+    def __init__(self, image_url: ImageURL) -> None:
+        self.image_url = image_url
+
+    def to_string(self) -> str:
+        """The address of the image."""
+        return self.image_url.get("url", "")
+
+    def to_messages(self) -> list[Any]:
+        """The image as what a human shows."""
+        return [HumanMessage([cast("dict[str, Any]", self.image_url)])]
+
+
+__all__ = [
+    "ChatPromptValue",
+    "ChatPromptValueConcrete",
+    "ImagePromptValue",
+    "ImageURL",
+    "PromptValue",
+    "StringPromptValue",
+]
