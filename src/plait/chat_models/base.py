@@ -5,10 +5,10 @@ token, end and error. A handler with `wants_tokens` makes an invoked model strea
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from plait.callbacks.context import has_listeners
-from plait.fields import AnnotatedFields
+from plait.chat_models.caching import cache_of, known_chat, prompt_key
+from plait.chat_models.language import BaseLanguageModel
 from plait.chat_models.results import (
     ChatGenerationChunk,
     ChatResult,
@@ -22,26 +22,22 @@ from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
 
 if TYPE_CHECKING:
-    from plait.callbacks import (
-        AsyncCallbackManagerForLLMRun,
-        BaseCallbackManager,
-        CallbackManagerForLLMRun,
-    )
-
-M = TypeVar("M", bound="BaseCallbackManager")
+    from plait.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 
 
-class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
+class BaseChatModel(BaseLanguageModel):
     """A chat model. Annotated fields of a subclass are its keyword arguments.
 
     Define `_generate` and `_llm_type`; define `_stream` to stream; `_agenerate` and `_astream` to
-    do either without a thread.
+    do either without a thread; `bind_tools` to take tools, which gives `with_structured_output`.
 
     Args:
         name: The name that handlers see.
+        cache: A `BaseCache` for this model's answers (see `BaseLanguageModel`).
         callbacks: Handlers that hear this model's own runs.
         tags: Tags of this model's runs.
         metadata: Metadata of this model's runs.
+        rate_limiter: Asked before each request (see `plait.rate_limiters`).
         disable_streaming: Never stream inside (`"tool_calling"`: not when called with tools).
 
     >>> from plait.chat_models import ChatGeneration
@@ -55,23 +51,10 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
     'hi?'
     """
 
-    name: str | None = None
-    callbacks: Any = None
-    tags: list[str] | None = None
-    metadata: dict[str, Any] | None = None
+    rate_limiter: Any = None
     disable_streaming: bool | Literal["tool_calling"] = False
 
     # --- what a subclass defines ---
-
-    @property
-    def _llm_type(self) -> str:
-        """What kind of model this is, for handlers."""
-        return type(self).__name__
-
-    @property
-    def _identifying_params(self) -> Mapping[str, Any]:
-        """What tells this model from others of its kind, for handlers."""
-        return {}
 
     def _generate(
         self,
@@ -147,20 +130,15 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
         """Answer a text, messages, or a prompt value with one AIMessage."""
         messages, config = to_messages(input), ensure_config(config)
         if not self._is_heard(config):
-            result = self._generate(messages, stop=stop, **kwargs)
-            return _message_of(result, config.get("run_id") or new_id())
+            result = self._answer(messages, stop, None, [], kwargs)
+            return message_of(result, config.get("run_id") or new_id())
         run = self._start(messages, config, stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
-            if self._streams_inside(run.handlers, kwargs, "_stream"):
-                for chunk in self._chunks(messages, stop, run, run.run_id, kwargs):
-                    seen.append(chunk)
-                result = result_of_stream(seen)
-            else:
-                result = self._generate(messages, stop=stop, run_manager=run, **kwargs)
-            message = _message_of(result, run.run_id)
+            result = self._answer(messages, stop, run, seen, kwargs)
+            message = message_of(result, run.run_id)
         except BaseException as error:
-            run.on_llm_error(error, response=_so_far(seen))
+            run.on_llm_error(error, response=so_far(seen))
             raise
         run.on_llm_end(LLMResult([result.generations], result.llm_output))
         return message
@@ -176,20 +154,15 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
         """The async twin of `invoke`."""
         messages, config = to_messages(input), ensure_config(config)
         if not self._is_heard(config):
-            result = await self._agenerate(messages, stop=stop, **kwargs)
-            return _message_of(result, config.get("run_id") or new_id())
+            result = await self._aanswer(messages, stop, None, [], kwargs)
+            return message_of(result, config.get("run_id") or new_id())
         run = await self._astart(messages, config, stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
-            if self._streams_inside(run.handlers, kwargs, "_astream", "_stream"):
-                async for chunk in self._achunks(messages, stop, run, run.run_id, kwargs):
-                    seen.append(chunk)
-                result = result_of_stream(seen)
-            else:
-                result = await self._agenerate(messages, stop=stop, run_manager=run, **kwargs)
-            message = _message_of(result, run.run_id)
+            result = await self._aanswer(messages, stop, run, seen, kwargs)
+            message = message_of(result, run.run_id)
         except BaseException as error:
-            await run.on_llm_error(error, response=_so_far(seen))
+            await run.on_llm_error(error, response=so_far(seen))
             raise
         await run.on_llm_end(LLMResult([result.generations], result.llm_output))
         return message
@@ -219,7 +192,7 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
                 seen.append(chunk)
                 yield chunk.message
         except BaseException as error:
-            run.on_llm_error(error, response=_so_far(seen))
+            run.on_llm_error(error, response=so_far(seen))
             raise
         run.on_llm_end(LLMResult([[add_up(seen)]]))
 
@@ -248,11 +221,166 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
                 seen.append(chunk)
                 yield chunk.message
         except BaseException as error:
-            await run.on_llm_error(error, response=_so_far(seen))
+            await run.on_llm_error(error, response=so_far(seen))
             raise
         await run.on_llm_end(LLMResult([[add_up(seen)]]))
 
+    def generate(
+        self,
+        messages: Sequence[Sequence[Any]],
+        stop: list[str] | None = None,
+        callbacks: Any = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """Answer several conversations, one after the other, with all candidates of each.
+
+        Args:
+            messages: The conversations.
+            stop: Texts at which an answer ends.
+            callbacks: Handlers that hear of each.
+            kwargs: `tags`, `metadata`, `run_name` and `run_id` of the runs; the rest goes to the
+                model.
+        """
+        from plait.chat_models.generating import generate  # few programs call it
+
+        return generate(self, messages, stop, callbacks, **kwargs)
+
+    async def agenerate(
+        self,
+        messages: Sequence[Sequence[Any]],
+        stop: list[str] | None = None,
+        callbacks: Any = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """The async twin of `generate`; all at once."""
+        from plait.chat_models.generating import agenerate  # few programs call it
+
+        return await agenerate(self, messages, stop, callbacks, **kwargs)
+
+    def generate_prompt(
+        self,
+        prompts: Sequence[Any],
+        stop: list[str] | None = None,
+        callbacks: Any = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """`generate`, of prompt values."""
+        return self.generate([p.to_messages() for p in prompts], stop, callbacks, **kwargs)
+
+    async def agenerate_prompt(
+        self,
+        prompts: Sequence[Any],
+        stop: list[str] | None = None,
+        callbacks: Any = None,
+        **kwargs: Any,
+    ) -> LLMResult:
+        """The async twin of `generate_prompt`."""
+        return await self.agenerate([p.to_messages() for p in prompts], stop, callbacks, **kwargs)
+
+    def with_structured_output(
+        self, schema: Any, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[Any, Any]:
+        """This model, made to answer with a value of a schema; here by a tool that it must call.
+
+        Args:
+            schema: A pydantic class (its instances come out), a TypedDict, or a JSON schema with a
+                title (dicts come out).
+            include_raw: Give a dict of `raw` (the message), `parsed` (None if that failed) and
+                `parsing_error`, instead of the value or its error.
+            kwargs: `method` and `strict`: providers know several ways; the base has this one.
+
+        Raises:
+            NotImplementedError: The model takes no tools.
+        """
+        from plait.chat_models.structured import by_tool  # few models are asked for it
+
+        if type(self).bind_tools is BaseChatModel.bind_tools:
+            raise NotImplementedError(
+                f"{type(self).__name__} takes no tools, so it cannot be made to answer in a form. "
+                "Define bind_tools() in it."
+            )
+        return by_tool(self, schema, include_raw, tool_choice="any")
+
     # --- inside ---
+
+    def _answer(
+        self,
+        messages: list[Any],
+        stop: list[str] | None,
+        run: "CallbackManagerForLLMRun | None",
+        seen: list[ChatGenerationChunk],
+        kwargs: dict[str, Any],
+    ) -> ChatResult:
+        """The answer: from the cache, else made (and kept there). Chunks of it go to `seen`."""
+        cache = cache_of(self)
+        if cache is None:
+            return self._made(messages, stop, run, seen, kwargs)
+        key = prompt_key(messages), self._get_llm_string(stop, **kwargs)
+        known = cache.lookup(*key)
+        if known is not None:
+            return known_chat(known)
+        result = self._made(messages, stop, run, seen, kwargs)
+        message_of(result, new_id() if run is None else run.run_id)
+        cache.update(*key, result.generations)
+        return result
+
+    async def _aanswer(
+        self,
+        messages: list[Any],
+        stop: list[str] | None,
+        run: "AsyncCallbackManagerForLLMRun | None",
+        seen: list[ChatGenerationChunk],
+        kwargs: dict[str, Any],
+    ) -> ChatResult:
+        """The async twin of `_answer`."""
+        cache = cache_of(self)
+        if cache is None:
+            return await self._amade(messages, stop, run, seen, kwargs)
+        key = prompt_key(messages), self._get_llm_string(stop, **kwargs)
+        known = await cache.alookup(*key)
+        if known is not None:
+            return known_chat(known)
+        result = await self._amade(messages, stop, run, seen, kwargs)
+        message_of(result, new_id() if run is None else run.run_id)
+        await cache.aupdate(*key, result.generations)
+        return result
+
+    def _made(
+        self,
+        messages: list[Any],
+        stop: list[str] | None,
+        run: "CallbackManagerForLLMRun | None",
+        seen: list[ChatGenerationChunk],
+        kwargs: dict[str, Any],
+    ) -> ChatResult:
+        """A new answer, streamed inside if somebody wants its tokens."""
+        if run is not None and self._streams_inside(run.handlers, kwargs, "_stream"):
+            seen.extend(self._chunks(messages, stop, run, run.run_id, kwargs))
+            return result_of_stream(seen)
+        if self.rate_limiter is not None:
+            self.rate_limiter.acquire(blocking=True)
+        if run is None:
+            return self._generate(messages, stop=stop, **kwargs)
+        return self._generate(messages, stop=stop, run_manager=run, **kwargs)
+
+    async def _amade(
+        self,
+        messages: list[Any],
+        stop: list[str] | None,
+        run: "AsyncCallbackManagerForLLMRun | None",
+        seen: list[ChatGenerationChunk],
+        kwargs: dict[str, Any],
+    ) -> ChatResult:
+        """The async twin of `_made`."""
+        if run is not None and self._streams_inside(run.handlers, kwargs, "_astream", "_stream"):
+            async for chunk in self._achunks(messages, stop, run, run.run_id, kwargs):
+                seen.append(chunk)
+            return result_of_stream(seen)
+        if self.rate_limiter is not None:
+            await self.rate_limiter.aacquire(blocking=True)
+        if run is None:
+            return await self._agenerate(messages, stop=stop, **kwargs)
+        return await self._agenerate(messages, stop=stop, run_manager=run, **kwargs)
 
     def _chunks(
         self,
@@ -264,6 +392,8 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
     ) -> Iterator[ChatGenerationChunk]:
         """The chunks of `_stream`, completed, each told to `run` before it is given on."""
         last = None
+        if self.rate_limiter is not None:
+            self.rate_limiter.acquire(blocking=True)
         for last in self._stream(messages, stop=stop, **kwargs):
             _complete(last, run_id)
             if run is not None:
@@ -284,6 +414,8 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
     ) -> AsyncIterator[ChatGenerationChunk]:
         """The async twin of `_chunks`."""
         last = None
+        if self.rate_limiter is not None:
+            await self.rate_limiter.aacquire(blocking=True)
         async for last in self._astream(messages, stop=stop, **kwargs):
             _complete(last, run_id)
             if run is not None:
@@ -306,9 +438,6 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
     ) -> bool:
         wanted = any(getattr(handler, "wants_tokens", False) for handler in handlers)
         return wanted and self._can_stream(kwargs, *hooks)
-
-    def _is_heard(self, config: Mapping[str, Any]) -> bool:
-        return bool(self.callbacks) or has_listeners(config)
 
     def _start(
         self,
@@ -341,67 +470,6 @@ class BaseChatModel(AnnotatedFields, Runnable[Any, Any]):
         )
         return runs[0]
 
-    def _manager(
-        self,
-        kind: type[M],
-        config: RunnableConfig,
-        stop: list[str] | None,
-        kwargs: dict[str, Any],
-    ) -> M:
-        return kind.configure(
-            config.get("callbacks"),
-            self.callbacks,
-            inheritable_tags=config.get("tags"),
-            local_tags=self.tags,
-            inheritable_metadata={
-                **config.get("metadata", {}),
-                **self._get_ls_params(stop=stop, **kwargs),
-            },
-            local_metadata=self.metadata,
-        )
-
-    def _details(
-        self, config: RunnableConfig, stop: list[str] | None, kwargs: dict[str, Any]
-    ) -> dict[str, Any]:
-        own = {**self._identifying_params, "_type": self._llm_type}
-        return {
-            "invocation_params": {**own, "stop": stop, **kwargs},
-            "options": {"stop": stop},
-            "name": config.get("run_name"),
-            "batch_size": 1,
-        }
-
-    def _serialized(self) -> dict[str, Any]:
-        kind = type(self)
-        return {
-            "lc": 1,
-            "type": "not_implemented",
-            "id": [*kind.__module__.split("."), kind.__qualname__],
-            "repr": repr(self),
-            "name": self.get_name(),
-        }
-
-    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
-        """What tracers want to know of the model, by the field's names (`ls_model_name`, ...)."""
-        provider = type(self).__name__.removeprefix("Chat").removesuffix("Chat").lower()
-        found: dict[str, Any] = {"ls_provider": provider, "ls_model_type": "chat"}
-        if stop:
-            found["ls_stop"] = stop
-        for key, names in _LS_PARAMS.items():
-            for name in names:
-                value = kwargs.get(name, getattr(self, name, None))
-                if isinstance(value, (str, int, float)):
-                    found[key] = value
-                    break
-        return found
-
-
-_LS_PARAMS = {
-    "ls_model_name": ("model", "model_name"),
-    "ls_temperature": ("temperature",),
-    "ls_max_tokens": ("max_tokens",),
-}
-
 
 def to_messages(input: Any) -> list[Any]:
     """The messages that a model is asked with: of a text, a sequence of messages, a prompt value.
@@ -421,16 +489,16 @@ def to_messages(input: Any) -> list[Any]:
     )
 
 
-def _message_of(result: ChatResult, run_id: Any) -> Any:
-    """The answer: the first candidate's message, with an id and what the provider said."""
-    generation = result.generations[0]
-    message = generation.message
-    if message.id is None:
-        message.id = f"lc_run--{run_id}-0"
-    told = {**(result.llm_output or {}), **(generation.generation_info or {})}
-    if told:
-        message.response_metadata = {**told, **message.response_metadata}
-    return message
+def message_of(result: ChatResult, run_id: Any) -> Any:
+    """The answer: the first candidate's message. All get an id, and what the provider said."""
+    for index, generation in enumerate(result.generations):
+        message = generation.message
+        if message.id is None:
+            message.id = f"lc_run--{run_id}-{index}"
+        told = {**(result.llm_output or {}), **(generation.generation_info or {})}
+        if told:
+            message.response_metadata = {**told, **message.response_metadata}
+    return result.generations[0].message
 
 
 def _complete(chunk: ChatGenerationChunk, run_id: Any) -> None:
@@ -452,5 +520,6 @@ def _end_after(last: ChatGenerationChunk | None, run_id: Any) -> ChatGenerationC
     return ChatGenerationChunk(message=end)
 
 
-def _so_far(seen: list[ChatGenerationChunk]) -> LLMResult:
+def so_far(seen: list[ChatGenerationChunk]) -> LLMResult:
+    """What handlers are told of an answer that failed on its way."""
     return LLMResult([[add_up(seen)] if seen else []])

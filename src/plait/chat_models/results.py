@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, cast
 
 from plait.messages import message_chunk_to_message
+from plait.messages.merge import merge_dicts
 
 
 class _Plain:
@@ -41,6 +42,22 @@ class Generation(_Plain):
     def __init__(self, text: str, generation_info: Mapping[str, Any] | None = None) -> None:
         self.text = text
         self.generation_info = None if generation_info is None else dict(generation_info)
+
+
+class GenerationChunk(Generation):
+    """A piece of a streamed text. Pieces add up.
+
+    >>> (GenerationChunk("a") + GenerationChunk("b")).text
+    'ab'
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: "GenerationChunk") -> "GenerationChunk":
+        if not isinstance(other, GenerationChunk):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
+        info = merge_dicts(self.generation_info or {}, other.generation_info or {})
+        return GenerationChunk(self.text + other.text, info or None)
 
 
 class ChatGeneration(Generation):
@@ -88,6 +105,15 @@ class ChatResult(_Plain):
     ) -> None:
         self.generations = list(generations)
         self.llm_output = None if llm_output is None else dict(llm_output)
+
+
+class RunInfo(_Plain):
+    """The id of the run that gave an answer."""
+
+    __slots__ = ("run_id",)
+
+    def __init__(self, run_id: Any) -> None:
+        self.run_id = run_id
 
 
 class LLMResult(_Plain):

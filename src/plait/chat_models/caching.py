@@ -1,0 +1,73 @@
+"""Which cache a model uses, under which key, and what an answer from it looks like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from plait.chat_models.results import ChatGeneration, ChatResult, Generation
+from plait.errors import ConfigError
+from plait.globals import get_llm_cache
+
+if TYPE_CHECKING:
+    from plait.caches import BaseCache
+    from plait.chat_models.language import BaseLanguageModel
+
+
+def cache_of(model: BaseLanguageModel) -> BaseCache | None:
+    """The cache that a model uses: its own, the program's, or none.
+
+    Raises:
+        ConfigError: The model must use the program's, and there is none (a ValueError, too).
+    """
+    own = model.cache
+    if own is None:
+        return get_llm_cache()
+    if own is False:
+        return None
+    if own is not True:
+        return own
+    shared = get_llm_cache()
+    if shared is None:
+        raise ConfigError(
+            f"{type(model).__name__} was told to cache (cache=True), but the program has no cache. "
+            "Call plait.globals.set_llm_cache(...) first, or give the model a cache of its own."
+        )
+    return shared
+
+
+def prompt_key(messages: Sequence[Any]) -> str:
+    """Messages as the text under which their answer is kept; ids do not matter."""
+    return json.dumps([_nameless(m) for m in messages], default=repr, sort_keys=True)
+
+
+def _nameless(message: Any) -> Mapping[str, Any]:
+    described = message.to_json()
+    kwargs = {k: v for k, v in described["kwargs"].items() if k != "id"}
+    return {"id": described["id"][-1:], "kwargs": kwargs}
+
+
+def known_chat(found: Sequence[Any]) -> ChatResult:
+    """A chat answer from a cache: a copy that cost nothing. Texts become messages."""
+    return ChatResult([_known(generation) for generation in found])
+
+
+def _known(generation: Any) -> ChatGeneration:
+    message = getattr(generation, "message", None)
+    if message is None:
+        from plait.messages import AIMessage
+
+        message = AIMessage(generation.text)
+    elif getattr(message, "usage_metadata", None):
+        message = message.model_copy(
+            update={"usage_metadata": {**message.usage_metadata, "total_cost": 0}}
+        )
+    else:
+        message = message.model_copy()
+    return ChatGeneration(message, generation.generation_info)
+
+
+def known_texts(found: Sequence[Any]) -> list[Generation]:
+    """A text model's answer from a cache."""
+    return list(found)

@@ -1,0 +1,52 @@
+"""`SimpleChatModel`: a chat model that is one function from messages to text."""
+
+from typing import Any
+
+from plait.chat_models.base import BaseChatModel
+from plait.chat_models.results import ChatGeneration, ChatResult
+from plait.messages import AIMessage
+from plait.runnables.config import run_in_executor
+
+
+class SimpleChatModel(BaseChatModel):
+    """Define `_call`, which answers messages with a text, and have a chat model.
+
+    >>> class Shout(SimpleChatModel):
+    ...     def _call(self, messages, stop=None, run_manager=None, **kwargs):
+    ...         return messages[-1].content.upper()
+    >>> Shout().invoke("hi").content
+    'HI'
+    """
+
+    def _call(
+        self,
+        messages: list[Any],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> str:
+        """Answer the messages with a text."""
+        raise NotImplementedError(f"{type(self).__name__} must define _call().")
+
+    def _generate(
+        self,
+        messages: list[Any],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        text = self._call(messages, stop=stop, run_manager=run_manager, **kwargs)
+        return ChatResult([ChatGeneration(AIMessage(text))])
+
+    async def _agenerate(
+        self,
+        messages: list[Any],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        manager = None if run_manager is None else run_manager.get_sync()
+        return await run_in_executor(None, self._generate, messages, stop, manager, **kwargs)
+
+
+__all__ = ["SimpleChatModel"]
