@@ -1,0 +1,47 @@
+"""`BaseMessagePromptTemplate`: something that gives messages when variables are filled in."""
+
+from typing import Any, cast
+
+from plait.fields import AnnotatedFields, fields_of
+
+
+class BaseMessagePromptTemplate(AnnotatedFields):
+    """What stands among the messages of a chat prompt. A subclass defines `format_messages`."""
+
+    @property
+    def input_variables(self) -> list[str]:
+        """The names it needs."""
+        raise NotImplementedError(f"{type(self).__name__} must define input_variables.")
+
+    def format_messages(self, **kwargs: Any) -> list[Any]:
+        """The messages with the values filled in."""
+        raise NotImplementedError(f"{type(self).__name__} must define format_messages().")
+
+    async def aformat_messages(self, **kwargs: Any) -> list[Any]:
+        """The async twin of `format_messages`."""
+        return self.format_messages(**kwargs)
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """The messages for people."""
+        raise NotImplementedError(f"{type(self).__name__} has no text to show.")
+
+    def pretty_print(self) -> None:
+        """Print the messages for people."""
+        print(self.pretty_repr())
+
+    def __add__(self, other: Any) -> Any:
+        """A chat prompt of this and what follows."""
+        from plait.prompts.chat import ChatPromptTemplate  # that module builds on this one
+
+        return ChatPromptTemplate([self]) + other
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        mine, its = self, cast("BaseMessagePromptTemplate", other)
+        return all(getattr(mine, name) == getattr(its, name) for name in fields_of(type(self)))
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+
+__all__ = ["BaseMessagePromptTemplate"]

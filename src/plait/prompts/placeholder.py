@@ -1,0 +1,76 @@
+"""`MessagesPlaceholder`: a place for messages that are given when the prompt is used."""
+
+from typing import Any, cast
+
+from plait.errors import InvalidInputError, InvalidTemplateError, MissingVariablesError
+from plait.messages import convert_to_messages
+from plait.messages.pretty import title_line
+from plait.prompts.message import BaseMessagePromptTemplate
+from plait.prompts.string import marked
+
+
+class NoMessagesError(InvalidInputError, ValueError):
+    """A placeholder was given something that is no list of messages."""
+
+
+class MessagesPlaceholder(BaseMessagePromptTemplate):
+    """A place for messages: of a conversation, say.
+
+    Args:
+        variable_name: The name of the messages.
+        optional: They may be left out.
+        n_messages: Only so many are kept, the last ones.
+
+    Raises:
+        InvalidTemplateError: `n_messages` is less than 1.
+
+    >>> MessagesPlaceholder("history", n_messages=1).format_messages(history=["a", "b"])[0].content
+    'b'
+    """
+
+    variable_name: str
+    optional: bool = False
+    n_messages: int | None = None
+
+    def __init__(self, variable_name: str, *, optional: bool = False, **values: Any) -> None:
+        super().__init__(variable_name=variable_name, optional=optional, **values)
+        if self.n_messages is not None and self.n_messages < 1:
+            raise InvalidTemplateError(
+                f"The placeholder {variable_name!r} keeps n_messages={self.n_messages}: keep at "
+                "least 1, or leave n_messages out to keep all."
+            )
+
+    @property
+    def input_variables(self) -> list[str]:
+        """Its name, unless it is optional."""
+        return [] if self.optional else [self.variable_name]
+
+    def format_messages(self, **kwargs: Any) -> list[Any]:
+        """The messages that were given; texts, tuples and dicts among them become messages.
+
+        Raises:
+            MissingVariablesError: None were given.
+            NoMessagesError: What was given is no list.
+        """
+        name = self.variable_name
+        if name not in kwargs and not self.optional:
+            raise MissingVariablesError(
+                f"The placeholder {name!r} needs messages. Given: {list(kwargs)}. Pass a list, or "
+                "make the placeholder optional."
+            )
+        given = kwargs.get(name, [])
+        if not isinstance(given, list):
+            raise NoMessagesError(
+                f"variable {name} should be a list of base messages, got {given!r} of type "
+                f"{type(cast('Any', given))}"
+            )
+        messages = convert_to_messages(given)
+        return messages if self.n_messages is None else messages[-self.n_messages :]
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """A title and the name."""
+        shown = marked(self.variable_name) if html else f"{{{self.variable_name}}}"
+        return f"{title_line('Messages Placeholder', bold=html)}\n\n{shown}"
+
+
+__all__ = ["MessagesPlaceholder"]

@@ -1,0 +1,208 @@
+"""Message templates: a message of a role whose text, or blocks of content, are templates."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self, cast
+
+from plait.errors import InvalidTemplateError
+from plait.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage
+from plait.messages.pretty import title_line
+from plait.prompts.dict import DictPromptTemplate
+from plait.prompts.image import ImagePromptTemplate
+from plait.prompts.message import BaseMessagePromptTemplate
+from plait.prompts.prompt import PromptTemplate
+from plait.prompts.string import StringPromptTemplate
+from plait.prompts.template_formats import PromptTemplateFormat
+
+BlockTemplate = StringPromptTemplate | ImagePromptTemplate | DictPromptTemplate
+"""What a block of a message's content can be made by."""
+
+
+class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
+    """A message whose text is a template. A subclass defines `format`.
+
+    Args:
+        prompt: The template.
+        additional_kwargs: Given to each message.
+    """
+
+    prompt: Any
+    additional_kwargs: dict[str, Any] = {}
+
+    @classmethod
+    def from_template(
+        cls,
+        template: str,
+        template_format: PromptTemplateFormat = "f-string",
+        partial_variables: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """From the text of the template."""
+        prompt = PromptTemplate.from_template(
+            template, template_format=template_format, partial_variables=partial_variables
+        )
+        return cls(prompt=prompt, **kwargs)
+
+    @classmethod
+    def from_template_file(cls, template_file: str | Path, **kwargs: Any) -> Self:
+        """From a file that holds the text of the template."""
+        return cls(prompt=PromptTemplate.from_file(template_file), **kwargs)
+
+    @property
+    def input_variables(self) -> list[str]:
+        """The names in the template."""
+        return self.prompt.input_variables
+
+    def format(self, **kwargs: Any) -> Any:
+        """The message with the values filled in."""
+        raise NotImplementedError(f"{type(self).__name__} must define format().")
+
+    async def aformat(self, **kwargs: Any) -> Any:
+        """The async twin of `format`."""
+        return self.format(**kwargs)
+
+    def format_messages(self, **kwargs: Any) -> list[Any]:
+        """The message with the values filled in, in a list."""
+        return [self.format(**kwargs)]
+
+    async def aformat_messages(self, **kwargs: Any) -> list[Any]:
+        """The async twin of `format_messages`."""
+        return [await self.aformat(**kwargs)]
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """A title and the text for people."""
+        role = type(self).__name__.replace("MessagePromptTemplate", " Message")
+        return f"{title_line(role, bold=html)}\n\n{self.prompt.pretty_repr(html=html)}"
+
+
+class ChatMessagePromptTemplate(BaseStringMessagePromptTemplate):
+    """A message of a role of your own.
+
+    >>> ChatMessagePromptTemplate.from_template("{x}", role="critic").format(x="no").role
+    'critic'
+    """
+
+    role: str
+
+    def format(self, **kwargs: Any) -> ChatMessage:
+        """The message with the values filled in."""
+        text = self.prompt.format(**kwargs)
+        return ChatMessage(text, role=self.role, additional_kwargs=self.additional_kwargs)
+
+
+class ContentMessagePromptTemplate(BaseStringMessagePromptTemplate):
+    """A message whose content is a template, or a list of blocks that are."""
+
+    _message: ClassVar[type[Any]]
+
+    @classmethod
+    def from_template(
+        cls,
+        template: str | Sequence[Any],
+        template_format: PromptTemplateFormat = "f-string",
+        partial_variables: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """From a text, or a list of texts, blocks of text, images and other blocks.
+
+        Raises:
+            InvalidTemplateError: It is none of these.
+        """
+        if isinstance(template, str):
+            return super().from_template(template, template_format, partial_variables, **kwargs)
+        if not isinstance(template, (list, tuple)):
+            raise InvalidTemplateError(f"Invalid template: {template!r}. Give a text or a list.")
+        if partial_variables:
+            raise InvalidTemplateError(
+                "Partial variables are not supported for list of templates: give them to the "
+                "whole prompt."
+            )
+        blocks = [_block(block, template_format) for block in cast("Sequence[Any]", template)]
+        return cls(prompt=blocks, **kwargs)
+
+    @property
+    def input_variables(self) -> list[str]:
+        """The names in the template, or in its blocks."""
+        prompts = self.prompt if isinstance(self.prompt, list) else [self.prompt]
+        return [name for block in cast("list[Any]", prompts) for name in block.input_variables]
+
+    def format(self, **kwargs: Any) -> Any:
+        """The message with the values filled in."""
+        content: Any
+        if isinstance(self.prompt, list):
+            blocks = cast("list[BlockTemplate]", self.prompt)
+            content = [_filled(block, kwargs) for block in blocks]
+        else:
+            content = self.prompt.format(**kwargs)
+        if self.additional_kwargs:
+            return self._message(content, additional_kwargs=self.additional_kwargs)
+        return self._message(content)
+
+    def pretty_repr(self, html: bool = False) -> str:
+        """A title and the content for people."""
+        if not isinstance(self.prompt, list):
+            return super().pretty_repr(html)
+        role = type(self).__name__.replace("MessagePromptTemplate", " Message")
+        blocks = [block.pretty_repr(html=html) for block in cast("list[Any]", self.prompt)]
+        return "\n\n".join([title_line(role, bold=html), *blocks])
+
+
+class HumanMessagePromptTemplate(ContentMessagePromptTemplate):
+    """What a human says.
+
+    >>> HumanMessagePromptTemplate.from_template("Hi {name}").format(name="Ann").content
+    'Hi Ann'
+    """
+
+    _message = HumanMessage
+
+
+class AIMessagePromptTemplate(ContentMessagePromptTemplate):
+    """What a model says."""
+
+    _message = AIMessage
+
+
+class SystemMessagePromptTemplate(ContentMessagePromptTemplate):
+    """What the system says."""
+
+    _message = SystemMessage
+
+
+def _block(block: Any, template_format: PromptTemplateFormat) -> BlockTemplate:
+    if isinstance(block, str):
+        return PromptTemplate.from_template(block, template_format=template_format)
+    if not isinstance(block, dict):
+        raise InvalidTemplateError(
+            f"Invalid template: {block!r}. A block of content is a text or a dict."
+        )
+    fields = cast("dict[str, Any]", block)
+    if isinstance(fields.get("text"), str) and fields.keys() <= {"type", "text"}:
+        return PromptTemplate.from_template(fields["text"], template_format=template_format)
+    if "image_url" in fields and fields.keys() <= {"type", "image_url"}:
+        image = fields["image_url"]
+        if isinstance(image, str):
+            image = {"url": image}
+        if not isinstance(image, dict):
+            raise InvalidTemplateError(f"Invalid image template: {fields!r}. Give a url or a dict.")
+        given = cast("dict[str, Any]", image)
+        return ImagePromptTemplate(template=given, template_format=template_format)
+    return DictPromptTemplate(template=fields, template_format=template_format)
+
+
+def _filled(block: BlockTemplate, values: dict[str, Any]) -> dict[str, Any]:
+    wanted = {name: values[name] for name in block.input_variables if name in values}
+    if isinstance(block, ImagePromptTemplate):
+        return {"type": "image_url", "image_url": block.format(**wanted)}
+    if isinstance(block, DictPromptTemplate):
+        return block.format(**wanted)
+    return {"type": "text", "text": block.format(**wanted)}
+
+
+__all__ = [
+    "AIMessagePromptTemplate",
+    "BaseStringMessagePromptTemplate",
+    "ChatMessagePromptTemplate",
+    "HumanMessagePromptTemplate",
+    "SystemMessagePromptTemplate",
+]
