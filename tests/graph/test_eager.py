@@ -10,6 +10,7 @@ import pytest
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import InvalidGraphError, InvalidUpdateError
+from plait.func import task
 from plait.graph import START, StateGraph
 from plait.types import Command, interrupt
 
@@ -139,6 +140,40 @@ def test_what_ran_ahead_of_a_question_does_not_run_again() -> None:
     assert graph.get_state(config).next == ("slow",)
     assert graph.invoke(Command(resume="yes"), config)["all"] == ["1", "2", "yes"]
     assert runs == ["second"]
+
+
+def test_calls_of_an_early_task_are_made_once_and_its_questions_wait() -> None:
+    made: list[str] = []
+    asked = Event()
+
+    @task
+    def book(what: str) -> str:
+        made.append(what)
+        return f"booked {what}"
+
+    @task
+    def confirm(what: str) -> str:
+        asked.set()
+        return interrupt(f"confirm {what}?")
+
+    def first(state: Quick) -> Quick:
+        return grown(state, "1")
+
+    def second(state: Quick) -> Quick:
+        booked = book("room").result()
+        return grown(state, f"{booked}: {confirm('room').result()}")
+
+    def slow(state: Slow) -> Slow:
+        assert asked.wait(PATIENCE)
+        return {"slow": ["s"]}
+
+    graph = two_branches([first, second], slow, checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    waiting = graph.invoke({}, config)
+    assert [question.value for question in waiting["__interrupt__"]] == ["confirm room?"]
+    assert waiting["slow"] == ["s"]
+    assert graph.invoke(Command(resume="yes"), config)["all"] == ["1", "booked room: yes", "s"]
+    assert made == ["room"]
 
 
 def test_a_node_that_writes_what_it_does_not_declare_fails() -> None:

@@ -21,7 +21,7 @@ from plait.channels.named_barrier_value import NamedBarrierValue
 from plait.constants import AHEAD, PULL, PUSH, RESERVED, TASKS
 from plait.engine import restore
 from plait.engine.commands import SaveWrites
-from plait.engine.events import TaskFailed, TaskFinished
+from plait.engine.events import TaskFailed
 from plait.engine.loop import Loop
 from plait.engine.plan import Reads, Writes
 from plait.engine.records import TaskWrites
@@ -190,7 +190,7 @@ class EagerLoop(Loop):
 
     def _busy(self) -> bool:
         running = chain(self._inflight, self._waiting, self._timers)
-        if self._failure is not None or self._interrupted:
+        if self._failure is not None or self._asks():
             return any(True for _ in running)
         return any(not self._is_early(task) for task in running)
 
@@ -200,9 +200,39 @@ class EagerLoop(Loop):
             yield SaveWrites(self._reserved())
         yield from super()._start_more()
 
-    def _finished(self, event: TaskFinished, resolved: list[Task]) -> None:
-        task = event.task
-        super()._finished(event, resolved)
+    def _asks(self) -> bool:
+        return any(not self._is_early(task) for task in self._interrupted)
+
+    def _interrupt(self, tasks: list[Task]) -> Any:
+        self._forget_early_questions()
+        return (yield from super()._interrupt(tasks))
+
+    def _fail(self) -> Flow:
+        self._forget_early_questions()
+        yield from super()._fail()
+
+    def _forget_early_questions(self) -> None:
+        """What early tasks have asked is not told: they ask again when their super-step comes."""
+        early = [task for task in self._interrupted if self._is_early(task)]
+        for task in early:
+            del self._interrupted[task]
+
+    def _acknowledge(self, *, release: bool = False, extra: Sequence[TaskWrites] = ()) -> Flow:
+        yield from super()._acknowledge(release=release, extra=[self._anchored(e) for e in extra])
+
+    def _anchored(self, outcome: TaskWrites) -> TaskWrites:
+        """An outcome of a coming super-step is stored with the current checkpoint."""
+        for number, reserved in self.ahead.items():
+            if reserved == outcome.checkpoint_id:
+                writes: Writes = [(AHEAD, number), *outcome.writes]
+                self.journal[outcome.task_id] = writes
+                return TaskWrites(
+                    self.checkpoint_id or "", outcome.task_id, outcome.path, writes, outcome.merge
+                )
+        return outcome
+
+    def _conclude(self, task: Task, writes: Writes, resolved: list[Task]) -> None:
+        super()._conclude(task, writes, resolved)
         if not self._unsaved or self._unsaved[-1] is not task:
             return
         wrong = self._undeclared(task)
@@ -314,7 +344,7 @@ class EagerLoop(Loop):
 
     def _look_ahead(self) -> None:
         """Start expected nodes whose inputs are certain."""
-        if self._failure is not None or self._interrupted:
+        if self._failure is not None or self._asks():
             return
         for place, written in enumerate(self._may_be_written()):
             level = self._levels[place]

@@ -114,7 +114,7 @@ class Loop(Running):
                         yield from self._unlimit_step(self._step_limit)
                     if self._failure is not None:
                         yield from self._fail()
-                    if self._interrupted:
+                    if self._interrupted and self._asks():
                         return (yield from self._interrupt(tasks))
                     if self._drained is not None:
                         raise self._drained
@@ -160,7 +160,8 @@ class Loop(Running):
             UnknownNodeError: there is such a task.
         """
         frontier, state, nodes = self.frontier, self.state, self.plan.nodes
-        step = Step(self.step, self._run_id, self.checkpoint_id or "", self.spec.ns, state, self.stop)
+        base = self.checkpoint_id or ""
+        step = Step(self.step, self._run_id, base, self.spec.ns, state, self.stop)
         tasks: list[Task] = []
         if frontier.sends:
             tasks = [

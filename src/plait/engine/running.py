@@ -158,6 +158,10 @@ class Running(Caching):
         """Whether the super-step has to wait for a task."""
         return bool(self._inflight or self._waiting or self._timers)
 
+    def _asks(self) -> bool:
+        """Whether the super-step ends with questions."""
+        return bool(self._interrupted)
+
     def _timer_fired(self, event: TimerFired, resolved: list[Task]) -> Flow:
         what = event.what
         if not isinstance(what, Task):
