@@ -243,6 +243,12 @@ class BaseMessage(ModelMethods):
 
         return message_blocks(self)
 
+    def __add__(self, other: Any) -> Any:
+        """A chat prompt of this message and what follows: messages, templates, texts."""
+        from plait.prompts.chat import ChatPromptTemplate  # prompts build on messages
+
+        return ChatPromptTemplate([self]) + other
+
     def pretty_repr(self, html: bool = False) -> str:
         """A readable form with a title line; `html` makes the title bold on a terminal."""
         from plait.messages.pretty import title_line
