@@ -1,0 +1,244 @@
+"""`ChatAnthropic`: Anthropic's models, by the official SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+from plait.chat_models.anthropic.wire import MessageReader, read_answer, to_wire
+from plait.chat_models.failures import failure, of_status, of_transport
+from plait.chat_models.remote import RemoteChatModel, StreamReader
+from plait.chat_models.results import ChatResult
+from plait.chat_models.schemas import closed
+from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
+from plait.chat_models.wire import Block, described, is_builtin, present
+from plait.errors import ModelConnectionError, ModelTimeoutError
+from plait.runnables.base import Runnable
+
+BEFORE_SCHEMAS = ("claude-2", "claude-3", "claude-instant", "claude-opus-4-0", "claude-sonnet-4-0")
+DEFAULT_MAX_TOKENS = 4096
+
+
+class ChatAnthropic(RemoteChatModel):
+    """A model of Anthropic.
+
+    Args:
+        max_tokens: How long an answer may be; Anthropic wants a number, so None means 4096.
+        top_k: How many of the likeliest words it chooses from.
+        thinking: How it thinks, as in Anthropic's documents:
+            `{"type": "enabled", "budget_tokens": 2000}`.
+        betas: Betas to take part in.
+
+    Raises:
+        MissingExtraError: On the first call, if the package anthropic is not installed.
+        ModelError: See the family in `plait.errors`.
+
+    >>> ChatAnthropic(model="claude-sonnet-4-5")
+    ChatAnthropic(model='claude-sonnet-4-5')
+    """
+
+    top_k: int | None = None
+    thinking: dict[str, Any] | None = None
+    betas: list[str] | None = None
+
+    provider: ClassVar[str] = "anthropic"
+    extra: ClassVar[str] = "anthropic"
+    aliases: ClassVar[Mapping[str, str]] = {
+        **RemoteChatModel.aliases,
+        "anthropic_api_key": "api_key",
+        "anthropic_api_url": "base_url",
+        "default_request_timeout": "timeout",
+        "max_tokens_to_sample": "max_tokens",
+    }
+
+    @property
+    def _llm_type(self) -> str:
+        return "anthropic-chat"
+
+    def bind_tools(
+        self,
+        tools: Sequence[Any],
+        *,
+        tool_choice: Any = None,
+        parallel_tool_calls: bool | None = None,
+        strict: bool | None = None,
+        **kwargs: Any,
+    ) -> Runnable[Any, Any]:
+        """This model with tools that it may call.
+
+        Args:
+            tools: Functions, plait's or LangChain's tools, pydantic classes, TypedDicts, schemas;
+                dicts of tools that Anthropic runs itself (`{"type": "web_search_20250305", ...}`).
+            tool_choice: A tool's name; "any", "required" or True: some tool; "auto"; "none".
+            parallel_tool_calls: Whether it may call several at once.
+            strict: Make arguments fit their schema.
+            kwargs: Bound, too.
+        """
+        made = [tool if is_builtin(tool) else anthropic_tool(tool, strict) for tool in tools]
+        chosen = choice(tool_choice, [str(tool.get("name")) for tool in made])
+        if parallel_tool_calls is not None:
+            chosen = {**(chosen or {"type": "auto"})}
+            chosen["disable_parallel_tool_use"] = not parallel_tool_calls
+        return self.bind(tools=made, **present(tool_choice=chosen), **kwargs)
+
+    def with_structured_output(
+        self,
+        schema: Any,
+        *,
+        include_raw: bool = False,
+        method: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[Any, Any]:
+        """This model, made to answer with a value of a schema (see `BaseChatModel`).
+
+        Args:
+            schema: A pydantic class, TypedDict or JSON schema.
+            include_raw: Give raw, parsed and parsing_error.
+            method: "json_schema" (Anthropic holds the answer to it) or "function_calling" (a tool
+                that must be called; while the model thinks, one that it may call). None: the first
+                where the model has it.
+            kwargs: Bound, too.
+        """
+        if method is None:
+            old = self.model.startswith(BEFORE_SCHEMAS)
+            method = "function_calling" if old else "json_schema"
+        if method == "function_calling":
+            # A model that thinks may not be forced to call a tool.
+            forced = "auto" if self._thinks(kwargs) else schema_name(schema)
+            return by_tool(self, schema, include_raw, tool_choice=forced, **kwargs)
+        if method != "json_schema":
+            raise ValueError(
+                f"Unrecognized method {method!r}. Expected 'json_schema' or 'function_calling'."
+            )
+        form = {"format": {"type": "json_schema", "schema": closed(json_schema(schema))}}
+        bound = self.bind(output_config=form, **kwargs)
+        return bound | StructuredOutput(schema, "json", include_raw)
+
+    def _thinks(self, kwargs: Mapping[str, Any]) -> bool:
+        thinking = kwargs.get("thinking", self.thinking)
+        return bool(thinking) and cast("Block", thinking).get("type") != "disabled"
+
+    def _request(
+        self, messages: Sequence[Any], stop: list[str] | None, kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        system, turns = to_wire(messages)
+        own = present(
+            model=self.model,
+            max_tokens=self.max_tokens or DEFAULT_MAX_TOKENS,
+            system=system,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            top_k=self.top_k,
+            thinking=self.thinking,
+            stop_sequences=stop,
+        )
+        if self.betas:
+            own["extra_headers"] = {"anthropic-beta": ",".join(self.betas)}
+        # Sampling parameters are extras of some SDK versions; the wire has them all.
+        asked = {**own, **self.model_kwargs, **kwargs, "messages": turns}
+        beside = {key: asked.pop(key) for key in ("temperature", "top_p", "top_k") if key in asked}
+        if beside:
+            asked["extra_body"] = {**beside, **asked.get("extra_body", {})}
+        return asked
+
+    def _make_client(self, is_async: bool) -> Any:
+        sdk = self._sdk("anthropic")
+        settings = present(
+            api_key=self._secret(),
+            base_url=self.base_url,
+            timeout=self.timeout,
+            default_headers=self.default_headers,
+        )
+        make = sdk.AsyncAnthropic if is_async else sdk.Anthropic
+        return make(max_retries=self.max_retries, **settings)
+
+    def _send(self, client: Any, request: dict[str, Any]) -> Any:
+        return client.messages.create(**request)
+
+    def _open(self, client: Any, request: dict[str, Any]) -> Any:
+        return client.messages.create(**request, stream=True)
+
+    def _plain(self, answer: Any) -> dict[str, Any]:
+        return answer.to_dict(mode="json")
+
+    def _read(self, answer: dict[str, Any], request: dict[str, Any]) -> ChatResult:
+        return read_answer(answer)
+
+    def _reader(self, request: dict[str, Any]) -> StreamReader:
+        return MessageReader(as_text=not may_cite(request))
+
+    def _translated(self, error: Exception) -> Exception | None:
+        sdk = self._sdk("anthropic")
+        if isinstance(error, sdk.APITimeoutError):
+            return failure(
+                error, provider=self.provider, model=self.model, kind=ModelTimeoutError
+            )
+        if isinstance(error, sdk.APIConnectionError):
+            return failure(
+                error, provider=self.provider, model=self.model, kind=ModelConnectionError
+            )
+        if isinstance(error, sdk.APIError):
+            return of_status(error, self.provider, self.model)
+        return of_transport(error, self.provider, self.model)
+
+
+def anthropic_tool(tool: Any, strict: bool | None) -> Block:
+    """Any kind of tool in Anthropic's form; one that is in it stays as it is."""
+    if isinstance(tool, Mapping) and "input_schema" in tool:
+        return dict(cast("Block", tool))
+    function = described(tool)
+    schema = function.get("parameters") or {"type": "object", "properties": {}}
+    made: Block = {"name": function["name"], "input_schema": schema}
+    if function.get("description"):
+        made["description"] = function["description"]
+    if strict:
+        made |= {"strict": True, "input_schema": closed(schema)}
+    return made
+
+
+def choice(wanted: Any, names: Sequence[str]) -> Block | None:
+    """A tool choice in Anthropic's form.
+
+    Raises:
+        ValueError: No such tool.
+
+    >>> choice("required", [])
+    {'type': 'any'}
+    """
+    if wanted in (None, False):
+        return None
+    if isinstance(wanted, Mapping):
+        given = dict(cast("Block", wanted))
+        name = (given.get("function") or {}).get("name")
+        return {"type": "tool", "name": name} if name else given
+    if wanted is True or wanted in ("any", "required"):
+        return {"type": "any"}
+    if wanted in ("auto", "none"):
+        return {"type": wanted}
+    if wanted in names:
+        return {"type": "tool", "name": wanted}
+    raise ValueError(f"Tool choice {wanted!r} is no tool that was given. Given: {list(names)}.")
+
+
+def may_cite(request: Mapping[str, Any]) -> bool:
+    """Whether an answer's text may carry citations: of documents, or of tools Anthropic runs."""
+    if any("input_schema" not in tool for tool in request.get("tools") or ()):
+        return True
+    for turn in request["messages"]:
+        content = turn["content"]
+        if isinstance(content, list) and _may_be_cited(cast("list[Block]", content)):
+            return True
+    return False
+
+
+def _may_be_cited(blocks: list[Block]) -> bool:
+    for block in blocks:
+        if block.get("type") in ("document", "search_result"):
+            return True
+        inner = block.get("content")
+        if isinstance(inner, list) and _may_be_cited(cast("list[Block]", inner)):
+            return True
+    return False
+
+
+__all__ = ["ChatAnthropic"]

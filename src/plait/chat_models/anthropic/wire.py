@@ -1,0 +1,366 @@
+"""The wire of Anthropic's messages: messages to it, answers and stream events from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from plait.chat_models.results import ChatGeneration, ChatResult
+from plait.chat_models.wire import (
+    Block,
+    Media,
+    call_chunk,
+    media_of,
+    ordered,
+    present,
+    simplest,
+    standard_blocks,
+    text_chunk,
+    unsupported,
+)
+from plait.errors import InvalidInputError
+from plait.messages import AIMessage, AIMessageChunk
+from plait.messages.foreign import kind_of
+
+PROVIDER = "anthropic"
+OWN_TYPES = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result")
+CITED = {"cited_text": "cited_text", "url": "url", "title": "title", "document_title": "title"}
+
+
+def to_wire(messages: Sequence[Any]) -> tuple[Any, list[Block]]:
+    """`system` (None if there is none) and `messages` of a request.
+
+    Neighbours of one role are united, as Anthropic wants turns to alternate; tool results are part
+    of the user's turn.
+
+    Raises:
+        InvalidInputError: A system message stands after others, or a block has no form here.
+
+    >>> from plait.messages import HumanMessage, SystemMessage
+    >>> to_wire([SystemMessage("be kind"), HumanMessage("hi")])
+    ('be kind', [{'role': 'user', 'content': 'hi'}])
+    """
+    system: list[Block] = []
+    turns: list[Block] = []
+    for message in messages:
+        kind = kind_of(message)
+        if kind == "system":
+            if turns:
+                raise InvalidInputError(
+                    "Anthropic takes system messages only before all others; one came after "
+                    f"{len(turns)} turns: {str(message.content)[:80]!r}. Move it to the front."
+                )
+            system += _parts(message.content)
+        elif kind == "ai":
+            _add(turns, "assistant", _said(message))
+        elif kind == "tool":
+            _add(turns, "user", [_result(message)])
+        elif isinstance(message.content, str):
+            _add(turns, "user", message.content)
+        else:
+            _add(turns, "user", _parts(message.content))
+    return _lean(system) or None, turns
+
+
+def _add(turns: list[Block], role: str, content: str | list[Block]) -> None:
+    if not turns or turns[-1]["role"] != role:
+        turns.append({"role": role, "content": content})
+        return
+    turns[-1]["content"] = [*_listed(turns[-1]["content"]), *_listed(content)]
+
+
+def _listed(content: str | list[Block]) -> list[Block]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _lean(blocks: list[Block]) -> str | list[Block]:
+    bare = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
+    return blocks[0]["text"] if bare else blocks
+
+
+def _parts(content: Any) -> list[Block]:
+    """The blocks of what is not the model's own message; Anthropic's own forms stay as they are."""
+    items: list[Any] = [content] if isinstance(content, str) else content
+    made: list[Block] = []
+    for item in items:
+        if isinstance(item, dict) and ("source" in item or item.get("type") in OWN_TYPES):
+            made.append(cast("Block", item))
+        else:
+            made += [_part(block) for block in standard_blocks([item])]
+    return made
+
+
+def _part(block: Block) -> Block:
+    extras: Block = block.get("extras") or {}
+    cached = block.get("cache_control") or extras.get("cache_control")
+    made = _bare_part(block, extras)
+    return {**made, "cache_control": cached} if cached else made
+
+
+def _bare_part(block: Block, extras: Block) -> Block:
+    if block["type"] == "text":
+        cited = [write_citation(c) for c in block.get("annotations") or ()]
+        text: Block = {"type": "text", "text": block["text"]}
+        return {**text, "citations": cited} if cited else text
+    if block["type"] == "non_standard":
+        return block["value"]
+    media = media_of(block)
+    if media is None or media.kind in ("audio", "video"):
+        raise unsupported("Anthropic", block, "Give it text, images or documents.")
+    if media.kind == "image":
+        return {"type": "image", "source": _source(media)}
+    more = {k: extras[k] for k in ("citations", "context") if k in extras}
+    source = _source(media)
+    if media.kind == "text-plain" and "text" in block and media.base64 is None:
+        source = {"type": "text", "media_type": "text/plain", "data": block["text"]}
+    return {"type": "document", "source": source, **present(title=media.name), **more}
+
+
+def _source(media: Media) -> Block:
+    if media.file_id is not None:
+        return {"type": "file", "file_id": media.file_id}
+    if media.base64 is None:
+        return {"type": "url", "url": media.url}
+    default = "image/png" if media.kind == "image" else "application/pdf"
+    mime = media.mime_type or default
+    return {"type": "base64", "media_type": mime, "data": media.base64}
+
+
+def _result(message: Any) -> Block:
+    content = message.content
+    made: Block = {
+        "type": "tool_result",
+        "tool_use_id": message.tool_call_id,
+        "content": content if isinstance(content, str) else _parts(content),
+    }
+    return {**made, "is_error": True} if message.status == "error" else made
+
+
+def _said(message: Any) -> str | list[Block]:
+    if isinstance(message.content, str) and not (message.tool_calls or message.invalid_tool_calls):
+        return message.content
+    made = [_said_part(block) for block in ordered(message, PROVIDER)]
+    return [block for block in made if block]
+
+
+def _said_part(block: Block) -> Block:
+    """A block of the model's own message; thoughts of other models are left out."""
+    extras: Block = block.get("extras") or {}
+    match block["type"]:
+        case "reasoning":
+            if "signature" not in extras:
+                return {}
+            thought = {"type": "thinking", "thinking": block.get("reasoning", "")}
+            return {**thought, "signature": extras["signature"]}
+        case "tool_call":
+            args = block["args"]
+            given = args if isinstance(args, dict) else {"unreadable": args}
+            return {"type": "tool_use", "id": block["id"], "name": block["name"], "input": given}
+        case "server_tool_call":
+            call = {key: block[key] for key in ("id", "name")}
+            return {"type": extras.get("type", "server_tool_use"), **call, "input": block["args"]}
+        case "server_tool_result":
+            result = {"tool_use_id": block["tool_call_id"], "content": block.get("output")}
+            return {"type": extras.get("type", "web_search_tool_result"), **result}
+        case _:
+            return _part(block)
+
+
+def read_block(block: Block, index: int) -> Block | None:
+    """A content block in standard form; None for tool calls, which stand apart."""
+    kind = str(block.get("type"))
+    place: Block = {"index": index}
+    if kind == "text":
+        cited = [read_citation(c) for c in block.get("citations") or ()]
+        more = {"annotations": cited} if cited else {}
+        return {"type": "text", "text": block.get("text", ""), **more, **place}
+    if kind == "thinking":
+        signed = block.get("signature")
+        more = {"extras": {"signature": signed}} if signed else {}
+        return {"type": "reasoning", "reasoning": block.get("thinking", ""), **more, **place}
+    if kind == "tool_use":
+        return None
+    if kind in ("server_tool_use", "mcp_tool_use"):
+        call = {"id": block["id"], "name": block["name"], "args": block.get("input") or {}}
+        more = {} if kind == "server_tool_use" else {"extras": {"type": kind}}
+        return {"type": "server_tool_call", **call, **more, **place}
+    if kind.endswith("_tool_result"):
+        output = block.get("content")
+        failed = isinstance(output, dict) and "error_code" in output
+        return {
+            "type": "server_tool_result",
+            "tool_call_id": block["tool_use_id"],
+            "status": "error" if failed or block.get("is_error") else "success",
+            "output": output,
+            "extras": {"type": kind},
+            **place,
+        }
+    return {"type": "non_standard", "value": block, **place}
+
+
+def read_citation(given: Block) -> Block:
+    """A citation in standard form; the rest of what Anthropic says of it under `extras`."""
+    cited: Block = {"type": "citation"}
+    extras: Block = {}
+    for key, value in given.items():
+        if key in CITED and value is not None:
+            cited[CITED[key]] = value
+        elif value is not None:
+            extras[key] = value
+    return {**cited, "extras": extras} if extras else cited
+
+
+def write_citation(cited: Block) -> Block:
+    """A citation as Anthropic gave it."""
+    extras: Block = cited.get("extras") or {}
+    kind = str(extras.get("type", ""))
+    title = "title" if kind.endswith("search_result_location") else "document_title"
+    names = {"cited_text": "cited_text", "url": "url", "title": title}
+    return {**extras, **{name: cited[key] for key, name in names.items() if key in cited}}
+
+
+def read_answer(answer: Block) -> ChatResult:
+    """The message in an answer."""
+    given: list[Block] = answer.get("content") or []
+    blocks = [read_block(block, index) for index, block in enumerate(given)]
+    calls = [
+        {"name": block["name"], "args": block.get("input") or {}, "id": block["id"]}
+        for block in given
+        if block["type"] == "tool_use"
+    ]
+    content = simplest([block for block in blocks if block is not None])
+    message: Any = AIMessage(content, **({"tool_calls": calls} if calls else {}))
+    message.id = answer.get("id") or None
+    message.usage_metadata = read_usage(answer.get("usage") or {})
+    message.response_metadata = {**_introduction(answer), **_ending(answer)}
+    return ChatResult([ChatGeneration(message)])
+
+
+def _introduction(answer: Block) -> Block:
+    return present(model_provider=PROVIDER, model_name=answer.get("model"), id=answer.get("id"))
+
+
+def _ending(answer: Block) -> Block:
+    names = ("stop_reason", "stop_sequence", "stop_details", "container", "context_management")
+    return present(**{name: answer.get(name) for name in names})
+
+
+def read_usage(usage: Block) -> Any:
+    """Token counts in standard form; input counts what came from the cache and went into it, too."""
+    read = usage.get("cache_read_input_tokens") or 0
+    written = usage.get("cache_creation_input_tokens") or 0
+    given = (usage.get("input_tokens") or 0) + read + written
+    made = usage.get("output_tokens") or 0
+    counts = {"input_tokens": given, "output_tokens": made, "total_tokens": given + made}
+    if not (read or written):
+        return counts
+    return {**counts, "input_token_details": {"cache_creation": written, "cache_read": read}}
+
+
+class MessageReader:
+    """Turns the events of one streamed message into chunks.
+
+    Args:
+        as_text: Whether bare text says all of a text block (nothing in the request may be cited).
+    """
+
+    def __init__(self, as_text: bool = True) -> None:
+        self._as_text = as_text
+        self._ended = False
+        self._id: str | None = None
+        self._usage: Block = {}
+        self._server_calls: dict[int, tuple[Block, list[str]]] = {}
+
+    def finished(self) -> bool:
+        """Whether the last event came."""
+        return self._ended
+
+    def read(self, event: Block) -> AIMessageChunk | None:
+        """The chunk of one event; None if it says nothing."""
+        chunk = self._chunk(event)
+        if chunk is not None and self._id is not None:
+            chunk.id = self._id
+        return chunk
+
+    def _chunk(self, event: Block) -> AIMessageChunk | None:
+        match event.get("type"):
+            case "message_start":
+                answer: Block = event["message"]
+                self._id = answer.get("id") or None
+                self._usage = dict(answer.get("usage") or {})
+                usage = read_usage({**self._usage, "output_tokens": 0})
+                told = _introduction(answer)
+                return AIMessageChunk("", response_metadata=told, usage_metadata=usage)
+            case "content_block_start":
+                return self._opened(event["content_block"], event["index"])
+            case "content_block_delta":
+                return self._grown(event["delta"], event["index"])
+            case "content_block_stop":
+                return self._closed(event["index"])
+            case "message_delta":
+                told = {**_ending(event["delta"]), **_ending(event)}
+                usage = self._counted(event.get("usage") or {})
+                return AIMessageChunk("", response_metadata=told, usage_metadata=usage)
+            case "message_stop":
+                self._ended = True
+            case _:
+                pass
+        return None
+
+    def _opened(self, block: Block, index: int) -> AIMessageChunk | None:
+        kind = block["type"]
+        if kind == "text":
+            return text_chunk(block["text"], index, self._as_text) if block.get("text") else None
+        if kind == "tool_use":
+            args = json.dumps(block["input"]) if block.get("input") else ""
+            return call_chunk(index, args, name=block["name"], call_id=block["id"])
+        if kind in ("server_tool_use", "mcp_tool_use"):
+            self._server_calls[index] = (block, [])
+            return None
+        read = read_block(block, index)
+        return None if read is None else AIMessageChunk([read])
+
+    def _grown(self, delta: Block, index: int) -> AIMessageChunk | None:
+        match delta.get("type"):
+            case "text_delta":
+                return text_chunk(delta["text"], index, self._as_text)
+            case "input_json_delta":
+                if index in self._server_calls:
+                    self._server_calls[index][1].append(delta["partial_json"])
+                    return None
+                return call_chunk(index, delta["partial_json"])
+            case "thinking_delta":
+                block = {"type": "reasoning", "reasoning": delta["thinking"], "index": index}
+                return AIMessageChunk([block])
+            case "signature_delta":
+                signed = {"signature": delta["signature"]}
+                return AIMessageChunk([{"type": "reasoning", "extras": signed, "index": index}])
+            case "citations_delta":
+                cited = [read_citation(delta["citation"])]
+                block = {"type": "text", "text": "", "annotations": cited, "index": index}
+                return AIMessageChunk([block])
+            case _:
+                return None
+
+    def _closed(self, index: int) -> AIMessageChunk | None:
+        """A call that Anthropic runs itself is given when it is whole."""
+        if index not in self._server_calls:
+            return None
+        block, pieces = self._server_calls.pop(index)
+        if text := "".join(pieces):
+            block = {**block, "input": json.loads(text)}
+        read = read_block(block, index)
+        return None if read is None else AIMessageChunk([read])
+
+    def _counted(self, usage: Block) -> Any:
+        """What was counted since the start; Anthropic's counts are totals, chunks add up."""
+        total = read_usage({**self._usage, **{k: v for k, v in usage.items() if v is not None}})
+        before = read_usage({**self._usage, "output_tokens": 0})
+        counted = {k: total[k] - before[k] for k in total if k != "input_token_details"}
+        details = total.get("input_token_details")
+        if not details:
+            return counted
+        known = before.get("input_token_details") or {}
+        grown = {k: v - known.get(k, 0) for k, v in details.items()}
+        return {**counted, "input_token_details": grown}

@@ -1,0 +1,171 @@
+"""What all providers' wire formats share: media, the order of blocks and calls, streamed text.
+
+The content of a message that came over a wire is text where that says all, else a list of standard
+blocks (`plait.messages.content`). A block's `index` is its place in the provider's answer; tool
+calls stand in the places that the blocks leave free.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from plait.errors import InvalidInputError
+from plait.messages import AIMessageChunk
+from plait.messages.blocks import standard
+
+Block = dict[str, Any]
+
+
+class Media(NamedTuple):
+    """An image, sound, video or file: its data as base64, its url, or its id at the provider."""
+
+    kind: str
+    mime_type: str | None
+    base64: str | None
+    url: str | None
+    file_id: str | None
+    name: str | None
+
+
+def media_of(block: Block) -> Media | None:
+    """The media in a standard block, if it is one.
+
+    >>> media_of({"type": "image", "url": "https://x/y.png"}).url
+    'https://x/y.png'
+    """
+    kind = block.get("type")
+    if kind not in ("image", "audio", "video", "file", "text-plain"):
+        return None
+    extras: Block = block.get("extras") or {}
+    name = block.get("filename") or extras.get("filename") or extras.get("name")
+    data = block.get("base64")
+    if kind == "text-plain" and data is None and "text" in block:
+        return Media(kind, "text/plain", None, None, None, block.get("title") or name)
+    return Media(
+        kind, block.get("mime_type"), data, block.get("url"), block.get("file_id"), name
+    )
+
+
+def standard_blocks(content: Any, provider: str | None = None) -> Iterator[Block]:
+    """The blocks of a content in standard form, whichever provider's form they have; no empty text."""
+    items = [content] if isinstance(content, str) else cast("Sequence[Any]", content)
+    for item in items:
+        if item != "":
+            yield standard(item, provider == "anthropic")
+
+
+def ordered(message: Any, provider: str | None = None) -> Iterator[Block]:
+    """What a model said: its blocks, and its tool calls in the places that they leave free.
+
+    Calls come as `tool_call` blocks; those that could not be read as `invalid_tool_call` blocks.
+    """
+    calls = [*message.tool_calls, *message.invalid_tool_calls]
+    waiting = iter([{"type": "tool_call", **call} for call in calls])
+    left, place = len(calls), 0
+    for block in standard_blocks(message.content, provider):
+        if block.get("type") in ("tool_call", "tool_call_chunk", "invalid_tool_call"):
+            continue  # the message's own calls say it
+        at = block.get("index")
+        while left and isinstance(at, int) and place < at:
+            yield next(waiting)
+            left, place = left - 1, place + 1
+        yield block
+        place = at + 1 if isinstance(at, int) else place + 1
+    yield from waiting
+
+
+def read_args(text: str | None) -> dict[str, Any] | str:
+    """The arguments of a call from JSON; what is no JSON object stays text, with nothing lost.
+
+    >>> read_args('{"a": 1}'), read_args("{"), read_args("")
+    ({'a': 1}, '{', {})
+    """
+    if not text:
+        return {}
+    try:
+        args = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return cast("dict[str, Any]", args) if isinstance(args, dict) else text
+
+
+def split_calls(calls: Sequence[Block]) -> dict[str, list[Block]]:
+    """`tool_calls` and `invalid_tool_calls` of calls with args as `read_args` gives them."""
+    good = [call for call in calls if isinstance(call["args"], dict)]
+    bad = [
+        {**call, "error": "The arguments are no JSON object."}
+        for call in calls
+        if not isinstance(call["args"], dict)
+    ]
+    return {key: kept for key, kept in (("tool_calls", good), ("invalid_tool_calls", bad)) if kept}
+
+
+def args_text(call: Mapping[str, Any]) -> str:
+    """The arguments of a call as JSON text; those of an invalid call as they came."""
+    args = call["args"]
+    return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+
+
+def simplest(blocks: Sequence[Block]) -> str | list[Any]:
+    """A content: text if one block of bare text says all.
+
+    >>> simplest([{"type": "text", "text": "hi", "index": 0}])
+    'hi'
+    """
+    if not blocks:
+        return ""
+    if len(blocks) == 1 and blocks[0].keys() <= {"type", "text", "index"}:
+        return blocks[0].get("text", blocks)
+    return list(blocks)
+
+
+def text_chunk(text: str, index: int, as_text: bool) -> AIMessageChunk:
+    """A streamed piece of text: bare while nothing but the text matters, else a block."""
+    content: Any = text if as_text else [{"type": "text", "text": text, "index": index}]
+    return AIMessageChunk(content)
+
+
+def call_chunk(
+    index: int, args: str | None = None, *, name: str | None = None, call_id: str | None = None
+) -> AIMessageChunk:
+    """A streamed piece of a tool call."""
+    piece = {"name": name, "args": args, "id": call_id, "index": index}
+    return AIMessageChunk("", tool_call_chunks=[piece])
+
+
+def present(**values: Any) -> dict[str, Any]:
+    """The values that are not None, by name."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def unsupported(provider: str, block: Block, instead: str) -> InvalidInputError:
+    """The error for a block that a provider's wire has no form for."""
+    shown = {k: v if len(str(v)) < 80 else f"{str(v)[:60]}..." for k, v in block.items()}
+    return InvalidInputError(f"{provider} takes no {block.get('type')!r} block: {shown}. {instead}")
+
+
+def described(tool: Any) -> Block:
+    """Name, description and JSON schema of the parameters of any kind of tool."""
+    if isinstance(tool, Mapping):
+        given = cast("Block", tool)
+        if "input_schema" in given:  # Anthropic's form
+            renamed = {"parameters" if k == "input_schema" else k: v for k, v in given.items()}
+            return {k: v for k, v in renamed.items() if k in ("name", "description", "parameters")}
+        if isinstance(given.get("function"), dict):
+            return given["function"]
+        if given.get("type") == "function" and "name" in given:  # the form of the responses API
+            return {k: v for k, v in given.items() if k != "type"}
+    from plait.utils.function_calling import convert_to_openai_tool  # loads pydantic
+
+    return convert_to_openai_tool(tool)["function"]
+
+
+def is_builtin(tool: Any, *, custom: Sequence[str] = ("function",)) -> bool:
+    """Whether a tool is one that the provider runs itself, in the provider's own form."""
+    if not isinstance(tool, Mapping):
+        return False
+    kind = cast("Block", tool).get("type")
+    plain = kind is None or kind in custom or kind == "object"
+    return not plain and "input_schema" not in tool
