@@ -62,6 +62,10 @@ class InvalidNodeError(InvalidGraphError, TypeError, RuntimeError):
     """What was to be a node cannot be called as one: no function, or one nothing can fill."""
 
 
+class ToolDefinitionError(GraphError, ValueError, TypeError):
+    """A tool is declared so that it cannot work: no code, no description, a schema that is none."""
+
+
 class NotSupportedError(GraphError, NotImplementedError):
     """This version of plait cannot do yet what was asked; nothing was ignored."""
 
@@ -169,6 +173,16 @@ class MissingVariablesError(RunError, KeyError):
     """A prompt was not given all of its variables."""
 
     __str__ = Exception.__str__  # a KeyError shows the repr of its text
+
+
+class ToolInputError(RunError, ValueError, KeyError):
+    """A tool was called with something that cannot be its arguments."""
+
+    __str__ = Exception.__str__  # that of KeyError puts the text in quotes
+
+
+class InvalidValueError(InvalidInputError, ValueError):
+    """A prompt or parser was given a value that it cannot use."""
 
 
 class GraphRecursionError(RecursionError):

@@ -29,16 +29,36 @@ def parse_partial_json(text: str) -> Any:
         return json.loads(text, strict=False)
     except json.JSONDecodeError as error:
         original = error
+    except RecursionError:
+        raise too_deep(text) from None
     tail = open_ends(text)
     if tail is None:
         return None
-    body, closing = tail
+    found, value = longest_part(*tail)
+    if not found:
+        raise original
+    return value
+
+
+def longest_part(body: str, closing: str) -> tuple[bool, Any]:
+    """Whether some part of `body` from its start is JSON with `closing` behind it, and its value.
+
+    What stands at the place of an error keeps all longer parts from being JSON, so the next one to
+    try ends there: a few steps instead of one for each character.
+    """
     while body:
         try:
-            return json.loads(body + closing, strict=False)
-        except json.JSONDecodeError:
-            body = body[:-1]
-    raise original
+            return True, json.loads(body + closing, strict=False)
+        except json.JSONDecodeError as error:
+            body = body[: min(error.pos, len(body) - 1)]
+        except RecursionError:
+            raise too_deep(body) from None
+    return False, None
+
+
+def too_deep(text: str) -> json.JSONDecodeError:
+    """The error of JSON that nests deeper than Python can follow."""
+    return json.JSONDecodeError("Nested too deep to be read", text[:1000], 0)
 
 
 def open_ends(text: str) -> tuple[str, str] | None:

@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from plait.fields import AnnotatedFields, fields_of
-from plait.errors import ConfigError, InvalidInputError, InvalidTemplateError, MissingVariablesError
+from plait.errors import (
+    ConfigError,
+    InvalidInputError,
+    InvalidTemplateError,
+    InvalidValueError,
+    MissingVariablesError,
+)
 from plait.prompt_values import ChatPromptValueConcrete, PromptValue, StringPromptValue
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, merge_configs
@@ -259,15 +265,11 @@ async def aformat_document(doc: Any, prompt: BasePromptTemplate) -> str:
     return await prompt.aformat(**_of_document(doc, prompt))
 
 
-class MissingMetadataError(InvalidInputError, ValueError):
-    """A document lacks metadata that a prompt names."""
-
-
 def _of_document(doc: Any, prompt: BasePromptTemplate) -> dict[str, Any]:
     known = {"page_content": doc.page_content, **doc.metadata}
     missing = [name for name in prompt.input_variables if name not in known]
     if missing:
-        raise MissingMetadataError(
+        raise InvalidValueError(
             f"The prompt for documents needs the metadata {missing}; this document has "
             f"{sorted(doc.metadata)}."
         )

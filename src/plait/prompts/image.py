@@ -2,16 +2,12 @@
 
 from typing import Any
 
-from plait.errors import InvalidInputError, InvalidTemplateError
+from plait.errors import InvalidTemplateError, InvalidValueError
 from plait.prompt_values import ImagePromptValue, ImageURL, PromptValue
 from plait.prompts.base import BasePromptTemplate
 from plait.prompts.template_formats import PromptTemplateFormat, read_template
 
 _TAKEN = frozenset(("url", "path", "detail"))
-
-
-class MissingImageError(InvalidInputError, ValueError):
-    """An image prompt has no address of an image."""
 
 
 class ImagePromptTemplate(BasePromptTemplate):
@@ -57,7 +53,7 @@ class ImagePromptTemplate(BasePromptTemplate):
         """The image with the values filled in.
 
         Raises:
-            MissingImageError: It has no address, or a path in its place.
+            InvalidValueError: It has no address, or a path in its place.
         """
         values = self._with_partials(kwargs)
         filled = {
@@ -67,13 +63,13 @@ class ImagePromptTemplate(BasePromptTemplate):
             for key, text in self.template.items()
         }
         if "path" in kwargs or "path" in filled:
-            raise MissingImageError(
+            raise InvalidValueError(
                 "An image is given by its `url`; files named by a `path` are never read. Put the "
                 "file into a data URL: data:image/png;base64,..."
             )
         url = kwargs.get("url") or filled.get("url")
         if not isinstance(url, str) or not url:
-            raise MissingImageError("An image needs a `url`; this prompt gives none.")
+            raise InvalidValueError("An image needs a `url`; this prompt gives none.")
         image: ImageURL = {"url": url}
         detail = kwargs.get("detail") or filled.get("detail")
         if detail:

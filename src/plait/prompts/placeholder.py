@@ -2,15 +2,11 @@
 
 from typing import Any, cast
 
-from plait.errors import InvalidInputError, InvalidTemplateError, MissingVariablesError
+from plait.errors import InvalidTemplateError, InvalidValueError, MissingVariablesError
 from plait.messages import convert_to_messages
 from plait.messages.pretty import title_line
 from plait.prompts.message import BaseMessagePromptTemplate
 from plait.prompts.string import marked
-
-
-class NoMessagesError(InvalidInputError, ValueError):
-    """A placeholder was given something that is no list of messages."""
 
 
 class MessagesPlaceholder(BaseMessagePromptTemplate):
@@ -50,7 +46,7 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
 
         Raises:
             MissingVariablesError: None were given.
-            NoMessagesError: What was given is no list.
+            InvalidValueError: What was given is no list.
         """
         name = self.variable_name
         if name not in kwargs and not self.optional:
@@ -60,7 +56,7 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
             )
         given = kwargs.get(name, [])
         if not isinstance(given, list):
-            raise NoMessagesError(
+            raise InvalidValueError(
                 f"variable {name} should be a list of base messages, got {given!r} of type "
                 f"{type(cast('Any', given))}"
             )
