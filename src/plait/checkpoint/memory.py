@@ -71,10 +71,15 @@ class _Sorted:
         if self.rows.pop(key, None) is not None:
             del self.ids[bisect_left(self.ids, key)]
 
-    def between(self, first: bytes | None, last: bytes | None) -> list[bytes]:
+    def between(
+        self, first: bytes | None, last: bytes | None, before: bytes | None = None
+    ) -> tuple[int, int]:
+        """Where the ids from `first` to `last`, and below `before`, begin and end."""
         low = 0 if first is None else bisect_left(self.ids, first)
-        high = len(self.ids) if last is None else bisect_right(self.ids, last)
-        return self.ids[low:high]
+        high = len(self.ids) if last is None else bisect_right(self.ids, last, low)
+        if before is not None:
+            high = bisect_left(self.ids, before, low, high)
+        return low, high
 
 
 class _Lane:
@@ -184,26 +189,31 @@ class _Rows:
         lane = self._by_number.get(request.lane)
         if lane is None:
             return []
-        table = lane.checkpoints
-        ids = table.between(request.first, request.last)
-        if request.before is not None:
-            ids = ids[: bisect_left(ids, request.before)]
+        table, limit = lane.checkpoints, request.limit
+        low, high = table.between(request.first, request.last, request.before)
         if request.newest_first:
+            low = low if limit is None else max(low, high - limit)
+            ids = table.ids[low:high]
             ids.reverse()
+        else:
+            ids = table.ids[low : high if limit is None else min(high, low + limit)]
         rows = table.rows
-        for key in ids[: request.limit]:
-            record: Any = rows[key].record
-            if type(record) is Deferred:
-                rows[key] = rows[key]._replace(record=record.record())
-        return [rows[key] for key in ids[: request.limit]]
+        if not request.live:
+            for key in ids:
+                record: Any = rows[key].record
+                if type(record) is Deferred:
+                    rows[key] = rows[key]._replace(record=record.record())
+        return [rows[key] for key in ids]
 
     def _read_values(self, request: ReadValues) -> list[bytes | None]:
         lane = self._by_number.get(request.lane)
         if lane is None:
             return [None] * len(request.keys)
-        values = lane.values
+        values, live = lane.values, request.live
         return [
-            table.made(key) if (table := values.get(channel)) is not None else None
+            (table.rows.get(key) if live else table.made(key))
+            if (table := values.get(channel)) is not None
+            else None
             for channel, key in request.keys
         ]
 
@@ -212,8 +222,8 @@ class _Rows:
         table = lane.values.get(request.channel) if lane is not None else None
         if table is None:
             return []
-        ids = table.between(request.first, request.last)
-        return [ValueRow(request.channel, key, table.made(key)) for key in ids]
+        low, high = table.between(request.first, request.last)
+        return [ValueRow(request.channel, key, table.made(key)) for key in table.ids[low:high]]
 
     def _list_values(self, request: ListValues) -> list[tuple[str, bytes]]:
         lane = self._by_number.get(request.lane)
@@ -223,15 +233,15 @@ class _Rows:
 
     def _read_writes(self, request: ReadWrites) -> list[WriteRow]:
         lane = self._by_number.get(request.lane)
-        tasks = lane.writes.get(request.checkpoint) if lane is not None else None
-        if not tasks:
+        if lane is None:
             return []
-        for task, (path, record) in tasks.items():
-            if type(record) is Deferred:
-                tasks[task] = (path, record.record())
-        rows = [WriteRow(request.checkpoint, task, *row) for task, row in tasks.items()]
-        rows.sort(key=_write_order)
-        return rows
+        if request.last is None:
+            return _write_rows(lane, request.checkpoint, request.live)
+        low, high = lane.checkpoints.between(request.checkpoint, request.last)
+        found: list[WriteRow] = []
+        for key in lane.checkpoints.ids[low:high]:
+            found += _write_rows(lane, key, request.live)
+        return found
 
     def _transact(self, request: Transact) -> Done | Refused:
         root = self._lanes.get((request.thread_id, ""))
@@ -292,6 +302,21 @@ class _Rows:
             lane = self._by_number.get(number)
             if lane is not None and lane.claim.fence == fence and lane.claim.owner is not None:
                 lane.claim = lane.claim._replace(lease=request.lease)
+
+
+def _write_rows(lane: _Lane, checkpoint: bytes, live: bool) -> list[WriteRow]:
+    """The task writes of one checkpoint."""
+    tasks = lane.writes.get(checkpoint)
+    if not tasks:
+        return []
+    if not live:
+        for task, (path, record) in tasks.items():
+            if type(record) is Deferred:
+                tasks[task] = (path, record.record())
+    rows = [WriteRow(checkpoint, task, *row) for task, row in tasks.items()]
+    if len(rows) > 1:
+        rows.sort(key=_write_order)
+    return rows
 
 
 def _write_order(row: WriteRow) -> tuple[str, bytes]:

@@ -1,4 +1,4 @@
-"""The fingerprint of a graph: eight bytes in each checkpoint that say which graph made it."""
+"""The fingerprint of a graph: 16 hex digits in each checkpoint that say which graph made it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 def fingerprint_of(
     nodes: Mapping[str, Any], channels: Mapping[str, Any], edges: object, version: int
-) -> bytes:
+) -> str:
     """What changes whenever the shape of a graph does, and never with the code of its nodes.
 
     Args:
@@ -28,4 +28,4 @@ def fingerprint_of(
         edges,
         version,
     )  # fmt: skip
-    return blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return blake2b(repr(shape).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

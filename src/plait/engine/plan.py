@@ -136,7 +136,7 @@ class GraphPlan:
     migrations: Mapping[int, Migration] = field(default_factory=dict[int, Migration])
     """Version to what brings the values of a state from there to the next version."""
     renames: Renames = NO_RENAMES
-    fingerprint: bytes = field(init=False)
+    fingerprint: str = field(init=False)
     """Stored in each checkpoint: tells graphs of this shape from others."""
     foresight: Mapping[str, Foresight] | None = None
     """By node, for an eager schedule; None: every task waits for its super-step."""

@@ -20,6 +20,8 @@ class TaskWrites:
     """(channel, value) pairs; reserved channels carry errors, interrupts and resume values."""
     merge: bool = False
     """False replaces what was stored for the task; True replaces only the channels named here."""
+    derived: bool = False
+    """Whether the id follows from checkpoint, namespace, node and path, as those of tasks do."""
 
 
 @dataclass(slots=True)
@@ -83,3 +85,5 @@ class Snapshot:
     """(task id, channel, value), in the order of task path and position."""
     origin: Origin | None = None
     """Set where a run shall start from a fork of this checkpoint, which lies at that place."""
+    ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Path to id of tasks whose id is known to follow from it: need not be computed again."""

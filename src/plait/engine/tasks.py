@@ -32,21 +32,33 @@ def task_id(base: str, ns: str, name: str, order: str) -> str:
     return uuid_form(digest(base, ns, name, order))
 
 
+def order_of(path: tuple[Any, ...]) -> str:
+    """See `Task.order`."""
+    if path[0] is PULL:
+        return f"{PULL}~{path[1]}"
+    return f"{PUSH}~{path[1]:010d}~{path[2]}"
+
+
 class UnnamedWrites(TaskWrites):
     """The outcome of a task whose id nobody has asked for yet: it is made when it is read."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_id", "_key")
 
     def __init__(self, checkpoint_id: str, key: tuple[str, str, str, str], writes: Writes) -> None:
         self.checkpoint_id = checkpoint_id
         self.path = key[3]
         self.writes = writes
         self.merge = False
+        self.derived = True
         self._key = key
+        self._id: str | None = None
 
     @property
     def task_id(self) -> str:  # type: ignore[override]
-        return task_id(*self._key)
+        made = self._id
+        if made is None:
+            made = self._id = task_id(*self._key)
+        return made
 
 
 def uuid_form(hex32: str) -> str:
@@ -174,10 +186,7 @@ class Task:
 
         Triggered nodes by name, then `Send`s by their position.
         """
-        path = self.path
-        if path[0] is PULL:
-            return f"{PULL}~{path[1]}"
-        return f"{PUSH}~{path[1]:010d}~{path[2]}"
+        return order_of(self.path)
 
     @property
     def ns(self) -> str:

@@ -1,27 +1,21 @@
-"""Reading threads back: from stored checkpoints to `StateSnapshot`s."""
+"""Reading threads back: which checkpoints a config addresses, read and shown."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot
-from plait.constants import ERROR, INTERRUPT, NS_SEP, START
+from plait.constants import NS_SEP
 from plait.drivers.base import Storage
-from plait.drivers.env import SYSTEM
-from plait.engine import report
 from plait.engine.inside import graph_inside
-from plait.engine.loop import Loop
 from plait.engine.namespaces import node_names, remembered
-from plait.engine.reporting import task_order
-from plait.engine.restore import adopt
-from plait.engine.spec import RunSpec
-from plait.engine.tasks import Task
-from plait.errors import ConfigError, InvalidUpdateError, UnknownNodeError
+from plait.errors import ConfigError
 from plait.pregel.nested import MARKS, around
 from plait.pregel.storage import checkpoint_id_of, open_storage
+from plait.pregel.viewer import Viewer
 from plait.runnables.config import merge_configs
-from plait.types import Interrupt, PregelTask, StateSnapshot
+from plait.types import PregelTask, StateSnapshot
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
@@ -104,7 +98,7 @@ def _read(
     if stored is None:
         config = cast(Any, {"configurable": dict(configurable)})
         return StateSnapshot({}, (), config, None, None, None, (), ())
-    snapshot = snapshot_of(graph, stored, session, pending=checkpoint_id is None)
+    snapshot = Viewer(graph, session).show(stored, pending=checkpoint_id is None)
     if not subgraphs:
         return snapshot
     tasks: list[PregelTask] = []
@@ -149,9 +143,10 @@ def history(
 ) -> Iterator[StateSnapshot]:
     """See `Pregel.get_state_history`."""
     graph, configurable, storage = addressed(graph, config)
+    viewer = Viewer(graph, storage.session)
     for page in _pages(storage, configurable, filter, before, limit):
         for stored in storage.saver.run(page):
-            yield snapshot_of(graph, stored, storage.session, pending=False)
+            yield viewer.show(stored, pending=False)
 
 
 async def ahistory(
@@ -159,9 +154,10 @@ async def ahistory(
 ) -> AsyncIterator[StateSnapshot]:
     """See `Pregel.aget_state_history`."""
     graph, configurable, storage = addressed(graph, config)
+    viewer = Viewer(graph, storage.session)
     for page in _pages(storage, configurable, filter, before, limit):
         for stored in await storage.saver.arun(page):
-            yield snapshot_of(graph, stored, storage.session, pending=False)
+            yield viewer.show(stored, pending=False)
 
 
 def _pages(
@@ -189,101 +185,3 @@ def _only(
         return []
     matches = all(stored.metadata.get(key) == value for key, value in (filter or {}).items())
     return [stored] if matches else []
-
-
-def snapshot_of(
-    graph: Pregel, stored: Snapshot, session: Session, *, pending: bool
-) -> StateSnapshot:
-    """One stored checkpoint as users see it.
-
-    Args:
-        pending: show what finished tasks of its super-step wrote as part of the state, and only
-            the others as next (a thread as it stands); else the checkpoint as it was.
-    """
-    loop = Loop(RunSpec(graph.plan, saved=True, ns=session.ns), SYSTEM)
-    loop.restore(stored)
-    try:
-        adopt(loop, stored)
-        tasks = loop.prepare()
-    except UnknownNodeError:
-        tasks = None  # its code is gone: the thread can still be looked at
-    else:
-        declared = {name: at for at, name in enumerate(graph.plan.nodes)}
-        declared[START] = -1
-        tasks.sort(key=lambda task: -1 if task.is_push else declared[task.name])
-    open_of = _unanswered if pending else interrupts_of
-    nodes, handlers = _apart(tasks or ())
-    done = [task for task in (*nodes, *handlers) if task.saved and not task.handled]
-    settled = {task.path for task in done}
-    if not pending:
-        done, settled = [], set[Any]()
-    values = loop.values_with(done, graph.plan.stream)
-    if tasks is None:
-        following = loop.frontier.names()
-    elif done and len(settled) == len(nodes):
-        following = _after(loop, done)
-    else:
-        following = [task.name for task in nodes if task.path not in settled]
-    shown = tuple(
-        _task(task, graph, session.thread_id, () if task in done else open_of(task))
-        for task in (*nodes, *(task for task in handlers if open_of(task)))
-    )
-    asked = tuple(question for task in shown for question in task.interrupts)
-
-    def config_of(checkpoint_id: str | None) -> Any:
-        address = {"thread_id": session.thread_id}
-        parents: Any = stored.metadata.get("parents")
-        return report.config_of(address, session.ns, checkpoint_id, parents)
-
-    return StateSnapshot(
-        values=values,
-        next=tuple(following),
-        config=config_of(stored.id),
-        metadata=stored.metadata,
-        created_at=stored.ts,
-        parent_config=config_of(stored.parent_id),
-        tasks=shown,
-        interrupts=asked,
-    )
-
-
-def _apart(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-    """The tasks of nodes, and those of error handlers that run in the place of some."""
-    nodes = [task for task in tasks if task.failed is None]
-    return nodes, [task for task in tasks if task.failed is not None]
-
-
-def _after(loop: Loop, done: list[Task]) -> list[str]:
-    """What runs after a super-step whose tasks all finished, but which was not committed.
-
-    The run stopped between the two (a crash, a failing storage): the thread is not at its end.
-    """
-    try:
-        frontier = loop.state.apply(sorted(done, key=task_order))
-    except (InvalidUpdateError, UnknownNodeError):
-        return [task.name for task in done]  # it cannot be committed either: say where it stands
-    if not frontier:
-        loop.state.finish(frontier)
-    return frontier.names()
-
-
-def interrupts_of(task: Task) -> tuple[Interrupt, ...]:
-    """The questions a stored task has asked."""
-    return tuple(q for channel, value in task.prior if channel == INTERRUPT for q in value)
-
-
-def _unanswered(task: Task) -> tuple[Interrupt, ...]:
-    """The questions a task still waits with; an answer may be stored before what came of it."""
-    answers = task.questions.answers if task.questions is not None else {}
-    return tuple(question for question in interrupts_of(task) if question.id not in answers)
-
-
-def _task(task: Task, graph: Pregel, thread_id: str, asked: tuple[Interrupt, ...]) -> PregelTask:
-    error = next((value for channel, value in task.prior if channel == ERROR), None)
-    state = report.nested_config(task, {"thread_id": thread_id})
-    result = None
-    if task.saved and not task.handled:
-        result = report.result_of(task.writes, graph.plan.stream)
-        if isinstance(graph.plan.stream, str):
-            result = result.get(graph.plan.stream)
-    return PregelTask(task.id, task.name, task.path, error, asked, state, result)

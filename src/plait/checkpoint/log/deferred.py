@@ -1,8 +1,10 @@
 """Records that are sealed when they are first read, for rows that never leave the process.
 
 A saver in memory need not turn into bytes what cannot change: a number, a text, the engine's own
-record of what runs next. Such a record keeps its parts; whoever reads it gets the same sealed bytes
-as from any other saver. Whatever a program could still change is encoded at once, as everywhere.
+record of what runs next. Such a record keeps its parts. Whoever asks for its bytes gets the same
+sealed ones as from any other saver; whoever reads a thread in this process (`live` requests) gets
+the parts, and copies what is a container. Whatever a program could still change is encoded at once,
+as everywhere.
 """
 
 from __future__ import annotations
@@ -14,18 +16,24 @@ from plait.engine.records import NewCheckpoint, TaskWrites
 
 _SETTLED = frozenset({type(None), bool, int, float})
 _TEXTS = frozenset({str, bytes})
-
-
+FIXED = _SETTLED | _TEXTS
+"""Types of values that cannot change."""
 _SHORT = 24
 """Texts up to this length never are references, however their characters encode."""
 
 
 class Deferred:
-    """A record to be made when it is first read."""
+    """A record to be made when its bytes are first read.
 
-    __slots__ = ("_arguments", "_make")
+    Args:
+        holds: what the record says, as it was handed over; readers do not change it.
+        make: makes the sealed bytes, of `arguments`.
+    """
 
-    def __init__(self, make: Callable[..., bytes], *arguments: Any) -> None:
+    __slots__ = ("_arguments", "_make", "holds")
+
+    def __init__(self, holds: Any, make: Callable[..., bytes], *arguments: Any) -> None:
+        self.holds = holds
         self._make = make
         self._arguments = arguments
 
@@ -41,8 +49,14 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
     for task in writes:
         if task.merge or not _all_settled([value for _, value in task.writes]):
             return False
-    facts = checkpoint.metadata
-    return _all_settled([v for k, v in facts.items() if k != "parents" or v])
+    for key, fact in checkpoint.metadata.items():
+        if type(fact) not in FIXED and not (key == "parents" and _is_map_of_texts(fact)):
+            return False
+    return True
+
+
+def _is_map_of_texts(fact: Any) -> bool:
+    return type(fact) is dict and all(type(text) is str for pair in fact.items() for text in pair)
 
 
 def _all_settled(values: Iterable[Any]) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
-from plait.checkpoint.base.port import Mark, Plan, Snapshot
+from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
+from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import unpack
 from plait.checkpoint.log.reading import read_items, read_values
 from plait.checkpoint.log.records import (
@@ -25,6 +26,12 @@ from plait.checkpoint.serde import Codec, place, unseal
 from plait.errors import CorruptCheckpointError
 
 
+Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
+"""Timestamp, metadata and frontier of a checkpoint: the reader's to change."""
+TaskIdWrites: TypeAlias = "list[tuple[str, str, Any]]"
+"""(task id, channel, value), in the order of path and position."""
+
+
 class Point:
     """A checkpoint as later ones build on it: its map of channels, its distance to a full map."""
 
@@ -40,7 +47,7 @@ class Point:
 class LaneReader:
     """Reads the rows of one lane."""
 
-    __slots__ = ("codec", "lane", "ns", "place", "thread_id")
+    __slots__ = ("codec", "lane", "live", "ns", "place", "thread_id")
 
     def __init__(self, thread_id: str, ns: str, codec: Codec, lane: int) -> None:
         self.thread_id = thread_id
@@ -48,10 +55,12 @@ class LaneReader:
         self.codec = codec
         self.lane = lane
         self.place = place(thread_id, ns)
+        self.live = type(codec) is Codec
+        """Whether parts may be read in place of bytes: not where a serializer has a say in them."""
 
-    def row(self, key: bytes) -> Plan[CheckpointRow | None]:
+    def row(self, key: bytes, *, live: bool = False) -> Plan[CheckpointRow | None]:
         """The row of one checkpoint."""
-        rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, key, key)
+        rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, key, key, live=live)
         return rows[0] if rows else None
 
     def entry(
@@ -59,7 +68,7 @@ class LaneReader:
     ) -> Plan[tuple[Snapshot, Point, CheckpointFrame] | None]:
         """A checkpoint read whole, or None where its metadata does not hold `wanted`."""
         frame = self.open_checkpoint(row)
-        if wanted and not _fits(self.body(frame)[1], wanted):
+        if wanted and not fits(self.body(frame)[1], wanted):
             return None
         point = yield from self.resolve(row, frame)
         values, _ = yield from read_values(
@@ -67,12 +76,23 @@ class LaneReader:
         )
         return (yield from self.snapshot(row, frame, values)), point, frame
 
-    def body(self, frame: CheckpointFrame) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    def body(self, frame: CheckpointFrame) -> Facts:
         """Timestamp, metadata and frontier of a checkpoint."""
         body = self.codec.loads(frame.body)
         if not is_list(body) or [type(part) for part in body] != [str, dict, dict]:
             raise damaged("checkpoint")
         return body[0], body[1], body[2]
+
+    def facts(self, row: CheckpointRow, frame: CheckpointFrame) -> Facts:
+        """`body`, also of a row that was read live."""
+        record: Any = row.record
+        if type(record) is not Deferred:
+            return self.body(frame)
+        checkpoint: NewCheckpoint = record.holds[0]
+        metadata = dict(checkpoint.metadata)
+        if "parents" in metadata:
+            metadata["parents"] = dict(metadata["parents"])
+        return checkpoint.ts, metadata, dict(checkpoint.frontier)
 
     def mark(self, row: CheckpointRow) -> Mark:
         """A checkpoint without its values."""
@@ -87,13 +107,35 @@ class LaneReader:
     def snapshot(
         self, row: CheckpointRow, frame: CheckpointFrame, values: dict[str, Any]
     ) -> Plan[Snapshot]:
-        writes: list[WriteRow] = yield ReadWrites(self.lane, row.id)
-        decoded: list[tuple[str, str, Any]] = []
-        for write in writes:
-            yield from self._open_writes(write, decoded)
-        ts, metadata, frontier = self.body(frame)
-        parent = unpack(row.parent) if row.parent is not None else None
-        return Snapshot(unpack(row.id), parent, ts, metadata, frontier, values, decoded)
+        found: list[WriteRow] = yield ReadWrites(self.lane, row.id, live=self.live)
+        writes, ids = yield from self.writes(found)
+        ts, metadata, frontier = self.facts(row, frame)
+        id, parent = self.ids(row)
+        return Snapshot(id, parent, ts, metadata, frontier, values, writes, None, ids)
+
+    def ids(self, row: CheckpointRow) -> tuple[str, str | None]:
+        """The ids of a checkpoint and of its parent."""
+        record: Any = row.record
+        if type(record) is Deferred:
+            checkpoint: NewCheckpoint = record.holds[0]
+            return checkpoint.id, checkpoint.parent_id
+        return unpack(row.id), unpack(row.parent) if row.parent is not None else None
+
+    def writes(self, rows: Sequence[WriteRow]) -> Plan[tuple[TaskIdWrites, dict[str, str]]]:
+        """What the tasks of a checkpoint wrote; ids that are known to follow from their path."""
+        writes: TaskIdWrites = []
+        ids: dict[str, str] = {}
+        for row in rows:
+            record: Any = row.record
+            if type(record) is Deferred:
+                task: TaskWrites = record.holds
+                id = task.task_id
+                if task.derived:
+                    ids[task.path] = id
+                writes += [(id, channel, value) for channel, value in task.writes]
+            else:
+                yield from self._open_writes(row, writes)
+        return writes, ids
 
     def _open(self, record: bytes, where: str, *parts: str) -> tuple[int, bytes]:
         try:
@@ -104,6 +146,9 @@ class LaneReader:
             ) from error
 
     def open_checkpoint(self, row: CheckpointRow) -> CheckpointFrame:
+        record: Any = row.record
+        if type(record) is Deferred:
+            return CheckpointFrame(*record.holds[1], b"")
         id = unpack(row.id)
         kind, payload = self._open(row.record, f"checkpoint {id!r}", id, "")
         if kind != CHECKPOINT:
@@ -151,7 +196,7 @@ class LaneReader:
     def resolve(self, row: CheckpointRow, frame: CheckpointFrame) -> Plan[Point]:
         """The channel map of a checkpoint: its changes, over its ancestors' up to a full map."""
         if frame.full is not None:
-            return Point(row.id, row.id, 0, frame.full)
+            return Point(row.id, row.id, 0, dict(frame.full))
         rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, frame.anchor, row.id)
         by_id = {each.id: each for each in rows}
         trail = [(row.id, frame)]
@@ -170,14 +215,19 @@ class LaneReader:
         map = dict(first.full or {})
         depth = len(trail)
         while trail:
-            key, change = trail.pop()
-            map.update(dict.fromkeys(change.changed, key))
-            for name in change.removed:
-                map.pop(name, None)
+            map = changed_map(map, *trail.pop())
         return Point(row.id, anchor, depth, map)
 
 
-def _fits(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def changed_map(before: Mapping[str, bytes], key: bytes, frame: CheckpointFrame) -> dict[str, bytes]:
+    """The channel map of checkpoint `key`, from its parent's."""
+    map = {**before, **dict.fromkeys(frame.changed, key)}
+    for name in frame.removed:
+        map.pop(name, None)
+    return map
+
+
+def fits(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether metadata holds every wanted pair, compared exactly (True is not 1)."""
     return all(
         key in metadata and type(metadata[key]) is type(value) and metadata[key] == value

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.dicts import dict_stamps
 from plait.checkpoint.log.lists import splice_runs
 from plait.checkpoint.log.records import (
@@ -36,7 +37,13 @@ Open: TypeAlias = Callable[[str, bytes, bytes | None], tuple[int, bytes]]
 
 
 def read_values(
-    open: Open, lane: int, wanted: Mapping[str, bytes], codec: Codec, *, track: bool
+    open: Open,
+    lane: int,
+    wanted: Mapping[str, bytes],
+    codec: Codec,
+    *,
+    track: bool,
+    live: bool = False,
 ) -> Plan[tuple[dict[str, Any], dict[str, Version]]]:
     """Read versions of channels.
 
@@ -46,6 +53,7 @@ def read_values(
         wanted: The version of each channel.
         codec: Decodes values.
         track: Whether later versions will be written against these.
+        live: Whether values that were never made bytes may be taken as they are.
 
     Returns:
         The values, and (if tracked) what a session remembers of them.
@@ -58,8 +66,11 @@ def read_values(
     if not wanted:
         return values, versions
     keys = list(wanted.items())
-    records: list[bytes | None] = yield ReadValues(lane, keys)
+    records: list[Any] = yield ReadValues(lane, keys, live=live)
     for (channel, key), record in zip(keys, records, strict=True):
+        if type(record) is Deferred:
+            values[channel], versions[channel] = record.holds, Version(key, key, 0)
+            continue
         kind, payload = open(channel, key, record)
         reader = _Reader(open, lane, channel, codec)
         if kind == WHOLE:

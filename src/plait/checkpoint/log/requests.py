@@ -88,6 +88,8 @@ class ReadCheckpoints:
     before: bytes | None = None
     limit: int | None = None
     newest_first: bool = False
+    live: bool = False
+    """Whether records may be `Deferred` ones, where a saver keeps such; here and below."""
 
 
 @dataclass(slots=True)
@@ -96,6 +98,7 @@ class ReadValues:
 
     lane: int
     keys: Sequence[tuple[str, bytes]]
+    live: bool = False
 
 
 @dataclass(slots=True)
@@ -121,6 +124,9 @@ class ReadWrites:
 
     lane: int
     checkpoint: bytes
+    last: bytes | None = None
+    """With it: those of every checkpoint from the first to this one."""
+    live: bool = False
 
 
 @dataclass(slots=True)

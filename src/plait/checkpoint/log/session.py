@@ -16,6 +16,7 @@ from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, Task
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.pages import PageReader
 from plait.checkpoint.log.reader import LaneReader, Point
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.records import (
@@ -46,7 +47,7 @@ _SMALL = 4
 a checkpoint is read without its ancestors."""
 _NO_CHANNEL = place("")
 _part = lru_cache(maxsize=1024)(place)
-PAGE = 32
+PAGE = 64
 
 
 Parts: TypeAlias = "list[tuple[str, bytes | Ref]]"
@@ -75,13 +76,14 @@ class _Late(NamedTuple):
 class _Walk:
     """Where a walk through the history stands."""
 
-    __slots__ = ("before", "done", "left", "wanted")
+    __slots__ = ("before", "done", "left", "pages", "wanted")
 
     def __init__(self, before: bytes | None, left: int | None, wanted: dict[str, Any]) -> None:
         self.before = before
         self.left = left
         self.wanted = wanted
         self.done = left == 0
+        self.pages: PageReader | None = None
 
 
 _Frame: TypeAlias = (
@@ -191,13 +193,15 @@ class LogSession:
             return None
         wanted = pack(checkpoint_id) if checkpoint_id is not None else row.head
         reader = self._reader(row.lane)
-        found = (yield from reader.row(wanted)) if wanted is not None else None
+        if wanted is None:
+            return None
+        found = yield from reader.row(wanted, live=reader.live)
         if found is None:
             return None
         frame = reader.open_checkpoint(found)
         point = yield from reader.resolve(found, frame)
         values, versions = yield from read_values(
-            reader.open_value, row.lane, point.map, self.codec, track=True
+            reader.open_value, row.lane, point.map, self.codec, track=True, live=reader.live
         )
         self._at, self._versions = point, versions
         self._tip = unpack(found.id)
@@ -226,16 +230,11 @@ class LogSession:
         if lane is None:
             walk.done = True
             return []
-        reader = self._reader(lane.lane)
+        if walk.pages is None or walk.pages.lane != lane.lane:
+            walk.pages = PageReader(self._reader(lane.lane))
         size = PAGE if walk.left is None or walk.wanted else min(walk.left, PAGE)
-        rows = yield from reader.page(walk.before, size)
-        page: list[Snapshot] = []
-        for row in rows:
-            if walk.left == len(page):
-                break
-            found = yield from reader.entry(row, walk.wanted)
-            if found is not None:
-                page.append(found[0])
+        rows = yield from walk.pages.rows(walk.before, size)
+        page = yield from walk.pages.read(rows, walk.wanted, walk.left)
         if rows:
             walk.before = rows[-1].id
         if walk.left is not None:
@@ -333,8 +332,7 @@ class LogSession:
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
         plain = newest and not claim and self._hold.held and self._drain is not None
-        follows = self._tip is not None and self._tip == checkpoint.parent_id
-        if plain and follows and settled(checkpoint, writes):
+        if plain and self._tip == checkpoint.parent_id and settled(checkpoint, writes):
             self._tip, self._appended = checkpoint.id, True
             return self._append(checkpoint, writes, release and not self._guest)
         self._make_appended()
@@ -400,20 +398,20 @@ class LogSession:
         parent = pack(checkpoint.parent_id) if checkpoint.parent_id is not None else None
         batch = Transact(self.thread_id, self.ns, head=key)
         batch.values = [
-            (name, key, Deferred(_whole_record, codec, lane, id, name, value))
+            (name, key, Deferred(value, _whole_record, codec, lane, id, name, value))
             for name, value in changed.items()
         ]
         for name in changed:
             self._versions[name] = Version(key, key, 0)
         frame = self._move(key, list(changed), checkpoint.removed)
-        made = Deferred(_checkpoint_record, codec, lane, checkpoint, frame)
+        made = Deferred((checkpoint, frame), _checkpoint_record, codec, lane, checkpoint, frame)
         batch.checkpoints = [(key, parent, made)]
         batch.writes = [
             (
                 pack(task.checkpoint_id),
                 pack(task.task_id),
                 task.path,
-                Deferred(_writes_record, codec, lane, task),
+                Deferred(task, _writes_record, codec, lane, task),
             )
             for task in writes
         ]

@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 
 _MODULES: dict[str, tuple[str, ...]] = {
+    "plait.documents": ("Document",),
     "plait.messages": (
         "AIMessage",
         "AIMessageChunk",

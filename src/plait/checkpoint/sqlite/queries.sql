@@ -38,7 +38,7 @@ SELECT channel, id FROM versions WHERE lane = ?1 ORDER BY channel, id;
 
 -- name: read_writes
 SELECT checkpoint, task, path, record FROM writes
-WHERE lane = ?1 AND checkpoint = ?2 ORDER BY path, task;
+WHERE lane = ?1 AND checkpoint >= ?2 AND checkpoint <= ?3 ORDER BY checkpoint, path, task;
 
 -- name: make_lane
 INSERT INTO lanes (thread_id, ns, fence) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;

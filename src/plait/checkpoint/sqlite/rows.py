@@ -101,8 +101,9 @@ def list_values(conn: sqlite3.Connection, request: ListValues) -> list[tuple[str
 
 
 def read_writes(conn: sqlite3.Connection, request: ReadWrites) -> list[WriteRow]:
-    """The task writes of one checkpoint."""
-    rows = fetch(conn, SQL.read_writes, request.lane, request.checkpoint)
+    """The task writes of one checkpoint, or of a range."""
+    last = request.checkpoint if request.last is None else request.last
+    rows = fetch(conn, SQL.read_writes, request.lane, request.checkpoint, last)
     return [WriteRow(*row) for row in rows]
 
 

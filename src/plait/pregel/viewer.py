@@ -1,0 +1,246 @@
+"""One stored checkpoint as users see it: a `StateSnapshot`.
+
+Most checkpoints were made by this very graph and say all there is to show: they are read off
+(`_plain`). Where more is to be known (the graph has changed since, somebody steered the thread by
+hand, tasks finished without their super-step), the engine restores the checkpoint and is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from plait.checkpoint.base.port import Session, Snapshot
+from plait.constants import (
+    AHEAD_TASK_ID,
+    ERROR,
+    FAILED,
+    INTERRUPT,
+    NULL_TASK_ID,
+    PULL,
+    PUSH,
+    RESUME,
+    START,
+    STATE_VERSION,
+)
+from plait.drivers.env import SYSTEM
+from plait.engine import report
+from plait.engine.inside import graph_inside
+from plait.engine.loop import Loop
+from plait.engine.namespaces import inside
+from plait.engine.plan import View, Writes
+from plait.engine.reporting import task_order
+from plait.engine.restore import adopt
+from plait.engine.spec import RunSpec
+from plait.engine.state import State
+from plait.engine.tasks import Task, order_of, task_id
+from plait.errors import InvalidUpdateError, UnknownNodeError
+from plait.types import Interrupt, PregelTask, Send, StateSnapshot
+
+if TYPE_CHECKING:
+    from plait.pregel.main import Pregel
+
+_NOTHING: Writes = []
+_TELLING = frozenset({FAILED, STATE_VERSION})
+"""Channels of tasks' writes that the engine makes something of."""
+
+
+class _Seat(NamedTuple):
+    """A node that is about to run: what is the same of its task in every super-step."""
+
+    name: str
+    path: tuple[Any, ...]
+    order: str
+    nests: bool
+    """Whether a graph runs inside it."""
+
+
+class Viewer:
+    """Shows the checkpoints of one lane.
+
+    Args:
+        graph: whose checkpoints they are.
+        session: the lane.
+    """
+
+    def __init__(self, graph: Pregel, session: Session) -> None:
+        self._plan = plan = graph.plan
+        self._thread_id = session.thread_id
+        self._ns = session.ns
+        self._declared = {name: at for at, name in enumerate(plan.nodes)} | {START: -1}
+        self._seats: dict[tuple[str, ...], list[_Seat] | None] = {}
+        """Nodes that run next, to their seats; None where the engine must say who sits there."""
+        stream = plan.stream
+        plain = isinstance(stream, View) and stream.members <= plan.simple
+        self._keys = stream.keys if plain else None
+        """The keys of the state, if their values are stored as they are shown."""
+
+    def show(self, stored: Snapshot, *, pending: bool) -> StateSnapshot:
+        """One checkpoint.
+
+        Args:
+            pending: show what finished tasks of its super-step wrote as part of the state, and
+                only the others as next (a thread as it stands); else the checkpoint as it was.
+        """
+        tasks = self._plain_tasks(stored, pending)
+        if tasks is None:
+            return self._restored(stored, pending)
+        return self._snapshot(stored, self._values(stored), [task.name for task in tasks], tasks)
+
+    def _snapshot(
+        self, stored: Snapshot, values: Any, following: Sequence[str], tasks: Sequence[PregelTask]
+    ) -> StateSnapshot:
+        metadata = stored.metadata
+        return StateSnapshot(
+            values,
+            tuple(following),
+            self._config(stored.id, metadata),
+            metadata,
+            stored.ts,
+            self._config(stored.parent_id, metadata),
+            tuple(tasks),
+            tuple([question for task in tasks for question in task.interrupts]),
+        )
+
+    def _config(self, checkpoint_id: str | None, metadata: Mapping[str, Any]) -> Any:
+        address = {"thread_id": self._thread_id}
+        return report.config_of(address, self._ns, checkpoint_id, metadata.get("parents"))
+
+    # --- read off ---------------------------------------------------------------------------------
+
+    def _values(self, stored: Snapshot) -> Any:
+        held = stored.values
+        if self._keys is not None:
+            return {key: held[key] for key in self._keys if key in held}
+        return State(self._plan, held).ordered(self._plan.stream)
+
+    def _plain_tasks(self, stored: Snapshot, pending: bool) -> list[PregelTask] | None:
+        """The tasks of a checkpoint; None where only the engine can tell."""
+        frontier = stored.frontier
+        if frontier.get("graph") != self._plan.fingerprint or "asked" in frontier:
+            return None
+        names = tuple(frontier.get("next", ()))
+        if names in self._seats:
+            seats = self._seats[names]
+        else:
+            seats = self._seats[names] = self._seats_of(names)
+        if seats is None:
+            return None
+        if "sends" in frontier:
+            seats = [*map(self._sent, range(len(sends := frontier["sends"])), sends), *seats]
+        written: dict[str, Writes] = {}
+        for id, channel, value in stored.writes:
+            if channel in _TELLING or id == NULL_TASK_ID:
+                return None
+            written.setdefault(id, []).append((channel, value))
+        tasks: list[PregelTask] = []
+        for seat in seats:
+            id = stored.ids.get(seat.order)
+            if id is None:
+                id = task_id(stored.id, self._ns, seat.name, seat.order)
+            writes = written.get(id, _NOTHING)
+            if writes and pending and report.is_outcome(writes):
+                return None
+            state = self._inside(seat.name, id) if seat.nests else None
+            tasks.append(self._task(id, seat.name, seat.path, state, writes, pending))
+        return tasks
+
+    def _seats_of(self, names: Sequence[str]) -> list[_Seat] | None:
+        seats: list[_Seat] = []
+        for name in sorted(names, key=lambda name: self._declared.get(name, -1)):
+            node = self._plan.nodes.get(name)
+            if node is None or not isinstance(node.reads, View):
+                return None  # its code is gone, or it may have nothing to read
+            path = (PULL, name)
+            seats.append(_Seat(name, path, order_of(path), graph_inside(node) is not None))
+        return seats
+
+    def _sent(self, place: int, send: Send) -> _Seat:
+        path = (PUSH, place, False)
+        node = self._plan.nodes[send.node]
+        return _Seat(node.name, path, order_of(path), graph_inside(node) is not None)
+
+    def _inside(self, name: str, id: str) -> dict[str, Any]:
+        """The config of the checkpoints of the graph inside a task."""
+        ns = inside(self._ns, name, id)
+        return {"configurable": {"thread_id": self._thread_id, "checkpoint_ns": ns}}
+
+    def _task(
+        self, id: str, name: str, path: Any, state: Any, writes: Writes, pending: bool
+    ) -> PregelTask:
+        """A task and what became of it; of a thread as it stands, only its open questions."""
+        if not writes:
+            return PregelTask(id, name, path, None, (), state)
+        error: Any = None
+        asked: tuple[Interrupt, ...] = ()
+        answers: dict[str, Any] = {}
+        for channel, value in writes:
+            if channel == ERROR and error is None:
+                error = value
+            elif channel == INTERRUPT:
+                asked += tuple(value)
+            elif channel == RESUME and pending:
+                answers.update(value)
+        if answers:
+            asked = tuple(question for question in asked if question.id not in answers)
+        result = self._result(writes) if report.is_outcome(writes) else None
+        return PregelTask(id, name, path, error, asked, state, result)
+
+    def _result(self, writes: Writes) -> Any:
+        stream = self._plan.stream
+        result = report.result_of(writes, stream)
+        return result.get(stream) if isinstance(stream, str) else result
+
+    # --- restored ---------------------------------------------------------------------------------
+
+    def _restored(self, stored: Snapshot, pending: bool) -> StateSnapshot:
+        """Ask the engine what the checkpoint is to this graph."""
+        plan = self._plan
+        loop = Loop(RunSpec(plan, saved=True, ns=self._ns), SYSTEM)
+        loop.restore(stored)
+        try:
+            adopt(loop, stored)
+            tasks = loop.prepare()
+        except UnknownNodeError:  # its code is gone: the thread can still be looked at
+            values = loop.values_with((), plan.stream)
+            return self._snapshot(stored, values, loop.frontier.names(), ())
+        tasks.sort(key=lambda task: -1 if task.is_push else self._declared[task.name])
+        nodes, handlers = _apart(tasks)
+        done = [task for task in tasks if pending and task.saved and not task.handled]
+        settled = {task.path for task in done}
+        values = loop.values_with(done, plan.stream)
+        if done and len(settled) == len(nodes):
+            following = _after(loop, done)
+        else:
+            following = [task.name for task in nodes if task.path not in settled]
+        shown = [self._shown(task, task in done, pending) for task in nodes]
+        waiting = [self._shown(task, task in done, pending) for task in handlers]
+        shown += [task for task in waiting if task.interrupts]
+        return self._snapshot(stored, values, following, shown)
+
+    def _shown(self, task: Task, done: bool, pending: bool) -> PregelTask:
+        """A restored task; what finished in a thread as it stands has no open questions."""
+        state = self._inside(task.identity, task.id) if graph_inside(task.node) else None
+        writes = task.prior if task.handled else [*task.prior, *task.writes]
+        shown = self._task(task.id, task.name, task.path, state, writes, pending)
+        return shown._replace(interrupts=()) if done else shown
+
+
+def _apart(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:
+    """The tasks of nodes, and those of error handlers that run in the place of some."""
+    nodes = [task for task in tasks if task.failed is None]
+    return nodes, [task for task in tasks if task.failed is not None]
+
+
+def _after(loop: Loop, done: list[Task]) -> list[str]:
+    """What runs after a super-step whose tasks all finished, but which was not committed.
+
+    The run stopped between the two (a crash, a failing storage): the thread is not at its end.
+    """
+    try:
+        frontier = loop.state.apply(sorted(done, key=task_order))
+    except (InvalidUpdateError, UnknownNodeError):
+        return [task.name for task in done]  # it cannot be committed either: say where it stands
+    if not frontier:
+        loop.state.finish(frontier)
+    return frontier.names()
