@@ -85,6 +85,10 @@ class Scope(Protocol):
 
 current_scope: ContextVar[Scope | None] = ContextVar("plait_scope", default=None)
 
+current_tool_call: ContextVar[str | None] = ContextVar("plait_tool_call", default=None)
+"""The id of the tool call whose code runs here: it tells the questions of tools apart that one
+task runs at once."""
+
 
 def heard(scope: Scope, result: Any) -> Any:
     """A result of a task's code, shown to those who listen; returns it."""

@@ -24,7 +24,7 @@ from warnings import warn
 
 from plait.constants import INTERRUPT
 from plait.errors import ConfigError
-from plait.scope import current_scope
+from plait.scope import current_scope, current_tool_call
 from plait.warnings import LangGraphDeprecatedSinceV10, LangGraphDeprecatedSinceV11
 
 if TYPE_CHECKING:
@@ -349,6 +349,9 @@ def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None
         from importlib import import_module  # types as schemas need pydantic
 
         response_schema = import_module("plait.answers").AnswerSchema(response_schema)
+    call = current_tool_call.get()
+    if call is not None:
+        key = call if key is None else f"{call}/{key}"
     return scope.interrupt(value, key, response_schema)
 
 

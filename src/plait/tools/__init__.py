@@ -1,0 +1,74 @@
+"""Tools: functions that a model may call. Names load on first use, pydantic with a schema."""
+
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.tools.base import ArgsSchema, BaseTool
+    from plait.tools.convert import convert_runnable_to_tool, tool
+    from plait.tools.injected import (
+        DirectlyInjectedToolArg,
+        InjectedToolArg,
+        InjectedToolCallId,
+        SchemaAnnotationError,
+        ToolException,
+    )
+    from plait.tools.render import (
+        ToolsRenderer,
+        render_text_description,
+        render_text_description_and_args,
+    )
+    from plait.tools.retriever import RetrieverInput, create_retriever_tool
+    from plait.tools.schema import create_schema_from_function
+    from plait.tools.signatures import FILTERED_ARGS
+    from plait.tools.simple import Tool
+    from plait.tools.structured import StructuredTool
+    from plait.tools.toolkit import BaseToolkit
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "ArgsSchema": "base",
+        "BaseTool": "base",
+        "BaseToolkit": "toolkit",
+        "DirectlyInjectedToolArg": "injected",
+        "FILTERED_ARGS": "signatures",
+        "InjectedToolArg": "injected",
+        "InjectedToolCallId": "injected",
+        "RetrieverInput": "retriever",
+        "SchemaAnnotationError": "injected",
+        "StructuredTool": "structured",
+        "Tool": "simple",
+        "ToolException": "injected",
+        "ToolsRenderer": "render",
+        "convert_runnable_to_tool": "convert",
+        "create_retriever_tool": "retriever",
+        "create_schema_from_function": "schema",
+        "render_text_description": "render",
+        "render_text_description_and_args": "render",
+        "tool": "convert",
+    },
+)
+
+__all__ = [
+    "FILTERED_ARGS",
+    "ArgsSchema",
+    "BaseTool",
+    "BaseToolkit",
+    "DirectlyInjectedToolArg",
+    "InjectedToolArg",
+    "InjectedToolCallId",
+    "RetrieverInput",
+    "SchemaAnnotationError",
+    "StructuredTool",
+    "Tool",
+    "ToolException",
+    "ToolsRenderer",
+    "convert_runnable_to_tool",
+    "create_retriever_tool",
+    "create_schema_from_function",
+    "render_text_description",
+    "render_text_description_and_args",
+    "tool",
+]

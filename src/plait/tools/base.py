@@ -1,0 +1,460 @@
+"""`BaseTool`: derive from it, define `_run` (and `_arun`), and have a tool; how tools run.
+
+A call goes: read the arguments (`arguments`), run the code, wrap what it returns (`output`), and
+tell those who listen. Nobody listening is the common case and costs nothing.
+"""
+
+from collections.abc import Callable
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from plait.callbacks.context import has_listeners, inherited_config, var_child_runnable_config
+from plait.errors import ToolDefinitionError
+from plait.fields import AnnotatedFields
+from plait.runnables.base import Runnable
+from plait.runnables.config import RunnableConfig, ensure_config, patch_config, run_in_executor
+from plait.scope import current_scope, current_tool_call
+from plait.tools import failures
+from plait.tools.injected import Handler, SchemaAnnotationError
+from plait.tools.output import as_output, as_text, split_response
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from pydantic import BaseModel
+
+    from plait.tools.arguments import Target
+
+ArgsSchema: TypeAlias = "type[BaseModel] | dict[str, Any]"
+"""What describes arguments: a pydantic model class (of either version), or a JSON schema."""
+
+
+class BaseTool(AnnotatedFields, Runnable[Any, Any]):
+    """A function that a model may call, with a name, a description and a schema of its arguments.
+
+    Args:
+        name: What the model calls it.
+        description: What the model reads to decide whether and how to call it.
+        args_schema: A pydantic model class or a JSON schema; by default made from `_run`.
+        return_direct: The result ends an agent's loop and is its answer.
+        callbacks: Handlers of this tool's runs; `tags` and `metadata` are told to handlers too.
+        handle_tool_error: What a `ToolException` becomes: an error that is raised (False), its
+            text (True), this text, or what this function makes of it.
+        handle_validation_error: The same for arguments that do not fit the schema.
+        response_format: "content", or "content_and_artifact" if the code returns such a tuple.
+        extras: What a provider may know about the tool; plait only carries it.
+
+    >>> class Shout(BaseTool):
+    ...     name: str = "shout"
+    ...     description: str = "Say it loudly."
+    ...     def _run(self, text: str, times: int = 1) -> str:
+    ...         return text.upper() * times
+    >>> Shout().invoke({"text": "hi", "times": 2})
+    'HIHI'
+    """
+
+    name: str  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleUnannotatedOverride]
+    description: str
+    args_schema: Any = None
+    return_direct: bool = False
+    verbose: bool = False
+    callbacks: Any = None
+    tags: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+    handle_tool_error: Handler = False
+    handle_validation_error: Handler = False
+    response_format: Literal["content", "content_and_artifact"] = "content"
+    extras: dict[str, Any] | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        annotation = vars(cls).get("__annotations__", {}).get("args_schema")
+        if getattr(annotation, "__name__", annotation) == "BaseModel":
+            raise SchemaAnnotationError(
+                f"Tool {cls.__name__}: annotate args_schema as a class: "
+                "`args_schema: type[BaseModel] = ...`, not as an object of it."
+            )
+
+    def __init__(self, **values: Any) -> None:
+        if type(self)._run is BaseTool._run:
+            raise ToolDefinitionError(f"Tool {type(self).__name__} must define _run().")
+        super().__init__(**values)
+        failures.check_handlers(self)
+        _check_schema(self.name, vars(self).get("args_schema"))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__.pop("_plan", None)  # made from the fields, so it goes with each of them
+        object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and _fields(self) == _fields(cast("BaseTool", other))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name))
+
+    def __str__(self) -> str:
+        return repr(self)[len(type(self).__name__) + 1 : -1].replace(", ", " ")
+
+    # --- what to define -------------------------------------------------------------------------
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """The code of the tool. May take `run_manager`, and a config by its annotation."""
+        raise NotImplementedError(f"Tool {type(self).__name__} must define _run().")
+
+    async def _arun(self, *args: Any, **kwargs: Any) -> Any:
+        """The async code; without it, async calls run `_run` on a thread."""
+        return await run_in_executor(None, self._run, *args, **kwargs)
+
+    def sync_code(self) -> Callable[..., Any] | None:
+        """The code that sync calls run; None where there is only async code."""
+        return self._run
+
+    def async_code(self) -> Callable[..., Any] | None:
+        """The code that async calls run; None where it is the sync code, on a thread."""
+        return None if type(self)._arun is BaseTool._arun else self._arun
+
+    # --- schemas --------------------------------------------------------------------------------
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The JSON schema of each argument that a model supplies."""
+        return self.shown_json_schema.get("properties", {})
+
+    @property
+    def is_single_input(self) -> bool:
+        """Whether there is one argument, so that a text can be it."""
+        return len([name for name in self.args if name != "kwargs"]) == 1
+
+    @property
+    def tool_call_schema(self) -> Any:
+        """What a model is shown: the schema without the arguments that the program fills."""
+        plan = self._plans()
+        if plan.shown is None:
+            plan.shown = self._shown_schema()
+        return plan.shown
+
+    @property
+    def shown_json_schema(self) -> dict[str, Any]:
+        """`tool_call_schema` as a JSON schema; kept, so do not change it."""
+        plan = self._plans()
+        if plan.shown_json is None:
+            shown = self.tool_call_schema
+            if not isinstance(shown, dict):
+                from plait.tools.schema import json_schema  # loads pydantic
+
+                shown = json_schema(shown)
+            plan.shown_json = cast("dict[str, Any]", shown)
+        return plan.shown_json
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
+        """The schema of all arguments, as a pydantic model class (a JSON schema stays one)."""
+        if self.args_schema is not None:
+            return self.args_schema
+        from plait.tools.schema import create_schema_from_function  # loads pydantic
+
+        code = self.sync_code() or self.async_code()
+        return create_schema_from_function(self.name, cast("Callable[..., Any]", code))
+
+    def _shown_schema(self) -> Any:
+        schema = self.get_input_schema()
+        if isinstance(schema, dict):
+            described = {"description": self.description} if self.description else {}
+            return {**cast("dict[str, Any]", schema), **described}
+        from plait.tools.schema import without_injected  # loads pydantic
+
+        return without_injected(self.name, schema, self.description)
+
+    # --- running --------------------------------------------------------------------------------
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the tool with a dict of arguments, a text as its one argument, or a tool call.
+
+        Returns:
+            What the tool returned; for a tool call the `ToolMessage` that answers it.
+
+        Raises:
+            ValidationError: pydantic's, when the arguments do not fit the schema.
+            ToolInputError: the input is nothing that a tool takes.
+            ToolException: the tool failed, and `handle_tool_error` is False.
+        """
+        from plait.tools.arguments import read_call  # loads inspect
+
+        given, call_id = read_call(self.name, input)
+        return self._call(given, call_id, config, kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The async twin of `invoke`; sync code runs on a thread."""
+        from plait.tools.arguments import read_call  # loads inspect
+
+        given, call_id = read_call(self.name, input)
+        return await self._acall(given, call_id, config, kwargs)
+
+    def run(
+        self,
+        tool_input: str | dict[str, Any],
+        verbose: bool | None = None,
+        start_color: str | None = "green",
+        color: str | None = "green",
+        callbacks: Any = None,
+        *,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        run_name: str | None = None,
+        run_id: "UUID | None" = None,
+        config: RunnableConfig | None = None,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """`invoke` with the parts of the config and the tool call's id as arguments.
+
+        `verbose` and the colors are accepted for compatibility; handlers are told the color.
+        """
+        del verbose, start_color
+        parts = _parts(callbacks, tags, metadata, run_name, run_id)
+        config = cast("RunnableConfig", {**(config or {}), **parts}) or None
+        return self._call(tool_input, tool_call_id, config, {"color": color, **kwargs})
+
+    async def arun(
+        self,
+        tool_input: str | dict[str, Any],
+        verbose: bool | None = None,
+        start_color: str | None = "green",
+        color: str | None = "green",
+        callbacks: Any = None,
+        *,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        run_name: str | None = None,
+        run_id: "UUID | None" = None,
+        config: RunnableConfig | None = None,
+        tool_call_id: str | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The async twin of `run`."""
+        del verbose, start_color
+        parts = _parts(callbacks, tags, metadata, run_name, run_id)
+        config = cast("RunnableConfig", {**(config or {}), **parts}) or None
+        return await self._acall(tool_input, tool_call_id, config, {"color": color, **kwargs})
+
+    def _call(
+        self, given: Any, call_id: str | None, config: RunnableConfig | None, told: dict[str, Any]
+    ) -> Any:
+        plan = self._plans()
+        target = plan.sync
+        if target is None:
+            raise NotImplementedError(
+                f"Tool {self.name!r} has only async code, so it does not support sync invocation. "
+                "Use ainvoke."
+            )
+        heard, config = self._heard(config)
+        if not heard:
+            return self._attempt(plan, target, given, call_id, config, None)
+        from plait.callbacks import CallbackManager  # loads asyncio; only where somebody listens
+
+        config = ensure_config(config)
+        manager = CallbackManager.configure(*self._listeners(config))
+        about, started = self._started(plan, given, call_id, config, told)
+        run = manager.on_tool_start(*about, **started)
+        child = patch_config(config, callbacks=run.get_child())
+        try:
+            output = self._attempt(plan, target, given, call_id, child, run)
+        except BaseException as error:
+            run.on_tool_error(error, tool_call_id=call_id)
+            raise
+        run.on_tool_end(output, color=started["color"], name=self.name)
+        return output
+
+    async def _acall(
+        self, given: Any, call_id: str | None, config: RunnableConfig | None, told: dict[str, Any]
+    ) -> Any:
+        plan = self._plans()
+        heard, config = self._heard(config)
+        if not heard:
+            return await self._aattempt(plan, given, call_id, config, None)
+        from plait.callbacks import AsyncCallbackManager  # only where somebody listens
+
+        config = ensure_config(config)
+        manager = AsyncCallbackManager.configure(*self._listeners(config))
+        about, started = self._started(plan, given, call_id, config, told)
+        run = await manager.on_tool_start(*about, **started)
+        child = patch_config(config, callbacks=run.get_child())
+        try:
+            output = await self._aattempt(plan, given, call_id, child, run)
+        except BaseException as error:
+            await run.on_tool_error(error, tool_call_id=call_id)
+            raise
+        await run.on_tool_end(output, color=started["color"], name=self.name)
+        return output
+
+    def _heard(self, config: RunnableConfig | None) -> tuple[bool, RunnableConfig | None]:
+        """Whether anybody listens, and the config of children (None: the one they inherit)."""
+        if config is None:
+            return bool(self.callbacks) or has_listeners(inherited_config()), None
+        config = ensure_config(config)
+        if self.callbacks or has_listeners(config):
+            return True, config
+        config.pop("run_name", None)
+        config.pop("run_id", None)
+        return False, config
+
+    def _listeners(self, config: RunnableConfig) -> tuple[Any, ...]:
+        """What a callback manager is configured with for a run of this tool."""
+        inherited, local = config.get("callbacks"), self.callbacks
+        tags, metadata = config.get("tags"), config.get("metadata")
+        return inherited, local, self.verbose, tags, self.tags, metadata, self.metadata
+
+    def _started(
+        self,
+        plan: "_Plan",
+        given: Any,
+        call_id: str | None,
+        config: RunnableConfig,
+        told: dict[str, Any],
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What handlers are told at the start: positional and keyword arguments of the event."""
+        shown = plan.arguments.shown(given)
+        about = {"name": self.name, "description": self.description}
+        text = given if isinstance(given, str) else as_text(shown if shown is not None else given)
+        return (about, text, config.get("run_id")), {
+            "inputs": shown,
+            "name": config.get("run_name"),
+            "tool_call_id": call_id,
+            "color": "green",
+            **told,
+        }
+
+    def _attempt(
+        self,
+        plan: "_Plan",
+        target: "Target",
+        given: Any,
+        call_id: str | None,
+        config: RunnableConfig | None,
+        run: Any,
+    ) -> Any:
+        artifact, status = None, "success"
+        try:
+            args, kwargs = _bound(plan, target, given, call_id, config, run)
+            context = copy_context()
+            if config is not None:
+                context.run(var_child_runnable_config.set, config)
+            if call_id and current_scope.get() is not None:
+                context.run(current_tool_call.set, call_id)
+            response = context.run(target.call, *args, **kwargs)
+            content, artifact = split_response(response, self.response_format, self.name)
+        except Exception as error:
+            content, status = failures.handled(self, error), "error"
+        return as_output(content, artifact, call_id, self.name, status)
+
+    async def _aattempt(
+        self,
+        plan: "_Plan",
+        given: Any,
+        call_id: str | None,
+        config: RunnableConfig | None,
+        run: Any,
+    ) -> Any:
+        target = plan.aio
+        if target is None:
+            sync_run = None if run is None else run.get_sync()
+            code = cast("Target", plan.sync)
+            return await run_in_executor(
+                None, self._attempt, plan, code, given, call_id, config, sync_run
+            )
+        artifact, status = None, "success"
+        outer_call = current_tool_call.set(call_id or current_tool_call.get())
+        outer_config = var_child_runnable_config.set(config or inherited_config())
+        try:
+            args, kwargs = _bound(plan, target, given, call_id, config, run)
+            response = await target.call(*args, **kwargs)
+            content, artifact = split_response(response, self.response_format, self.name)
+        except Exception as error:
+            content, status = failures.handled(self, error), "error"
+        finally:
+            var_child_runnable_config.reset(outer_config)
+            current_tool_call.reset(outer_call)
+        return as_output(content, artifact, call_id, self.name, status)
+
+    def _plans(self) -> "_Plan":
+        """What is worked out once, until a field is set."""
+        plan = self.__dict__.get("_plan")
+        if plan is None:
+            plan = self.__dict__["_plan"] = _Plan(self)
+        return plan
+
+
+class _Plan:
+    """The targets of a tool, how their arguments are read, and what a model is shown."""
+
+    __slots__ = ("aio", "arguments", "shown", "shown_json", "sync")
+
+    def __init__(self, tool: BaseTool) -> None:
+        from plait.tools.arguments import Arguments, Target  # loads inspect
+
+        sync, aio = tool.sync_code(), tool.async_code()
+        self.sync: Target | None = None if sync is None else Target(sync)
+        self.aio: Target | None = None if aio is None else Target(aio)
+        self.shown: Any = None
+        self.shown_json: dict[str, Any] | None = None
+        targets = [target for target in (self.sync, self.aio) if target is not None]
+        self.arguments: Arguments = Arguments(tool.name, tool.args_schema, targets)
+
+
+def _bound(
+    plan: _Plan,
+    target: "Target",
+    given: Any,
+    call_id: str | None,
+    config: RunnableConfig | None,
+    run: Any,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of the code: what was supplied, and what it asks of the program."""
+    values = plan.arguments.read(given, call_id)
+    args: tuple[Any, ...] = ()
+    if not isinstance(values, dict):
+        args, values = (values,), dict[str, Any]()
+    elif target.spread_args or target.spread_kwargs:
+        args, values = target.spread(cast("dict[str, Any]", values))
+    kwargs = cast("dict[str, Any]", values)
+    if target.wired:
+        _wire(target, kwargs, config, run)
+    return args, kwargs
+
+
+def _wire(
+    target: "Target", kwargs: dict[str, Any], config: RunnableConfig | None, run: Any
+) -> None:
+    for name in target.configs:
+        kwargs[name] = ensure_config(config)
+    if target.wants_callbacks:
+        kwargs["callbacks"] = failures.unheard_children() if run is None else run.get_child()
+    if target.wants_run:
+        kwargs["run_manager"] = failures.unheard(target.call) if run is None else run
+
+
+def _check_schema(name: str, schema: Any) -> None:
+    if schema is None or isinstance(schema, dict):
+        return
+    if isinstance(schema, type) and (
+        hasattr(schema, "model_fields") or hasattr(schema, "__fields__")
+    ):
+        return
+    raise ToolDefinitionError(
+        f"Tool {name!r}: args_schema must be a pydantic model class or a JSON schema (a dict), "
+        f"not {schema!r}."
+    )
+
+
+def _fields(tool: BaseTool) -> dict[str, Any]:
+    return {name: value for name, value in vars(tool).items() if name != "_plan"}
+
+
+def _parts(callbacks: Any, tags: Any, metadata: Any, run_name: Any, run_id: Any) -> dict[str, Any]:
+    parts = {
+        "callbacks": callbacks,
+        "tags": tags,
+        "metadata": metadata,
+        "run_name": run_name,
+        "run_id": run_id,
+    }
+    return {name: value for name, value in parts.items() if value is not None}

@@ -1,0 +1,67 @@
+"""Marks on arguments that the program fills and the model never sees; the errors of tools."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, cast, get_args, get_origin
+
+
+class ToolException(Exception):
+    """Raised by a tool to say that it failed in a way a model can be told (`handle_tool_error`)."""
+
+
+class SchemaAnnotationError(TypeError):
+    """`args_schema` of a tool class is annotated as an object where a class belongs."""
+
+
+class InjectedToolArg:
+    """Marks an argument that the program fills: `Annotated[str, InjectedToolArg]`."""
+
+
+class InjectedToolCallId(InjectedToolArg):
+    """Marks the argument that gets the id of the tool call, whatever the model supplied.
+
+    >>> from typing import Annotated
+    >>> from plait.tools import tool
+    >>> @tool
+    ... def remember(fact: str, call: Annotated[str, InjectedToolCallId]) -> str:
+    ...     "Remember a fact."
+    ...     return f"{call}: {fact}"
+    >>> remember.invoke({"type": "tool_call", "name": "remember", "id": "7", "args": {"fact": "x"}})
+    ToolMessage(content='7: x', name='remember', tool_call_id='7')
+    """
+
+
+class DirectlyInjectedToolArg:
+    """Base of types that are filled by the program wherever an argument is annotated with them."""
+
+
+def is_injected(annotation: Any) -> bool:
+    """Whether an argument with this annotation is filled by the program."""
+    if _any_is(_marks(annotation), "InjectedToolArg"):
+        return True
+    kind = get_origin(annotation) or annotation
+    names = ("DirectlyInjectedToolArg", "_DirectlyInjectedToolArg")
+    return isinstance(kind, type) and any(base.__name__ in names for base in kind.__mro__)
+
+
+def is_call_id(annotation: Any) -> bool:
+    """Whether an argument with this annotation gets the id of the tool call."""
+    return _any_is(_marks(annotation), "InjectedToolCallId")
+
+
+def is_tool_exception(error: BaseException) -> bool:
+    """Whether an error is a `ToolException`, plait's or langchain_core's."""
+    return _any_is((type(error),), "ToolException")
+
+
+def _marks(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
+def _any_is(marks: tuple[Any, ...], name: str) -> bool:
+    """By name: marks of langchain_core count as well, without importing it."""
+    kinds = (mark if isinstance(mark, type) else cast("type", type(mark)) for mark in marks)
+    return any(base.__name__ == name for kind in kinds for base in kind.__mro__)
+
+
+Handler = bool | str | Callable[[Any], Any] | None
+"""What to do with an error: raise it (False), tell it (True), say this, or what this returns."""

@@ -1,0 +1,102 @@
+"""What a tool returned, in the form that its caller gets: as it is, or as a `ToolMessage`."""
+
+import json
+from functools import lru_cache
+from typing import Any, cast
+
+from plait.messages import ToolMessage
+from plait.messages.tool import ToolOutputMixin
+from plait.types import Command
+
+_BLOCK_TYPES = frozenset(
+    (
+        "text",
+        "image_url",
+        "image",
+        "json",
+        "search_result",
+        "custom_tool_call_output",
+        "document",
+        "file",
+    )
+)
+"""The content blocks that a tool message may hold; other dicts are shown as JSON."""
+
+
+def split_response(response: Any, response_format: str, name: str) -> tuple[Any, Any]:
+    """Content and artifact of what a tool function returned.
+
+    Raises:
+        ValueError: An artifact was promised, and it is no pair.
+    """
+    if response_format != "content_and_artifact":
+        return response, None
+    pair = cast("tuple[Any, ...]", response)
+    if not isinstance(response, tuple) or len(pair) != 2:
+        raise ValueError(
+            f"Tool {name!r} has response_format='content_and_artifact', so it must return a "
+            f"tuple (content, artifact). It returned {type(response).__name__}."
+        )
+    return pair
+
+
+def as_output(content: Any, artifact: Any, call_id: str | None, name: str, status: str) -> Any:
+    """The content itself outside of a tool call, else the message that answers the call.
+
+    What a tool may return instead of a message (a `ToolMessage`, a `Command`, a list of them) is
+    handed on as it is.
+    """
+    if call_id is None or is_finished(content):
+        return content
+    if content.__class__ is not str and not _is_content(content):
+        content = _as_text(content)
+    if artifact is None and status == "success":
+        return ToolMessage(content, tool_call_id=call_id, name=name)
+    return ToolMessage(
+        content, tool_call_id=call_id, name=name, artifact=artifact, status=cast("Any", status)
+    )
+
+
+def is_finished(content: Any) -> bool:
+    """Whether a tool's result needs no wrapping."""
+    if isinstance(content, list) and content:
+        return all(_is_output(type(item)) for item in cast("list[Any]", content))
+    return _is_output(cast("type", type(content)))
+
+
+@lru_cache(maxsize=1024)
+def _is_output(kind: type) -> bool:
+    if issubclass(kind, (ToolOutputMixin, Command)):
+        return True
+    return any(base.__name__ == "ToolOutputMixin" for base in kind.__mro__)  # langchain_core's
+
+
+def _is_content(content: Any) -> bool:
+    if isinstance(content, str):
+        return True
+    if not isinstance(content, (list, tuple)):
+        return False
+    return all(
+        isinstance(item, str)
+        or (isinstance(item, dict) and cast("dict[Any, Any]", item).get("type") in _BLOCK_TYPES)
+        for item in cast("list[Any]", content)
+    )
+
+
+def _as_text(content: Any) -> str:
+    try:
+        return json.dumps(content, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        return as_text(content)
+
+
+def as_text(value: Any) -> str:
+    """`str(value)`; values too deep or too large for it are only named.
+
+    >>> as_text({"a": 1}), as_text(10**5000)
+    ("{'a': 1}", '<int that cannot be shown: ValueError>')
+    """
+    try:
+        return str(value)
+    except (ValueError, RecursionError) as error:
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"

@@ -1,0 +1,161 @@
+"""Schemas of arguments as pydantic models: from functions, and reduced to what a model sees.
+
+Importing this module loads pydantic; `base` does so when a schema is first needed.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from typing import Annotated, Any, cast, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.fields import FieldInfo
+
+from plait.errors import ToolDefinitionError
+from plait.tools.docstrings import parse_docstring as read_docstring
+from plait.tools.injected import is_call_id, is_injected
+from plait.tools.signatures import MISSING, Parameter, parameters, string_mark
+
+_CONFIG = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
+
+
+def create_schema_from_function(
+    model_name: str,
+    func: Callable[..., Any],
+    *,
+    filter_args: Sequence[str] | None = None,
+    parse_docstring: bool = False,
+    error_on_invalid_docstring: bool = False,
+    include_injected: bool = True,
+) -> type[BaseModel]:
+    """A pydantic model of a function's arguments.
+
+    Args:
+        model_name: The name of the model.
+        func: The function. Its `run_manager`, `callbacks` and config are left out.
+        filter_args: Further arguments to leave out.
+        parse_docstring: Describe the arguments as the docstring does (Google's style).
+        error_on_invalid_docstring: Refuse a docstring that does not describe them.
+        include_injected: Also the arguments that the program injects.
+
+    Raises:
+        ToolDefinitionError: The docstring does not fit.
+        NameError: An annotation names something that does not exist yet.
+
+    >>> create_schema_from_function("Add", lambda a, b=1: a + b).model_json_schema()["required"]
+    ['a']
+    """
+    hidden = set(filter_args or ())
+    mine = [
+        its
+        for its in parameters(func)
+        if its.is_plain and its.name not in hidden and (include_injected or not its.is_injected)
+    ]
+    description, docs = func.__doc__, dict[str, str]()
+    if parse_docstring:
+        names = [its.name for its in mine]
+        strict = error_on_invalid_docstring and any(its.annotation is not MISSING for its in mine)
+        description, docs = read_docstring(func, names, strict=strict)
+    return model_of(model_name, mine, description, docs)
+
+
+def model_of(
+    name: str, its_parameters: Iterable[Parameter], description: str | None, docs: Mapping[str, str]
+) -> type[BaseModel]:
+    """A model with one field for each parameter.
+
+    Raises:
+        ToolDefinitionError: A parameter without a default has a name that no field can have.
+    """
+    fields: dict[str, Any] = {}
+    for its in its_parameters:
+        if its.name.startswith("_"):
+            if its.default is MISSING:
+                raise ToolDefinitionError(
+                    f"Tool {name!r}: the argument {its.name!r} starts with an underscore, so no "
+                    "schema can name it. Rename it, or give it a default to keep it internal."
+                )
+            continue
+        fields[its.name] = _field(its, docs.get(its.name))
+    return _create(name, description, fields)
+
+
+def _field(its: Parameter, doc: str | None) -> tuple[Any, Any]:
+    annotation = Any if its.annotation is MISSING else its.annotation
+    default = ... if its.default is MISSING else its.default
+    if its.spread:
+        annotation = list[annotation] if its.spread == "*" else dict[str, annotation]
+        default = None
+    said = doc or string_mark(annotation)
+    if said:
+        annotation = Annotated[annotation, Field(description=said)]
+    return annotation, default
+
+
+def without_injected(name: str, model: type[Any], description: str) -> type[BaseModel]:
+    """What a model is shown of a schema: without the arguments that the program fills."""
+    if is_v1(model):
+        return _v1_shown(name, model, description)
+    fields: dict[str, Any] = {}
+    for field, info in model.model_fields.items():
+        if not is_injected(field_annotation(info)):
+            fields[field] = (info.annotation, copy(info))
+    return _create(name, description, fields)
+
+
+def field_annotation(info: FieldInfo) -> Any:
+    """The annotation of a field, with what pydantic took out of it."""
+    if not info.metadata:
+        return info.annotation
+    return Annotated[(info.annotation, *info.metadata)]
+
+
+def injected_fields(model: type[Any]) -> tuple[frozenset[str], frozenset[str]]:
+    """The fields that the program fills, and those among them that get the tool call's id."""
+    if is_v1(model):
+        hints = {name: getattr(model, "__annotations__", {}).get(name) for name in model.__fields__}
+    else:
+        hints = {name: field_annotation(info) for name, info in model.model_fields.items()}
+    hidden = frozenset(name for name, hint in hints.items() if is_injected(hint))
+    return hidden, frozenset(name for name in hidden if is_call_id(hints[name]))
+
+
+def is_v1(model: Any) -> bool:
+    """Whether a model class is one of pydantic's first version."""
+    return not hasattr(model, "model_fields")
+
+
+def json_schema(model: type[Any]) -> dict[str, Any]:
+    """The JSON schema of a model class of either version of pydantic."""
+    return model.schema() if is_v1(model) else model.model_json_schema()
+
+
+def _create(name: str, description: str | None, fields: dict[str, Any]) -> type[BaseModel]:
+    with warnings.catch_warnings():
+        # Arguments may be called `copy` or `schema`: nobody calls these methods of the model.
+        warnings.filterwarnings("ignore", message="Field name .* shadows an attribute")
+        model = create_model(name, __config__=_CONFIG, __doc__=description, **fields)
+    return cast("type[BaseModel]", model)
+
+
+def _v1_shown(name: str, model: type[Any], description: str) -> type[Any]:
+    hidden, _ = injected_fields(model)
+    from pydantic.v1 import create_model as create_v1  # only where a tool uses the old version
+
+    fields: dict[str, Any] = {
+        field: (its.outer_type_, its.field_info)
+        for field, its in model.__fields__.items()
+        if field not in hidden
+    }
+    shown = create_v1(name, **fields)
+    shown.__doc__ = description
+    return shown
+
+
+def of_typed_dict(name: str, kind: Any) -> type[BaseModel]:
+    """A model with the keys of a TypedDict."""
+    hints = get_type_hints(kind)
+    fields: dict[str, Any] = {
+        key: (hint, ... if key in kind.__required_keys__ else None) for key, hint in hints.items()
+    }
+    return _create(name, None, fields)

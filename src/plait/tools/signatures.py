@@ -1,0 +1,81 @@
+"""The parameters of tool functions: what the model supplies, and what the program injects."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+
+from plait.tools.injected import is_call_id, is_injected
+
+FILTERED_ARGS = ("run_manager", "callbacks")
+"""Parameters that never come from a model."""
+
+MISSING: Any = inspect.Parameter.empty
+
+
+class Parameter(NamedTuple):
+    """One parameter of a function."""
+
+    name: str
+    annotation: Any
+    """`MISSING` where there is none."""
+    default: Any
+    """`MISSING` where there is none."""
+    spread: str
+    """ "*" of `*args`, "**" of `**kwargs`, else ""."""
+
+    @property
+    def is_config(self) -> bool:
+        """Whether it takes the config of the call."""
+        kinds = (self.annotation, *get_args(self.annotation))
+        return any(getattr(kind, "__name__", "") == "RunnableConfig" for kind in kinds)
+
+    @property
+    def is_injected(self) -> bool:
+        """Whether the program fills it, by an annotation."""
+        return is_injected(self.annotation)
+
+    @property
+    def is_call_id(self) -> bool:
+        """Whether it gets the id of the tool call."""
+        return is_call_id(self.annotation)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is no wiring of plait's (injected ones are plain: callers fill them)."""
+        return self.name not in FILTERED_ARGS and not self.is_config
+
+
+_SPREADS: dict[Any, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*",
+    inspect.Parameter.VAR_KEYWORD: "**",
+}
+
+
+def parameters(func: Callable[..., Any]) -> list[Parameter]:
+    """The parameters of a function, with their annotations resolved.
+
+    Raises:
+        NameError: An annotation names something that does not exist yet.
+        TypeError: `func` has no signature.
+    """
+    hints = _hints(func)
+    return [
+        Parameter(name, hints.get(name, MISSING), its.default, _SPREADS.get(its.kind, ""))
+        for name, its in inspect.signature(func).parameters.items()
+    ]
+
+
+def _hints(func: Any) -> dict[str, Any]:
+    while isinstance(func, partial):
+        func = cast("partial[Any]", func).func
+    if not hasattr(func, "__code__") and not inspect.ismethod(func):
+        func = cast("Any", type(func)).__call__
+    return get_type_hints(func, include_extras=True)
+
+
+def string_mark(annotation: Any) -> str | None:
+    """The description in `Annotated[int, "how many"]`, if there is one."""
+    if get_origin(annotation) is not Annotated:
+        return None
+    return next((mark for mark in get_args(annotation)[1:] if isinstance(mark, str)), None)
