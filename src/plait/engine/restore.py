@@ -146,7 +146,7 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
         marked = [*earlier, *writes, *(loop.moved.mark if loop.moved is not None else ())]
         saved.append(TaskWrites(snapshot.id, NULL_TASK_ID, "", marked))
         snapshot.writes.extend((NULL_TASK_ID, channel, value) for channel, value in writes)
-    adopt(loop, snapshot)
+    adopt(loop, snapshot, goes_on=spec.checkpoint_id is None)
     loop.check_nodes()
     if loop.saving:
         yield SaveWrites(saved, claim=True)
@@ -185,7 +185,7 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
 
 def _continue(loop: Loop, snapshot: Snapshot) -> Begin:
     """No input: go on where the thread stopped."""
-    adopt(loop, snapshot)
+    adopt(loop, snapshot, goes_on=loop.spec.checkpoint_id is None)
     loop.check_nodes()
     yield Claim()
     _greet(loop)
@@ -223,8 +223,13 @@ def _greet(loop: Loop) -> None:
         loop.emit_values()
 
 
-def adopt(loop: Loop, snapshot: Snapshot) -> None:
-    """Take over what tasks of the checkpoint's super-step had done before."""
+def adopt(loop: Loop, snapshot: Snapshot, *, goes_on: bool = False) -> None:
+    """Take over what tasks of the checkpoint's super-step had done before.
+
+    Args:
+        goes_on: the loop makes the next checkpoint of the thread, which may have a reserved id.
+            Others (forks, updates by hand) must not: two checkpoints would have one id.
+    """
     if not snapshot.writes:
         return
     by_task: dict[str, Writes] = {}
@@ -234,7 +239,8 @@ def adopt(loop: Loop, snapshot: Snapshot) -> None:
     if null_writes:
         loop.state.write(null_writes, loop.frontier)
     for _, ids in by_task.pop(AHEAD_TASK_ID, ()):
-        loop.ahead.update(ids)
+        if goes_on:
+            loop.ahead.update(ids)
     loop.journal = by_task
     loop.recorded = recorded_calls(by_task)
 
