@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+_TOO_DEEP = "Nested too deep to be read"
 CLOSERS = {"{": "}", "[": "]"}
 
 
@@ -58,7 +59,12 @@ def longest_part(body: str, closing: str) -> tuple[bool, Any]:
 
 def too_deep(text: str) -> json.JSONDecodeError:
     """The error of JSON that nests deeper than Python can follow."""
-    return json.JSONDecodeError("Nested too deep to be read", text[:1000], 0)
+    return json.JSONDecodeError(_TOO_DEEP, text[:1000], 0)
+
+
+def is_too_deep(error: json.JSONDecodeError) -> bool:
+    """Whether it is the error of `too_deep`, which no further text can mend."""
+    return error.msg == _TOO_DEEP
 
 
 def open_ends(text: str) -> tuple[str, str] | None:

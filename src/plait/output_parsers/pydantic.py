@@ -1,0 +1,79 @@
+"""`PydanticOutputParser`: an instance of a pydantic model from what a model says."""
+
+import json
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from plait.exceptions import OutputParserException
+from plait.output_parsers.json import JsonOutputParser, instructions_for
+from plait.output_parsers.json_text import changes
+
+T = TypeVar("T")
+
+
+class PydanticOutputParser(JsonOutputParser[T]):
+    """JSON as an instance of a pydantic model. A stream gives each instance that is valid so far.
+
+    Args:
+        pydantic_object: The model (or another type that pydantic can validate).
+        diff: A stream gives JSON patches.
+
+    >>> from pydantic import BaseModel
+    >>> class City(BaseModel):
+    ...     name: str
+    >>> PydanticOutputParser(pydantic_object=City).invoke('{"name": "Paris"}')
+    City(name='Paris')
+    """
+
+    pydantic_object: Any
+
+    @property
+    def OutputType(self) -> Any:
+        """The model."""
+        return self.pydantic_object
+
+    @property
+    def _type(self) -> str:
+        return "pydantic"
+
+    def parse_result(self, result: list[Any], *, partial: bool = False) -> Any:
+        """The instance of the first candidate; if `partial`, None while it is not valid yet.
+
+        Raises:
+            OutputParserException: There is no JSON, or it is no instance.
+        """
+        value = super().parse_result(result, partial=partial)
+        if partial:
+            return None if value is None else self._of_value(value)
+        return self._instance(value)
+
+    def get_format_instructions(self) -> str:
+        """What to tell a model so that it answers with an instance."""
+        return instructions_for(self.pydantic_object)
+
+    def _instance(self, value: Any) -> Any:
+        model = self.pydantic_object
+        try:
+            if hasattr(model, "model_validate"):
+                return model.model_validate(value)
+            return TypeAdapter(model).validate_python(value)
+        except ValidationError as error:
+            received = json.dumps(value, ensure_ascii=False)
+            raise OutputParserException(
+                f"Failed to parse {getattr(model, '__name__', model)} from completion {received}. "
+                f"Got: {error}",
+                llm_output=received,
+            ) from error
+
+    def _of_value(self, value: Any) -> Any:
+        try:
+            return self._instance(value)
+        except OutputParserException:
+            return None
+
+    def _diff(self, prev: Any, next: Any) -> list[dict[str, Any]]:
+        return changes(*(one.model_dump() if one is not None else None for one in (prev, next)))
+
+
+__all__ = ["PydanticOutputParser"]
