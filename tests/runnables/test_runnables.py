@@ -202,7 +202,7 @@ def test_an_async_function_cannot_be_invoked_synchronously():
 
 
 def test_what_is_neither_runnable_nor_callable_is_refused():
-    with pytest.raises(TypeError, match="Expected a Runnable or a callable"):
+    with pytest.raises(TypeError, match="Expected a Runnable, callable or dict"):
         coerce_to_runnable(3)
     with pytest.raises(TypeError, match="Expected a callable"):
         RunnableLambda(3)

@@ -1,63 +1,139 @@
 """Runnables: what nodes, models, tools and graphs have in common. Names load on first use."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
 
 if TYPE_CHECKING:
-    from plait.runnables.base import (
-        Runnable,
-        RunnableBinding,
-        RunnableSequence,
-        coerce_to_runnable,
-    )
+    from plait.runnables.addable import AddableDict, aadd, add
+    from plait.runnables.base import Runnable, coerce_to_runnable
+    from plait.runnables.binding import RunnableBinding, RunnableBindingBase
+    from plait.runnables.branch import RunnableBranch
     from plait.runnables.config import (
         RunnableConfig,
         ensure_config,
+        get_async_callback_manager_for_config,
+        get_callback_manager_for_config,
         get_config_list,
         merge_configs,
         patch_config,
         run_in_executor,
         set_config_context,
     )
-    from plait.runnables.functions import RunnableLambda
-    from plait.runnables.passthrough import RunnablePassthrough
+    from plait.runnables.configurable import (
+        DynamicRunnable,
+        RunnableConfigurableAlternatives,
+        RunnableConfigurableFields,
+    )
+    from plait.runnables.each import RunnableEach
+    from plait.runnables.executors import ContextThreadPoolExecutor
+    from plait.runnables.fallbacks import RunnableWithFallbacks
+    from plait.runnables.fields import (
+        ConfigurableField,
+        ConfigurableFieldMultiOption,
+        ConfigurableFieldSingleOption,
+        ConfigurableFieldSpec,
+        get_unique_config_specs,
+    )
+    from plait.runnables.functions import RunnableLambda, chain
+    from plait.runnables.generators import RunnableGenerator
+    from plait.runnables.history import RunnableWithMessageHistory
+    from plait.runnables.listeners import Run
+    from plait.runnables.parallel import RunnableMap, RunnableParallel
+    from plait.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
+    from plait.runnables.retry import ExponentialJitterParams, RunnableRetry
+    from plait.runnables.router import RouterInput, RouterRunnable
+    from plait.runnables.sequence import RunnableSequence
+    from plait.runnables.serializable import RunnableSerializable
 
-_HOMES = {
-    "Runnable": "base",
-    "RunnableBinding": "base",
-    "RunnableConfig": "config",
-    "RunnableLambda": "functions",
-    "RunnablePassthrough": "passthrough",
-    "RunnableSequence": "base",
-    "coerce_to_runnable": "base",
-    "ensure_config": "config",
-    "get_config_list": "config",
-    "merge_configs": "config",
-    "patch_config": "config",
-    "run_in_executor": "config",
-    "set_config_context": "config",
+_NAMES = {
+    "addable": ("AddableDict", "aadd", "add"),
+    "base": ("Runnable", "coerce_to_runnable"),
+    "binding": ("RunnableBinding", "RunnableBindingBase"),
+    "branch": ("RunnableBranch",),
+    "config": (
+        "RunnableConfig",
+        "ensure_config",
+        "get_async_callback_manager_for_config",
+        "get_callback_manager_for_config",
+        "get_config_list",
+        "merge_configs",
+        "patch_config",
+        "run_in_executor",
+        "set_config_context",
+    ),
+    "configurable": (
+        "DynamicRunnable",
+        "RunnableConfigurableAlternatives",
+        "RunnableConfigurableFields",
+    ),
+    "each": ("RunnableEach",),
+    "executors": ("ContextThreadPoolExecutor",),
+    "fallbacks": ("RunnableWithFallbacks",),
+    "fields": (
+        "ConfigurableField",
+        "ConfigurableFieldMultiOption",
+        "ConfigurableFieldSingleOption",
+        "ConfigurableFieldSpec",
+        "get_unique_config_specs",
+    ),
+    "functions": ("RunnableLambda", "chain"),
+    "generators": ("RunnableGenerator",),
+    "history": ("RunnableWithMessageHistory",),
+    "listeners": ("Run",),
+    "parallel": ("RunnableMap", "RunnableParallel"),
+    "passthrough": ("RunnableAssign", "RunnablePassthrough", "RunnablePick"),
+    "retry": ("ExponentialJitterParams", "RunnableRetry"),
+    "router": ("RouterInput", "RouterRunnable"),
+    "sequence": ("RunnableSequence",),
+    "serializable": ("RunnableSerializable",),
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
+__getattr__ = lazily(
+    __name__, {name: module for module, names in _NAMES.items() for name in names}
+)
 
 __all__ = [
+    "AddableDict",
+    "ConfigurableField",
+    "ConfigurableFieldMultiOption",
+    "ConfigurableFieldSingleOption",
+    "ConfigurableFieldSpec",
+    "ContextThreadPoolExecutor",
+    "DynamicRunnable",
+    "ExponentialJitterParams",
+    "RouterInput",
+    "RouterRunnable",
+    "Run",
     "Runnable",
+    "RunnableAssign",
     "RunnableBinding",
+    "RunnableBindingBase",
+    "RunnableBranch",
     "RunnableConfig",
+    "RunnableConfigurableAlternatives",
+    "RunnableConfigurableFields",
+    "RunnableEach",
+    "RunnableGenerator",
     "RunnableLambda",
+    "RunnableMap",
+    "RunnableParallel",
     "RunnablePassthrough",
+    "RunnablePick",
+    "RunnableRetry",
     "RunnableSequence",
+    "RunnableSerializable",
+    "RunnableWithFallbacks",
+    "RunnableWithMessageHistory",
+    "aadd",
+    "add",
+    "chain",
     "coerce_to_runnable",
     "ensure_config",
+    "get_async_callback_manager_for_config",
+    "get_callback_manager_for_config",
     "get_config_list",
+    "get_unique_config_specs",
     "merge_configs",
     "patch_config",
     "run_in_executor",

@@ -1,35 +1,41 @@
 """`Runnable`: anything that takes an input and a config and gives an output, and how two compose.
 
 A subclass defines `invoke`; the rest follows, and each can be overridden. Importing this module
-loads no asyncio and no threads: those who need them load them.
+loads no asyncio, no threads and no pydantic: those who need them load them. What methods return
+(sequences, bindings, ...) is in modules of its own, which build on this one.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
+from plait.callbacks.context import has_listeners
+from plait.runnables.addable import add_all
 from plait.runnables.config import (
     RunnableConfig,
+    ensure_config,
     get_config_list,
-    merge_configs,
     run_in_executor,
 )
-from plait.runnables.runs import (
-    acall_as_run,
-    astream_as_run,
-    call_as_run,
-    child_config,
-    stream_as_run,
-)
+from plait.runnables.contexts import await_under, call_under
+from plait.runnables.runs import unnamed
 
 if TYPE_CHECKING:
-    from plait.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+    from pydantic import BaseModel
+
     from plait.drawing import Graph
     from plait.runnables.event_stream import StreamEvent
+    from plait.runnables.fields import ConfigurableFieldSpec
+    from plait.runnables.retry import ExponentialJitterParams
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
 Other = TypeVar("Other")
+
+_PEER = "langchain_core.runnables.base"
+_known_to_peer: list[Any] = []
 
 
 class Runnable(Generic[Input, Output]):
@@ -44,18 +50,103 @@ class Runnable(Generic[Input, Output]):
 
     __slots__ = ()
 
-    name: str | None = None
-    """The name that handlers see; None means that `get_name` finds one."""
+    name: str | None
+    """The name that handlers see; without one, or if it is None, `get_name` finds one."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if not _known_to_peer and _PEER in sys.modules:
+            # langchain_core's own composition (`theirs | ours`) asks for instances of its class.
+            _known_to_peer.append(cast("Any", sys.modules[_PEER]).Runnable.register(Runnable))
+        return super().__new__(cls)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for changed, shortcut in (("invoke", "run_unheard"), ("ainvoke", "arun_unheard")):
+            if changed in cls.__dict__ and shortcut not in cls.__dict__:
+                setattr(cls, shortcut, getattr(Runnable, shortcut))
+
+    # --- names and types -------------------------------------------------------------------------
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """The name of the runnable: the given one, its own, else its class's.
 
         `suffix` is appended in the style of the name (`FooInput`, `foo_input`).
         """
-        base = name or self.name or type(self).__name__
+        base = name or getattr(self, "name", None) or type(self).__name__.partition("[")[0]
         if not suffix:
             return base
         return base + suffix.title() if base[0].isupper() else f"{base}_{suffix.lower()}"
+
+    @property
+    def InputType(self) -> Any:
+        """The type of the input, read from the class's type arguments.
+
+        Raises:
+            TypeError: The class says nothing about it.
+        """
+        return _schemas().type_argument(self, "InputType")
+
+    @property
+    def OutputType(self) -> Any:
+        """The type of the output, read from the class's type arguments.
+
+        Raises:
+            TypeError: The class says nothing about it.
+        """
+        return _schemas().type_argument(self, "OutputType")
+
+    @property
+    def input_schema(self) -> "type[BaseModel]":
+        """A pydantic model of the input."""
+        return self.get_input_schema()
+
+    @property
+    def output_schema(self) -> "type[BaseModel]":
+        """A pydantic model of the output."""
+        return self.get_output_schema()
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """A pydantic model of the input, under a config."""
+        return _schemas().model_of(self, "Input", self.InputType)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """A pydantic model of the output, under a config."""
+        return _schemas().model_of(self, "Output", self.OutputType)
+
+    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+        """The JSON schema of the input."""
+        return self.get_input_schema(config).model_json_schema()
+
+    def get_output_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
+        """The JSON schema of the output."""
+        return self.get_output_schema(config).model_json_schema()
+
+    @property
+    def config_specs(self) -> "list[ConfigurableFieldSpec]":
+        """What can be configured by `configurable` entries of the config."""
+        return []
+
+    def config_schema(self, *, include: Sequence[str] | None = None) -> "type[BaseModel]":
+        """A pydantic model of the config that it takes, with the named other keys of a config."""
+        return _schemas().config_model(self, include)
+
+    def get_config_jsonschema(self, *, include: Sequence[str] | None = None) -> dict[str, Any]:
+        """The JSON schema of the config that it takes."""
+        return self.config_schema(include=include).model_json_schema()
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """What is inside, as a graph that can be drawn.
+
+        >>> print(Runnable().get_graph().draw_mermaid(with_styles=False).count("-->"))
+        2
+        """
+        return _load("pictures").alone(self, config)
+
+    def get_prompts(self, config: RunnableConfig | None = None) -> list[Any]:
+        """The prompt templates inside."""
+        return _load("pictures").prompts_in(self, config)
+
+    # --- calls -----------------------------------------------------------------------------------
 
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Turn one input into one output."""
@@ -66,6 +157,17 @@ class Runnable(Generic[Input, Output]):
     ) -> Output:
         """Turn one input into one output without blocking the loop: `invoke`, on a thread."""
         return await run_in_executor(config, self.invoke, input, config, **kwargs)
+
+    def run_unheard(self, input: Input, config: RunnableConfig) -> Output:
+        """`invoke` under a complete config to which nobody listens, and which stays as it is.
+
+        For runnables that call others; a shortcut that the library's own classes take.
+        """
+        return call_under(config, self.invoke, input, config)
+
+    async def arun_unheard(self, input: Input, config: RunnableConfig) -> Output:
+        """The async twin of `run_unheard`."""
+        return await await_under(config, self.ainvoke(input, config))
 
     def stream(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
@@ -78,6 +180,23 @@ class Runnable(Generic[Input, Output]):
     ) -> AsyncIterator[Output]:
         """Yield the output in chunks as they come; here in one."""
         yield await self.ainvoke(input, config, **kwargs)
+
+    def transform(
+        self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Output]:
+        """Yield output for an input that comes in chunks; here `stream`, once all have come."""
+        chunks = list(input)
+        if chunks:
+            yield from self.stream(add_all(iter(chunks)), config, **kwargs)
+
+    async def atransform(
+        self, input: AsyncIterator[Input], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Output]:
+        """Yield output for an input that comes in chunks; here `astream`, once all have come."""
+        chunks = [chunk async for chunk in input]
+        if chunks:
+            async for chunk in self.astream(add_all(iter(chunks)), config, **kwargs):
+                yield chunk
 
     async def astream_events(
         self,
@@ -134,6 +253,8 @@ class Runnable(Generic[Input, Output]):
         finally:
             await cast("Any", events).aclose()
 
+    # --- many calls ------------------------------------------------------------------------------
+
     def batch(
         self,
         inputs: Sequence[Input],
@@ -152,17 +273,10 @@ class Runnable(Generic[Input, Output]):
         """
         if not inputs:
             return []
-        configs = get_config_list(config, len(inputs))
-        if len(inputs) == 1 and not return_exceptions:
-            return [self.invoke(inputs[0], configs[0], **kwargs)]
-        from plait.runnables.batching import run_all  # loads threading and asyncio
-
-        calls = [
-            partial(self.invoke, one, its_config, **kwargs)
-            for one, its_config in zip(inputs, configs, strict=True)
-        ]
-        limit = configs[0].get("max_concurrency")
-        return cast("list[Output]", run_all(calls, limit, return_exceptions))
+        calls, limit = self._calls_for(inputs, config, kwargs)
+        if len(calls) == 1 and not return_exceptions:
+            return [calls[0]()]
+        return _load("batching").run_all(calls, limit, return_exceptions)
 
     async def abatch(
         self,
@@ -175,15 +289,115 @@ class Runnable(Generic[Input, Output]):
         """The async twin of `batch`; all at once unless the config has a `max_concurrency`."""
         if not inputs:
             return []
-        from plait.runnables.batching import arun_all  # loads threading and asyncio
+        calls, limit = self._acalls_for(inputs, config, kwargs)
+        return await _load("batching").arun_all(calls, limit, return_exceptions)
 
+    def batch_as_completed(
+        self,
+        inputs: Sequence[Input],
+        config: RunnableConfig | Sequence[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any,
+    ) -> Iterator[tuple[int, Output | Exception]]:
+        """`batch`, yielding (index of the input, output) as soon as each is there."""
+        if inputs:
+            calls, limit = self._calls_for(inputs, config, kwargs)
+            yield from _load("batching").run_as_completed(calls, limit, return_exceptions)
+
+    async def abatch_as_completed(
+        self,
+        inputs: Sequence[Input],
+        config: RunnableConfig | Sequence[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool = False,
+        **kwargs: Any,
+    ) -> AsyncIterator[tuple[int, Output | Exception]]:
+        """The async twin of `batch_as_completed`."""
+        if not inputs:
+            return
+        calls, limit = self._acalls_for(inputs, config, kwargs)
+        done = _load("batching").arun_as_completed(calls, limit, return_exceptions)
+        try:
+            async for index_and_output in done:
+                yield index_and_output
+        finally:
+            await done.aclose()
+
+    def _calls_for(
+        self, inputs: Sequence[Input], config: Any, kwargs: dict[str, Any]
+    ) -> tuple[list[Callable[[], Output]], int | None]:
+        """One call for each input, and how many may run at once."""
+        if not kwargs and (config is None or isinstance(config, Mapping)):
+            shared = ensure_config(cast("Any", config))
+            if not has_listeners(shared):
+                limit = shared.get("max_concurrency")
+                shared = unnamed(shared)
+                return [partial(self.run_unheard, one, shared) for one in inputs], limit
         configs = get_config_list(config, len(inputs))
-        calls = [
-            partial(self.ainvoke, one, its_config, **kwargs)
-            for one, its_config in zip(inputs, configs, strict=True)
-        ]
-        limit = configs[0].get("max_concurrency")
-        return cast("list[Output]", await arun_all(calls, limit, return_exceptions))
+        pairs = zip(inputs, configs, strict=True)
+        calls = [partial(self.invoke, one, its_config, **kwargs) for one, its_config in pairs]
+        return calls, configs[0].get("max_concurrency")
+
+    def _acalls_for(
+        self, inputs: Sequence[Input], config: Any, kwargs: dict[str, Any]
+    ) -> tuple[list[Callable[[], Awaitable[Output]]], int | None]:
+        configs = get_config_list(config, len(inputs))
+        pairs = zip(inputs, configs, strict=True)
+        calls = [partial(self.ainvoke, one, its_config, **kwargs) for one, its_config in pairs]
+        return [*calls], configs[0].get("max_concurrency")
+
+    # --- composition -----------------------------------------------------------------------------
+
+    def __or__(self, other: Any) -> "Runnable[Input, Any]":
+        return _sequence(self, other)
+
+    def __ror__(self, other: Any) -> "Runnable[Any, Output]":
+        return _sequence(other, self)
+
+    def __rshift__(self, other: Any) -> "Runnable[Input, Any]":
+        return _sequence(self, other)
+
+    def __rrshift__(self, other: Any) -> "Runnable[Any, Output]":
+        return _sequence(other, self)
+
+    def pipe(self, *others: Any, name: str | None = None) -> "Runnable[Input, Any]":
+        """This runnable, then the others: each gets the output of the one before."""
+        return _sequence(self, *others, name=name)
+
+    def pick(self, keys: str | list[str]) -> "Runnable[Input, Any]":
+        """This runnable, then of its output (a dict) one value, or the dict of some keys.
+
+        >>> from plait.runnables import RunnablePassthrough
+        >>> RunnablePassthrough().pick("a").invoke({"a": 1, "b": 2})
+        1
+        """
+        return self | _load("passthrough").RunnablePick(keys)
+
+    def assign(self, **kwargs: Any) -> "Runnable[Input, dict[str, Any]]":
+        """This runnable, then its output (a dict) with more keys, computed from it.
+
+        >>> from plait.runnables import RunnablePassthrough
+        >>> RunnablePassthrough().assign(b=lambda given: given["a"] + 1).invoke({"a": 1})
+        {'a': 1, 'b': 2}
+        """
+        mapper = _load("parallel").RunnableParallel(kwargs)
+        return self | _load("passthrough").RunnableAssign(mapper)
+
+    def map(self) -> "Runnable[Sequence[Input], list[Output]]":
+        """This runnable for each item of a list.
+
+        >>> from plait.runnables import RunnableLambda
+        >>> RunnableLambda(len).map().invoke(["a", "bc"])
+        [1, 2]
+        """
+        return _load("each").RunnableEach(self)
+
+    # --- the same, otherwise ---------------------------------------------------------------------
+
+    def bind(self, **kwargs: Any) -> "Runnable[Input, Output]":
+        """This runnable with keyword arguments of its own."""
+        return _load("binding").RunnableBinding(bound=self, kwargs=kwargs)
 
     def with_config(
         self, config: RunnableConfig | None = None, **kwargs: Any
@@ -193,244 +407,181 @@ class Runnable(Generic[Input, Output]):
         >>> Runnable().with_config(tags=["a"]).config["tags"]
         ['a']
         """
-        return RunnableBinding(self, config=cast("RunnableConfig", {**(config or {}), **kwargs}))
+        return _load("binding").RunnableBinding(bound=self, config={**(config or {}), **kwargs})
 
-    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
-        """What is inside, as a graph that can be drawn.
+    def with_types(
+        self, *, input_type: Any = None, output_type: Any = None
+    ) -> "Runnable[Input, Output]":
+        """This runnable with other types in its schemas."""
+        return _load("binding").RunnableBinding(
+            bound=self, custom_input_type=input_type, custom_output_type=output_type
+        )
 
-        >>> print(Runnable().get_graph().draw_mermaid(with_styles=False).count("-->"))
-        2
-        """
-        from plait.runnables.pictures import alone  # only what is drawn needs it
-
-        return alone(self, config)
-
-    def bind(self, **kwargs: Any) -> "Runnable[Input, Output]":
-        """This runnable with keyword arguments of its own."""
-        return RunnableBinding(self, kwargs=kwargs)
-
-    def pipe(self, *others: Any, name: str | None = None) -> "Runnable[Input, Any]":
-        """This runnable, then the others: each gets the output of the one before."""
-        return RunnableSequence(self, *others, name=name)
-
-    def __or__(
-        self, other: "Runnable[Any, Other] | Callable[[Any], Other]"
-    ) -> "Runnable[Input, Other]":
-        return RunnableSequence(self, other)
-
-    def __ror__(
-        self, other: "Runnable[Other, Any] | Callable[[Other], Any]"
-    ) -> "Runnable[Other, Output]":
-        return RunnableSequence(other, self)
-
-
-class RunnableBinding(Runnable[Input, Output]):
-    """A runnable with keyword arguments and a config that every call gets.
-
-    Args:
-        bound: The runnable.
-        kwargs: Keyword arguments for each call; the call's own win.
-        config: United with the caller's config (see `merge_configs`).
-    """
-
-    def __init__(
+    def with_listeners(
         self,
-        bound: Runnable[Input, Output],
         *,
-        kwargs: Mapping[str, Any] | None = None,
-        config: RunnableConfig | None = None,
-    ) -> None:
-        self.bound = bound
-        self.kwargs = dict(kwargs or {})
-        self.config: RunnableConfig = config or {}
+        on_start: Callable[..., None] | None = None,
+        on_end: Callable[..., None] | None = None,
+        on_error: Callable[..., None] | None = None,
+    ) -> "Runnable[Input, Output]":
+        """This runnable, telling functions of each of its runs.
 
-    def __getattr__(self, name: str) -> Any:
-        # What the binding does not have is asked of the runnable itself (`model.bind(..).profile`).
-        if name.startswith("_") or name == "bound":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.bound, name)
+        Args:
+            on_start: Called with the `Run`, and the config if it takes two arguments.
+            on_end: Likewise; `run.outputs` is there.
+            on_error: Likewise; `run.error` is there.
+        """
+        return _load("listeners").listened_to(self, on_start, on_end, on_error, is_async=False)
 
-    def __repr__(self) -> str:
-        return f"RunnableBinding({self.bound!r}, kwargs={self.kwargs!r}, config={self.config!r})"
+    def with_alisteners(
+        self,
+        *,
+        on_start: Callable[..., Awaitable[None]] | None = None,
+        on_end: Callable[..., Awaitable[None]] | None = None,
+        on_error: Callable[..., Awaitable[None]] | None = None,
+    ) -> "Runnable[Input, Output]":
+        """`with_listeners` for async functions."""
+        return _load("listeners").listened_to(self, on_start, on_end, on_error, is_async=True)
 
-    def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
-        """The name of the bound runnable."""
-        return self.bound.get_name(suffix, name=name)
+    def with_retry(
+        self,
+        *,
+        retry_if_exception_type: "tuple[type[BaseException], ...] | Callable[[BaseException], bool]" = (  # noqa: E501
+            Exception,
+        ),
+        wait_exponential_jitter: bool = True,
+        exponential_jitter_params: "ExponentialJitterParams | None" = None,
+        stop_after_attempt: int = 3,
+    ) -> "Runnable[Input, Output]":
+        """This runnable, called again when it fails (not when it is streamed).
 
-    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
-        """The graph of the bound runnable."""
-        return self.bound.get_graph(merge_configs(self.config, config))
+        Args:
+            retry_if_exception_type: The errors after which it is called again.
+            wait_exponential_jitter: Wait in between, each time longer, with some chance.
+            exponential_jitter_params: `initial`, `max`, `exp_base` and `jitter` of that wait.
+            stop_after_attempt: How many calls there are at most.
+        """
+        return _load("retry").RunnableRetry(
+            bound=self,
+            retry_exception_types=retry_if_exception_type,
+            wait_exponential_jitter=wait_exponential_jitter,
+            exponential_jitter_params=exponential_jitter_params,
+            max_attempt_number=stop_after_attempt,
+        )
 
-    def bind(self, **kwargs: Any) -> Runnable[Input, Output]:
-        """The same runnable with more keyword arguments."""
-        return RunnableBinding(self.bound, kwargs={**self.kwargs, **kwargs}, config=self.config)
+    def with_fallbacks(
+        self,
+        fallbacks: "Sequence[Runnable[Input, Output]]",
+        *,
+        exceptions_to_handle: tuple[type[BaseException], ...] = (Exception,),
+        exception_key: str | None = None,
+    ) -> "Runnable[Input, Output]":
+        """This runnable, and others in its place when it fails.
 
-    def with_config(
-        self, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Runnable[Input, Output]:
-        """The same runnable with more config."""
-        own = {**self.config, **(config or {}), **kwargs}
-        return RunnableBinding(self.bound, kwargs=self.kwargs, config=cast("RunnableConfig", own))
+        Args:
+            fallbacks: Tried in order.
+            exceptions_to_handle: The errors after which the next one is tried.
+            exception_key: The key of the input (a dict) under which the next one gets the error.
 
-    def _config(self, config: RunnableConfig | None) -> RunnableConfig | None:
-        return merge_configs(self.config, config) if self.config else config
+        >>> from plait.runnables import RunnableLambda
+        >>> RunnableLambda(int).with_fallbacks([RunnableLambda(len)]).invoke("one")
+        3
+        """
+        return _load("fallbacks").RunnableWithFallbacks(
+            runnable=self,
+            fallbacks=fallbacks,
+            exceptions_to_handle=exceptions_to_handle,
+            exception_key=exception_key,
+        )
 
-    def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
-        """Invoke the bound runnable."""
-        return self.bound.invoke(input, self._config(config), **{**self.kwargs, **kwargs})
+    def configurable_fields(self, **fields: Any) -> "Runnable[Input, Output]":
+        """This runnable, with fields that `configurable` entries of a config change.
 
-    async def ainvoke(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Output:
-        """Invoke the bound runnable."""
-        return await self.bound.ainvoke(input, self._config(config), **{**self.kwargs, **kwargs})
-
-    def stream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Output]:
-        """Stream the bound runnable."""
-        yield from self.bound.stream(input, self._config(config), **{**self.kwargs, **kwargs})
-
-    async def astream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Output]:
-        """Stream the bound runnable."""
-        kwargs = {**self.kwargs, **kwargs}
-        async for chunk in self.bound.astream(input, self._config(config), **kwargs):
-            yield chunk
-
-
-class RunnableSequence(Runnable[Input, Output]):
-    """Runnables one after the other; each gets the output of the one before.
-
-    Args:
-        steps: Two or more runnables or functions; sequences among them are flattened.
-        name: The name that handlers see.
-
-    Raises:
-        ValueError: There are fewer than two steps.
-
-    >>> RunnableSequence(str.strip, str.upper).invoke(" hi ")
-    'HI'
-    """
-
-    def __init__(self, *steps: Any, name: str | None = None) -> None:
-        self.name = name
-        self.steps: list[Runnable[Any, Any]] = []
-        for step in map(coerce_to_runnable, steps):
-            unnamed = isinstance(step, RunnableSequence) and step.name is None
-            self.steps.extend(cast("Any", step).steps if unnamed else [step])
-        if len(self.steps) < 2:
-            raise ValueError(f"RunnableSequence must have at least 2 steps, got {len(self.steps)}.")
-
-    def __repr__(self) -> str:
-        return " | ".join(map(repr, self.steps))
-
-    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
-        """The graphs of the steps, one after the other.
+        Args:
+            fields: Field name to its `ConfigurableField`.
 
         Raises:
-            ConfigError: a step that is a graph has no one way in.
+            ValueError: It has no such field.
         """
-        from plait.runnables.pictures import in_sequence  # only what is drawn needs it
+        return _load("configurable").with_fields(self, fields)
 
-        return in_sequence(self.steps, config)
-
-    def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
-        """Invoke step after step; `kwargs` go to the first."""
-
-        def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Any:
-            return self._run_steps(self.steps, input, config, run, kwargs)
-
-        return call_as_run(work, self.get_name(), input, config)
-
-    async def ainvoke(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Output:
-        """Invoke step after step; `kwargs` go to the first."""
-
-        async def work(
-            config: RunnableConfig, run: "AsyncCallbackManagerForChainRun | None"
-        ) -> Any:
-            return await self._arun_steps(self.steps, input, config, run, kwargs)
-
-        return await acall_as_run(work, self.get_name(), input, config)
-
-    def stream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Output]:
-        """Invoke all steps but the last, and stream that one."""
-        *before, last = self.steps
-
-        def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Iterator[Any]:
-            value = self._run_steps(before, input, config, run, kwargs)
-            yield from last.stream(value, child_config(config, run, _tag(len(before))))
-
-        return stream_as_run(work, self.get_name(), input, config)
-
-    async def astream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Output]:
-        """Invoke all steps but the last, and stream that one."""
-        *before, last = self.steps
-
-        async def work(
-            config: RunnableConfig, run: "AsyncCallbackManagerForChainRun | None"
-        ) -> AsyncIterator[Any]:
-            value = await self._arun_steps(before, input, config, run, kwargs)
-            its_config = child_config(config, run, _tag(len(before)))
-            async for chunk in last.astream(value, its_config):
-                yield chunk
-
-        async for chunk in astream_as_run(work, self.get_name(), input, config):
-            yield chunk
-
-    def _run_steps(
+    def configurable_alternatives(
         self,
-        steps: Sequence[Runnable[Any, Any]],
-        value: Any,
-        config: RunnableConfig,
-        run: Any,
-        kwargs: dict[str, Any],
-    ) -> Any:
-        for index, step in enumerate(steps):
-            value = step.invoke(value, child_config(config, run, _tag(index)), **kwargs)
-            kwargs = {}
-        return value
+        which: Any,
+        *,
+        default_key: str = "default",
+        prefix_keys: bool = False,
+        **alternatives: Any,
+    ) -> "Runnable[Input, Output]":
+        """This runnable, or another that an entry of `configurable` names.
 
-    async def _arun_steps(
+        Args:
+            which: The `ConfigurableField` whose value is the name.
+            default_key: The name of this runnable.
+            prefix_keys: Put `which==name/` before the keys of what can be configured inside.
+            alternatives: The others by name, or functions that make them.
+        """
+        return _load("configurable").RunnableConfigurableAlternatives(
+            which=which,
+            default=self,
+            alternatives=alternatives,
+            default_key=default_key,
+            prefix_keys=prefix_keys,
+        )
+
+    def as_tool(
         self,
-        steps: Sequence[Runnable[Any, Any]],
-        value: Any,
-        config: RunnableConfig,
-        run: Any,
-        kwargs: dict[str, Any],
+        args_schema: "type[BaseModel] | None" = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        arg_types: dict[str, type] | None = None,
     ) -> Any:
-        for index, step in enumerate(steps):
-            value = await step.ainvoke(value, child_config(config, run, _tag(index)), **kwargs)
-            kwargs = {}
-        return value
+        """This runnable as a tool (`plait.tools`) that a model can call."""
+        tools: Any = import_module("plait.tools")  # a floor above
+        return tools.convert_runnable_to_tool(
+            self, args_schema, name=name, description=description, arg_types=arg_types
+        )
 
 
-def _tag(index: int) -> str:
-    return f"seq:step:{index + 1}"
+def _load(module: str) -> Any:
+    """A module that builds on this one."""
+    return import_module(f"plait.runnables.{module}")
+
+
+def _schemas() -> Any:
+    return _load("schemas")
+
+
+def _sequence(*steps: Any, name: str | None = None) -> Any:
+    return _load("sequence").RunnableSequence(*steps, name=name)
 
 
 def coerce_to_runnable(thing: Any) -> Runnable[Any, Any]:
-    """A runnable from a runnable (of another library too) or a function.
+    """A runnable from a runnable (of another library too), a function, a generator or a dict.
 
     Raises:
-        TypeError: It is neither.
+        TypeError: It is none of these.
     """
     if isinstance(thing, Runnable):
         return cast("Runnable[Any, Any]", thing)
     if callable(getattr(thing, "invoke", None)) and callable(getattr(thing, "ainvoke", None)):
         return cast("Runnable[Any, Any]", thing)
+    if isinstance(thing, dict):
+        return _load("parallel").RunnableParallel(thing)
     if callable(thing):
-        from plait.runnables.functions import RunnableLambda  # that module builds on this one
-
-        return RunnableLambda(thing)
+        calling = _load("calling")
+        if calling.is_generator(thing) or calling.is_async_generator(thing):
+            return _load("generators").RunnableGenerator(thing)
+        return _load("functions").RunnableLambda(thing)
     raise TypeError(
-        f"Expected a Runnable or a callable, got {type(thing).__name__}: {thing!r}. "
+        f"Expected a Runnable, callable or dict. Instead got an unsupported type: {type(thing)}. "
         "Wrap it in a function that takes the input and returns the output."
     )
+
+
+def __getattr__(name: str) -> Any:
+    """The classes that langchain_core.runnables.base has beside this one."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("plait.runnables"), name)

@@ -5,10 +5,12 @@ Loaded by the first batch, since asyncio and threading cost more than the rest o
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextvars import copy_context
-from threading import Thread
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextvars import Context, copy_context
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from plait.runnables.threads import on_a_thread
 
 T = TypeVar("T")
 
@@ -16,43 +18,102 @@ DEFAULT_THREADS = 64
 """How many inputs of a sync batch run at once when the config has no `max_concurrency`."""
 
 
+class _Batch(Generic[T]):
+    """Calls that several threads share; each is made in a copy of the maker's context.
+
+    Whoever takes a call wakes one more thread if calls are left. So quick calls are made by one
+    thread and a woken one that finds nothing left; calls that wait let others start at once.
+    """
+
+    def __init__(self, calls: Sequence[Callable[[], T]], threads: int, go_on: bool) -> None:
+        self._calls = calls
+        self._spare = deque(range(threads))
+        self._go_on = go_on
+        self._context = copy_context()
+        self._left = deque(range(len(calls)))
+        self.done: SimpleQueue[tuple[int, T | None, BaseException | None]] = SimpleQueue()
+        """What became of each call that was begun, as (index, output, error)."""
+
+    def work(self) -> None:
+        """Make calls until none is left."""
+        while self._left:
+            try:
+                index = self._left.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            if self._left:
+                self.add_thread()
+            self._call(index)
+
+    def add_thread(self) -> None:
+        """One more thread, if one may be added."""
+        try:
+            self._spare.pop()
+        except IndexError:
+            return
+        on_a_thread(self.work)
+
+    def drop(self) -> int:
+        """Begin no further call. How many were left."""
+        dropped = 0
+        try:
+            while True:
+                self._left.pop()
+                dropped += 1
+        except IndexError:
+            return dropped
+
+    def _call(self, index: int) -> None:
+        context: Context = self._context.copy()
+        try:
+            outcome = (index, context.run(self._calls[index]), None)
+        except BaseException as error:
+            outcome = (index, None, error)
+            if not (self._go_on and isinstance(error, Exception)):
+                for _ in range(self.drop()):
+                    self.done.put((-1, None, None))  # stands for a call that is never begun
+        self.done.put(outcome)
+
+
 def run_all(
     calls: Sequence[Callable[[], T]], limit: int | None, return_exceptions: bool
 ) -> list[T | Exception]:
-    """Call all, at most `limit` at a time, the caller's thread being one; results in order.
+    """Make all calls, at most `limit` at a time, the caller's thread being one; results in order.
 
-    Threads are added while calls are left, so that quick calls need one or two. After a failure no
-    further call starts; the error of the earliest call is raised, whichever failed first.
+    After a failure no further call starts; the error of the earliest call is raised, whichever
+    failed first.
     """
+    batch = _Batch(calls, min(limit or DEFAULT_THREADS, len(calls)) - 1, return_exceptions)
+    batch.work()
     outcomes: list[Any] = [None] * len(calls)
     errors: dict[int, BaseException] = {}
-    left = deque(range(len(calls)))
-
-    def work() -> None:
-        while left:
-            try:
-                index = left.popleft()
-            except IndexError:  # another thread took the last one
-                return
-            if errors and not return_exceptions:
-                return
-            try:
-                outcomes[index] = calls[index]()
-            except BaseException as error:
-                outcomes[index] = errors[index] = error
-
-    helpers: list[Thread] = []
-    for _ in range(min(limit or DEFAULT_THREADS, len(calls)) - 1):
-        if not left:
-            break
-        helper = Thread(target=copy_context().run, args=(work,), daemon=True)
-        helper.start()
-        helpers.append(helper)
-    work()
-    for helper in helpers:
-        helper.join()
+    for _ in calls:
+        index, output, error = batch.done.get()
+        if error is not None:
+            errors[index] = error
+        if index >= 0:
+            outcomes[index] = output if error is None else error
     _raise_first(errors, return_exceptions)
     return outcomes
+
+
+def run_as_completed(
+    calls: Sequence[Callable[[], T]], limit: int | None, return_exceptions: bool
+) -> Iterator[tuple[int, T | Exception]]:
+    """Make all calls, at most `limit` at a time; each index and result as soon as it is there."""
+    batch = _Batch(calls, min(limit or DEFAULT_THREADS, len(calls)), return_exceptions)
+    batch.add_thread()
+    try:
+        for _ in calls:
+            index, output, error = batch.done.get()
+            if error is None:
+                yield index, output  # pyright: ignore[reportReturnType] # None may be the output
+            elif return_exceptions and isinstance(error, Exception):
+                yield index, error
+            else:
+                raise error
+    finally:
+        batch.drop()
 
 
 async def arun_all(
@@ -93,6 +154,38 @@ async def arun_all(
         if isinstance(result, BaseException):
             raise result
     return outcomes
+
+
+async def arun_as_completed(
+    calls: Sequence[Callable[[], Awaitable[T]]], limit: int | None, return_exceptions: bool
+) -> AsyncIterator[tuple[int, T | Exception]]:
+    """The async twin of `run_as_completed`. Leaving it early cancels what still runs."""
+    done: asyncio.Queue[tuple[int, Any, BaseException | None]] = asyncio.Queue()
+    left = iter(range(len(calls)))
+
+    async def work() -> None:
+        for index in left:
+            try:
+                done.put_nowait((index, await calls[index](), None))
+            except BaseException as error:
+                done.put_nowait((index, None, error))
+                if not isinstance(error, Exception):
+                    raise
+
+    workers = [asyncio.ensure_future(work()) for _ in range(min(limit or len(calls), len(calls)))]
+    try:
+        for _ in calls:
+            index, output, error = await done.get()
+            if error is None:
+                yield index, output
+            elif return_exceptions and isinstance(error, Exception):
+                yield index, error
+            else:
+                raise error
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
 
 
 def _raise_first(errors: dict[int, BaseException], return_exceptions: bool) -> None:

@@ -1,66 +1,32 @@
-"""`RunnableLambda`: a function as a runnable, and how user functions are looked at.
+"""`RunnableLambda`: a function as a runnable."""
 
-Functions are read by their code objects: `inspect` costs more to import than this package.
-"""
-
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextvars import Context, copy_context
-from functools import partial
-from types import CodeType
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import copy_context
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.callbacks.context import var_child_runnable_config
+from plait.callbacks.context import has_listeners, var_child_runnable_config
 from plait.errors import GraphRecursionError
+from plait.runnables.addable import aadd_all, add_all
 from plait.runnables.base import Input, Output, Runnable
-from plait.runnables.config import RunnableConfig, patch_config, run_in_executor
-from plait.runnables.runs import (
-    acall_as_run,
-    add_chunks,
-    astream_as_run,
-    call_as_run,
-    stream_as_run,
+from plait.runnables.calling import (
+    acall_function,
+    accepts,
+    call_function,
+    is_async,
+    is_generator,
 )
+from plait.runnables.config import RunnableConfig, ensure_config, patch_config
+from plait.runnables.contexts import Chunks, aclose
+from plait.runnables.runs import acall_as_run, call_as_run, unnamed
+from plait.runnables.stream_runs import atransform_as_run, one_chunk, transform_as_run
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from plait.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-
-_VARKEYWORDS, _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x08, 0x20, 0x80, 0x200
-
-
-def code_of(func: Any) -> CodeType | None:
-    """The code that a call of `func` runs: of a function, method, partial or callable object."""
-    while isinstance(func, partial):
-        func = cast("partial[Any]", func).func
-    func = getattr(func, "__func__", func)
-    if not hasattr(func, "__code__"):
-        func = cast("Any", type(func)).__call__
-    return getattr(func, "__code__", None)
-
-
-def is_async(func: Any) -> bool:
-    """Whether a call of `func` gives a coroutine or an async generator."""
-    code = code_of(func)
-    return code is not None and bool(code.co_flags & (_COROUTINE | _ASYNC_GENERATOR))
-
-
-def is_generator(func: Any) -> bool:
-    """Whether a call of `func` gives a generator: a runnable streams what it yields."""
-    code = code_of(func)
-    return code is not None and bool(code.co_flags & _GENERATOR)
-
-
-def accepts(func: Any, name: str) -> bool:
-    """Whether `func` names a parameter `name` (a decorator's `**kwargs` passes it on).
-
-    >>> accepts(lambda x, config: x, "config"), accepts(lambda x, **kwargs: x, "config")
-    (True, False)
-    """
-    code = code_of(func)
-    if code and name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-        return True
-    wrapped = getattr(func, "__wrapped__", None)
-    passes_on = code is None or bool(code.co_flags & _VARKEYWORDS)
-    return wrapped is not None and passes_on and accepts(wrapped, name)
+    from plait.drawing import Graph
+    from plait.runnables.fields import ConfigurableFieldSpec
 
 
 class RunnableLambda(Runnable[Input, Output]):
@@ -102,9 +68,16 @@ class RunnableLambda(Runnable[Input, Output]):
             self.func, self.afunc = func, afunc
         its_name = getattr(func, "__name__", None)
         self.name = name or (None if its_name == "<lambda>" else its_name)
+        self._is_plain = self.func is not None and not (
+            is_generator(func) or accepts(func, "config") or accepts(func, "run_manager")
+        )
 
     def __repr__(self) -> str:
-        return f"RunnableLambda({self.name or '...'})"
+        if not hasattr(self, "func"):  # a subclass that has not come so far
+            return "RunnableLambda(...)"
+        from plait.runnables.sources import shown  # reads source text; only for people
+
+        return f"RunnableLambda({shown(self.func) if self.func else f'afunc={shown(self.afunc)}'})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RunnableLambda):
@@ -115,23 +88,89 @@ class RunnableLambda(Runnable[Input, Output]):
     def __hash__(self) -> int:
         return hash((self.func, self.afunc))
 
+    # --- what it says about itself ---------------------------------------------------------------
+
+    @property
+    def InputType(self) -> Any:
+        """The annotation of the function's first parameter."""
+        from plait.runnables.schemas import parameter_type  # loads inspect
+
+        return parameter_type(self.func or self.afunc)
+
+    @property
+    def OutputType(self) -> Any:
+        """The annotation of what the function returns, or yields."""
+        from plait.runnables.schemas import returned_type  # loads inspect
+
+        return returned_type(self.func or self.afunc)
+
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """By the annotation; without one, the keys that the function reads of a dict."""
+        from plait.runnables.schemas import input_of_function  # loads pydantic
+
+        return input_of_function(self, self.func or self.afunc)
+
+    @cached_property
+    def deps(self) -> list[Runnable[Any, Any]]:
+        """The runnables that the function uses: globals, and variables of functions around it."""
+        from plait.runnables.sources import used_values  # rarely asked
+
+        values = used_values(self.func or self.afunc)
+        return [value for value in values if isinstance(value, Runnable)]
+
+    @property
+    def config_specs(self) -> "list[ConfigurableFieldSpec]":
+        """What can be configured in the runnables that the function uses."""
+        from plait.runnables.fields import specs_of  # few programs configure
+
+        return specs_of(self.deps)
+
+    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
+        """The graphs of the runnables that the function uses; without any, the function alone."""
+        from plait.runnables.pictures import alone, beside  # only what is drawn needs it
+
+        if self.deps:
+            return beside(self, {str(n): one for n, one in enumerate(self.deps)}, config)
+        return alone(self, config)
+
+    # --- calls -----------------------------------------------------------------------------------
+
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Call the function.
 
         Raises:
             TypeError: The function is async: use `ainvoke`.
         """
+        config = ensure_config(config)
+        if not kwargs and not has_listeners(config):
+            return self.run_unheard(input, unnamed(config))
 
         def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Any:
             output = call_function(self._sync(), input, config, run, kwargs)
             if isinstance(output, Chunks):
-                return _sum(output)
+                output = add_all(output)
             if isinstance(output, Runnable):
                 inner = cast("Runnable[Any, Any]", output)
                 return inner.invoke(input, _one_level_deeper(config), **kwargs)
             return output
 
         return call_as_run(work, self.get_name(), input, config)
+
+    def run_unheard(self, input: Input, config: RunnableConfig) -> Output:
+        """`invoke` without listeners."""
+        if self._is_plain:
+            context = copy_context()
+            context.run(var_child_runnable_config.set, config)
+            output: Any = context.run(cast("Any", self.func), input)
+        else:
+            given = patch_config(config)  # the function's own: it may change it
+            output = call_function(self._sync(), input, given, None, {})
+            if isinstance(output, Chunks):
+                output = add_all(output)
+        if isinstance(output, Runnable):
+            inner = cast("Runnable[Any, Any]", output)
+            return inner.run_unheard(input, _one_level_deeper(config))
+        return output
 
     async def ainvoke(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
@@ -143,10 +182,7 @@ class RunnableLambda(Runnable[Input, Output]):
         ) -> Any:
             output = await acall_function(self.func, self.afunc, input, config, run, kwargs)
             if isinstance(output, AsyncIterator):
-                total: Any = None
-                async for chunk in cast("AsyncIterator[Any]", output):
-                    total = add_chunks(total, chunk)
-                return total
+                output = await aadd_all(cast("AsyncIterator[Any]", output))
             if isinstance(output, Runnable):
                 inner = cast("Runnable[Any, Any]", output)
                 return await inner.ainvoke(input, _one_level_deeper(config), **kwargs)
@@ -158,41 +194,60 @@ class RunnableLambda(Runnable[Input, Output]):
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Output]:
         """Yield what a generator function yields, as it comes; of another function, its output."""
+        return self.transform(iter([input]), config, **kwargs)
 
-        def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Iterator[Any]:
-            output = call_function(self._sync(), input, config, run, kwargs)
+    def astream(
+        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Output]:
+        """Yield what an async generator function yields; of another function, its output."""
+        return self.atransform(one_chunk(input), config, **kwargs)
+
+    def transform(
+        self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Output]:
+        """`stream` with the sum of the chunks."""
+
+        def work(
+            chunks: Iterator[Any], config: RunnableConfig, run: "CallbackManagerForChainRun | None"
+        ) -> Iterator[Any]:
+            value = add_all(chunks)
+            output = call_function(self._sync(), value, config, run, kwargs)
             if isinstance(output, Chunks):
                 yield from output
             elif isinstance(output, Runnable):
                 inner = cast("Runnable[Any, Any]", output)
-                yield from inner.stream(input, _one_level_deeper(config), **kwargs)
+                yield from inner.stream(value, _one_level_deeper(config), **kwargs)
             else:
                 yield output
 
-        return stream_as_run(work, self.get_name(), input, config)
+        return transform_as_run(work, self.get_name(), input, config)
 
-    async def astream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
+    def atransform(
+        self, input: AsyncIterator[Input], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Output]:
-        """Yield what an async generator function yields; of another function, its output."""
+        """`astream` with the sum of the chunks."""
 
         async def work(
-            config: RunnableConfig, run: "AsyncCallbackManagerForChainRun | None"
+            chunks: AsyncIterator[Any],
+            config: RunnableConfig,
+            run: "AsyncCallbackManagerForChainRun | None",
         ) -> AsyncIterator[Any]:
-            output = await acall_function(self.func, self.afunc, input, config, run, kwargs)
-            if isinstance(output, AsyncIterator):
-                async for chunk in cast("AsyncIterator[Any]", output):
-                    yield chunk
-                return
+            value = await aadd_all(chunks)
+            output = await acall_function(self.func, self.afunc, value, config, run, kwargs)
             if isinstance(output, Runnable):
                 inner = cast("Runnable[Any, Any]", output)
-                async for chunk in inner.astream(input, _one_level_deeper(config), **kwargs):
-                    yield chunk
-            else:
+                output = inner.astream(value, _one_level_deeper(config), **kwargs)
+            if not isinstance(output, AsyncIterator):
                 yield output
+                return
+            inside = cast("AsyncIterator[Any]", output)
+            try:
+                async for chunk in inside:
+                    yield chunk
+            finally:
+                await aclose(inside)
 
-        async for chunk in astream_as_run(work, self.get_name(), input, config):
-            yield chunk
+        return atransform_as_run(work, self.get_name(), input, config)
 
     def _sync(self) -> Callable[..., Any]:
         if self.func is None:
@@ -201,74 +256,6 @@ class RunnableLambda(Runnable[Input, Output]):
                 "Use `ainvoke` or `astream` instead."
             )
         return self.func
-
-
-def call_function(
-    func: Callable[..., Any],
-    input: Any,
-    config: RunnableConfig,
-    run: Any,
-    kwargs: Mapping[str, Any],
-) -> Any:
-    """Call a user's function in a context of its own, with `config` as what children inherit.
-
-    It also gets the arguments it asks for by name. Of a generator function
-    the `Chunks` come back.
-    """
-    context = copy_context()
-    context.run(var_child_runnable_config.set, config)
-    output = context.run(func, input, **_injected(func, config, run, kwargs))
-    if is_generator(func):
-        return Chunks(output, context)
-    return output
-
-
-async def acall_function(
-    func: Callable[..., Any] | None,
-    afunc: Callable[..., Any] | None,
-    input: Any,
-    config: RunnableConfig,
-    run: Any,
-    kwargs: Mapping[str, Any],
-) -> Any:
-    """The async twin: awaits `afunc`, else calls `func` on a thread and adds up its chunks."""
-    if afunc is None:
-        assert func is not None
-        sync_run = None if run is None else run.get_sync()
-
-        def call() -> Any:
-            output = call_function(func, input, config, sync_run, kwargs)
-            return _sum(output) if isinstance(output, Chunks) else output
-
-        return await run_in_executor(config, call)
-    output = afunc(input, **_injected(afunc, config, run, kwargs))
-    if isinstance(output, AsyncIterator):
-        return _with_config(cast("AsyncIterator[Any]", output), config)
-    token = var_child_runnable_config.set(config)
-    try:
-        return await output
-    finally:
-        var_child_runnable_config.reset(token)
-
-
-def _injected(
-    func: Any, config: RunnableConfig, run: Any, kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The keyword arguments of a call: the caller's, and what the function asks for by name."""
-    out = dict(kwargs)
-    if accepts(func, "config"):
-        out["config"] = config
-    if accepts(func, "run_manager"):
-        out["run_manager"] = _unheard(func) if run is None else run
-    return out
-
-
-def _unheard(func: Any) -> Any:
-    from plait.callbacks import manager  # loads asyncio; rarely needed
-
-    if is_async(func):
-        return manager.AsyncCallbackManagerForChainRun.get_noop_manager()
-    return manager.CallbackManagerForChainRun.get_noop_manager()
 
 
 def _one_level_deeper(config: RunnableConfig) -> RunnableConfig:
@@ -281,37 +268,16 @@ def _one_level_deeper(config: RunnableConfig) -> RunnableConfig:
     return patch_config(config, recursion_limit=left)
 
 
-class Chunks:
-    """What a generator function yields, each made in the call's context, not in the reader's."""
+def chain(func: Callable[..., Any]) -> Runnable[Any, Any]:
+    """A function, or generator function, as a runnable with its name: as a decorator.
 
-    __slots__ = ("_chunks", "_context")
-
-    def __init__(self, chunks: Iterator[Any], context: Context) -> None:
-        self._chunks = chunks
-        self._context = context
-
-    def __iter__(self) -> Iterator[Any]:
-        return self
-
-    def __next__(self) -> Any:
-        return self._context.run(next, self._chunks)
+    >>> @chain
+    ... def shout(text):
+    ...     return text.upper()
+    >>> shout.invoke("hi"), shout.get_name()
+    ('HI', 'shout')
+    """
+    return RunnableLambda(func)
 
 
-async def _with_config(chunks: AsyncIterator[Any], config: RunnableConfig) -> AsyncIterator[Any]:
-    """The same chunks, each made while `config` is the one that children inherit."""
-    while True:
-        token = var_child_runnable_config.set(config)
-        try:
-            chunk = await anext(chunks)
-        except StopAsyncIteration:
-            return
-        finally:
-            var_child_runnable_config.reset(token)
-        yield chunk
-
-
-def _sum(chunks: Iterator[Any]) -> Any:
-    total: Any = None
-    for chunk in chunks:
-        total = add_chunks(total, chunk)
-    return total
+__all__ = ["RunnableLambda", "chain"]

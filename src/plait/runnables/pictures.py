@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import RootModel, create_model
@@ -52,6 +53,58 @@ def in_sequence(steps: Sequence[Any], config: RunnableConfig | None) -> Graph:
     return graph
 
 
+def beside(
+    runnable: Runnable[Any, Any], steps: Mapping[str, Any], config: RunnableConfig | None
+) -> Graph:
+    """Runnables with the same input side by side, their outputs in one.
+
+    Raises:
+        ConfigError: a step, being a graph itself, has no one way in or out.
+    """
+    graph = Graph()
+    given = graph.add_node(_form(runnable, "Input"))
+    returned = graph.add_node(_form(runnable, "Output"))
+    for step in steps.values():
+        its = cast("Graph", step.get_graph(config))
+        its.trim_first_node()
+        its.trim_last_node()
+        if not its.nodes:  # it does nothing
+            graph.add_edge(given, returned)
+            continue
+        first, last = graph.extend(its)
+        if first is None or last is None:
+            raise ConfigError(
+                f"Runnable {step!r} has no first or last node. It cannot be drawn beside others; "
+                "draw it alone."
+            )
+        graph.add_edge(given, first)
+        graph.add_edge(last, returned)
+    return graph
+
+
+def assigning(mapper: Any, config: RunnableConfig | None) -> Graph:
+    """The graph of what computes new keys, and the input that passes by."""
+    from plait.runnables.passthrough import RunnablePassthrough  # builds on runnables
+
+    graph = cast("Graph", mapper.get_graph(config))
+    first, last = graph.first_node(), graph.last_node()
+    if first is not None and last is not None:
+        passing = graph.add_node(RunnablePassthrough())
+        graph.add_edge(first, passing)
+        graph.add_edge(passing, last)
+    return graph
+
+
+def prompts_in(runnable: Runnable[Any, Any], config: RunnableConfig | None) -> list[Any]:
+    """The prompt templates among the nodes of its graph."""
+    prompts = sys.modules.get("plait.prompts")  # a floor above; not loaded: there are none
+    if prompts is None:
+        return []
+    template: Any = prompts.BasePromptTemplate
+    nodes = runnable.get_graph(config).nodes.values()
+    return [node.data for node in nodes if isinstance(node.data, template)]
+
+
 def _form(runnable: Any, suffix: str) -> Any:
     """What goes in, or comes out, as a pydantic model: the runnable's own, if it has one."""
     known = getattr(runnable, f"get_{suffix.lower()}_schema", None)
@@ -60,4 +113,4 @@ def _form(runnable: Any, suffix: str) -> Any:
     return create_model(runnable.get_name(suffix), __base__=RootModel[Any])
 
 
-__all__ = ["alone", "in_sequence"]
+__all__ = ["alone", "assigning", "beside", "in_sequence", "prompts_in"]

@@ -1,0 +1,94 @@
+"""`BaseChatMessageHistory`, what keeps the messages of one session, and the one in memory."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from plait.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
+
+
+class BaseChatMessageHistory:
+    """The messages of one session. Define `messages`, `add_messages` and `clear`."""
+
+    messages: Any
+    """The messages, oldest first: a list, or a property that reads them."""
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """The messages; here read on a thread."""
+        return await asyncio.to_thread(lambda: self.messages)
+
+    def add_message(self, message: BaseMessage) -> None:
+        """Add one message.
+
+        Raises:
+            NotImplementedError: The class defines neither this nor `add_messages`.
+        """
+        if type(self).add_messages is BaseChatMessageHistory.add_messages:
+            raise NotImplementedError(f"{type(self).__name__} must define add_messages().")
+        self.add_messages([message])
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages; here one by one."""
+        for message in messages:
+            self.add_message(message)
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages; here on a thread."""
+        await asyncio.to_thread(self.add_messages, messages)
+
+    def add_user_message(self, message: HumanMessage | str) -> None:
+        """Add what a human said."""
+        self.add_message(HumanMessage(message) if isinstance(message, str) else message)
+
+    def add_ai_message(self, message: AIMessage | str) -> None:
+        """Add what a model said."""
+        self.add_message(AIMessage(message) if isinstance(message, str) else message)
+
+    def clear(self) -> None:
+        """Forget all messages."""
+        raise NotImplementedError(f"{type(self).__name__} must define clear().")
+
+    async def aclear(self) -> None:
+        """Forget all messages; here on a thread."""
+        await asyncio.to_thread(self.clear)
+
+    def __str__(self) -> str:
+        return get_buffer_string(self.messages)
+
+
+class InMemoryChatMessageHistory(BaseChatMessageHistory):
+    """The messages of one session in a list.
+
+    >>> history = InMemoryChatMessageHistory()
+    >>> history.add_user_message("hi")
+    >>> print(history)
+    Human: hi
+    """
+
+    def __init__(self, messages: Sequence[BaseMessage] = ()) -> None:
+        self.messages = list(messages)
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """The messages."""
+        return self.messages
+
+    def add_message(self, message: BaseMessage) -> None:
+        """Add one message."""
+        self.messages.append(message)
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages."""
+        self.add_messages(messages)
+
+    def clear(self) -> None:
+        """Forget all messages."""
+        self.messages = []
+
+    async def aclear(self) -> None:
+        """Forget all messages."""
+        self.clear()
+
+
+ChatMessageHistory = InMemoryChatMessageHistory
+
+__all__ = ["BaseChatMessageHistory", "ChatMessageHistory", "InMemoryChatMessageHistory"]

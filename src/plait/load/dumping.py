@@ -1,0 +1,60 @@
+"""`dumps`, `dumpd`: objects as JSON text, or as the plain data of it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from plait.load.registry import id_of_message
+from plait.load.serializable import not_implemented
+
+ESCAPED = "__lc_escaped__"
+"""Marks a dict of the user that looks like a written object, and is data."""
+
+
+def dumpd(obj: Any) -> Any:
+    """`obj` as plain data. Objects that cannot be written become descriptions of themselves.
+
+    >>> from plait.messages import HumanMessage
+    >>> dumpd(HumanMessage("hi"))["id"]
+    ['langchain', 'schema', 'messages', 'HumanMessage']
+    """
+    if obj is None or isinstance(obj, (str, int, float, bool)):
+        return obj
+    if isinstance(obj, (list, tuple)):
+        return [dumpd(item) for item in cast("list[Any]", obj)]
+    if isinstance(obj, Mapping):
+        plain = {str(key): dumpd(value) for key, value in cast("dict[Any, Any]", obj).items()}
+        return {ESCAPED: plain} if "lc" in plain or ESCAPED in plain else plain
+    if callable(getattr(obj, "to_json", None)):
+        return _written(obj.to_json())
+    message = id_of_message(obj)
+    if message is not None:
+        its_id, kwargs = message
+        return _written({"lc": 1, "type": "constructor", "id": its_id, "kwargs": kwargs})
+    kind = cast("type[Any]", type(obj))
+    return not_implemented(obj, [*kind.__module__.split("."), kind.__name__])
+
+
+def _written(described: dict[str, Any]) -> dict[str, Any]:
+    if described.get("type") != "constructor":
+        return described
+    secrets = {
+        key: value
+        for key, value in described["kwargs"].items()
+        if isinstance(value, dict) and cast("dict[str, Any]", value).get("type") == "secret"
+    }
+    kwargs = {key: secrets.get(key) or dumpd(value) for key, value in described["kwargs"].items()}
+    return {**described, "kwargs": kwargs}
+
+
+def dumps(obj: Any, *, pretty: bool = False, **kwargs: Any) -> str:
+    """`obj` as JSON text.
+
+    Args:
+        obj: What to write.
+        pretty: Indented, for people.
+        kwargs: For `json.dumps`.
+    """
+    if pretty:
+        kwargs.setdefault("indent", 2)
+    return json.dumps(dumpd(obj), **kwargs)

@@ -1,0 +1,109 @@
+"""`loads`, `load`: written objects made again. Nothing is imported by a name in the data."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, cast
+
+from plait.load.dumping import ESCAPED
+from plait.load.registry import message_classes
+
+Allowed = Iterable[type[Any]] | Literal["all", "core", "messages"] | None
+
+
+def load(
+    obj: Any,
+    *,
+    allowed_objects: Allowed = None,
+    secrets_map: Mapping[str, str] | None = None,
+    secrets_from_env: bool = False,
+) -> Any:
+    """Objects from plain data.
+
+    Args:
+        obj: What `dumpd` gave.
+        allowed_objects: Classes of yours that may be made, beside messages. The names "core",
+            "messages" and "all" mean messages.
+        secrets_map: The values of secrets by name; others are None.
+        secrets_from_env: Look other secrets up in the environment. The data chooses the names:
+            only for data that you trust.
+
+    Raises:
+        ValueError: The data names a class that may not be made.
+        NotImplementedError: The data describes an object that could not be written.
+
+    >>> from plait.load import dumpd
+    >>> from plait.messages import HumanMessage
+    >>> load(dumpd(HumanMessage("hi"))).content
+    'hi'
+    """
+    known = message_classes()
+    if allowed_objects is not None and not isinstance(allowed_objects, str):
+        known = {tuple(_id_of(each)): each for each in allowed_objects}
+    return _Loader(known, secrets_map or {}, secrets_from_env).made(obj)
+
+
+def loads(text: str, **kwargs: Any) -> Any:
+    """Objects from JSON text; arguments and errors are those of `load`."""
+    return load(json.loads(text), **kwargs)
+
+
+class _Loader:
+    def __init__(
+        self, known: Mapping[tuple[str, ...], Any], secrets: Mapping[str, str], from_env: bool
+    ) -> None:
+        self._known = known
+        self._secrets = secrets
+        self._from_env = from_env
+
+    def made(self, data: Any) -> Any:
+        if isinstance(data, list):
+            return [self.made(item) for item in cast("list[Any]", data)]
+        if not isinstance(data, dict):
+            return data
+        written = cast("dict[str, Any]", data)
+        if len(written) == 1 and ESCAPED in written:
+            inner = written[ESCAPED]
+            return {key: self._unescaped(value) for key, value in inner.items()}
+        kind = written.get("type") if written.get("lc") == 1 else None
+        if kind == "secret":
+            return self._secret(written["id"][0])
+        if kind == "not_implemented":
+            raise NotImplementedError(
+                f"The data describes an object that could not be written: {written.get('id')}"
+            )
+        if kind == "constructor":
+            return self._constructed(written)
+        return {key: self.made(value) for key, value in written.items()}
+
+    def _unescaped(self, data: Any) -> Any:
+        """Data under an escape: as it is, but for escapes inside."""
+        if isinstance(data, list):
+            return [self._unescaped(item) for item in cast("list[Any]", data)]
+        return self.made(data)
+
+    def _secret(self, name: str) -> str | None:
+        if name in self._secrets:
+            return self._secrets[name]
+        return os.environ.get(name) if self._from_env else None
+
+    def _constructed(self, written: dict[str, Any]) -> Any:
+        its_id = tuple(written.get("id") or ())
+        cls = self._known.get(its_id)
+        if cls is None:
+            raise ValueError(
+                f"Deserialization of {its_id} is not allowed. Pass its class in "
+                "`allowed_objects`, if you trust the data."
+            )
+        kwargs = {key: self.made(value) for key, value in written.get("kwargs", {}).items()}
+        return cls(**kwargs)
+
+
+def _id_of(cls: Any) -> list[str]:
+    if hasattr(cls, "lc_id"):
+        return cls.lc_id()
+    known = {its: key for key, its in message_classes().items()}
+    return list(known.get(cls, (*cls.__module__.split("."), cls.__name__)))
+
+
+__all__ = ["load", "loads"]

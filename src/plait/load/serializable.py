@@ -1,0 +1,74 @@
+"""`Serializable`: a pydantic base whose instances can be written as JSON, secrets left out."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Serializable(BaseModel):
+    """Pydantic fields, written by `plait.load.dumps` if `is_lc_serializable` says so.
+
+    >>> from plait.load import dumpd
+    >>> class Point(Serializable):
+    ...     x: int
+    ...     @classmethod
+    ...     def is_lc_serializable(cls):
+    ...         return True
+    >>> dumpd(Point(x=1))["kwargs"]
+    {'x': 1}
+    """
+
+    model_config = ConfigDict(extra="ignore")
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Whether instances may be written; off by default."""
+        return False
+
+    @classmethod
+    def get_lc_namespace(cls) -> list[str]:
+        """Where the class is, as the first parts of its id."""
+        return cls.__module__.split(".")
+
+    @classmethod
+    def lc_id(cls) -> list[str]:
+        """What the class is called in the written form."""
+        return [*cls.get_lc_namespace(), cls.__name__.partition("[")[0]]
+
+    @property
+    def lc_secrets(self) -> dict[str, str]:
+        """Fields that are secret, each with the name under which its value is asked for again."""
+        return {}
+
+    @property
+    def lc_attributes(self) -> dict[str, Any]:
+        """More constructor arguments to write."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """The object in the written form; one that may not be written, as its description."""
+        if not self.is_lc_serializable():
+            return self.to_json_not_implemented()
+        kept = {name: getattr(self, name) for name in type(self).model_fields if self._is_kept(name)}
+        kept.update(self.lc_attributes)
+        for name, secret in self.lc_secrets.items():
+            if kept.get(name) is not None:
+                kept[name] = {"lc": 1, "type": "secret", "id": [secret]}
+        return {"lc": 1, "type": "constructor", "id": self.lc_id(), "kwargs": kept}
+
+    def to_json_not_implemented(self) -> dict[str, Any]:
+        """The description of an object that may not be written."""
+        return not_implemented(self, self.lc_id())
+
+    def _is_kept(self, name: str) -> bool:
+        """Fields that say nothing (None, or empty by default) are left out."""
+        field = type(self).model_fields[name]
+        value = getattr(self, name)
+        if field.exclude:
+            return False
+        return field.is_required() or bool(value) or value != field.get_default(call_default_factory=True)
+
+
+def not_implemented(thing: object, its_id: list[str]) -> dict[str, Any]:
+    """The written form of what cannot be made again."""
+    return {"lc": 1, "type": "not_implemented", "id": its_id, "repr": repr(thing)}

@@ -1,0 +1,97 @@
+"""What functions are made of, for people and for graphs: their text, the values that they use."""
+
+import ast
+import dis
+import inspect
+import textwrap
+from typing import Any, cast
+
+from plait.runnables.calling import code_of
+
+
+def shown(func: Any) -> str:
+    """A function for people: its name, or the text of a lambda.
+
+    >>> shown(len), shown(object())
+    ('len', '...')
+    """
+    name = getattr(func, "__name__", "...")
+    return _lambda_text(func) or "..." if name == "<lambda>" else name
+
+
+def _lambda_text(func: Any) -> str | None:
+    """The text of a lambda, if it can be told from others on its lines."""
+    try:
+        text = textwrap.dedent(inspect.getsource(func)).strip()
+    except (OSError, TypeError):
+        return None
+    for candidate in (text, text[text.find("lambda") :]):
+        try:
+            tree = ast.parse(candidate)
+        except SyntaxError:
+            continue
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+        return ast.unparse(found[0]) if len(found) == 1 else None
+    return None
+
+
+def used_values(func: Any) -> list[Any]:
+    """The values of the globals and outer variables that a function names, and what they hold.
+
+    Of `outer.inner`, the value of the attribute.
+    """
+    while hasattr(func, "func"):  # a partial
+        func = func.func
+    func = getattr(func, "__func__", func)
+    code = code_of(func)
+    if code is None or not hasattr(func, "__globals__"):
+        return []
+    cells = dict(zip(code.co_freevars, func.__closure__ or (), strict=True))
+    values: list[Any] = []
+    missing = object()
+    value: Any = missing
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL":
+            value = func.__globals__.get(step.argval, missing)
+        elif step.opname == "LOAD_DEREF" and step.argval in cells:
+            try:
+                value = cells[step.argval].cell_contents
+            except ValueError:  # not bound yet
+                value = missing
+        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and value is not missing:
+            value = getattr(value, step.argval, missing)
+        else:
+            value = missing
+        if value is not missing and not any(value is known for known in values):
+            values.append(value)
+    return values
+
+
+def keys_read(func: Any) -> list[str]:
+    """The keys that a function reads of its first parameter: `x["key"]`, `x.get("key")`.
+
+    >>> keys_read(lambda x: x["a"] + x.get("b", 1))
+    ['a', 'b']
+    """
+    if type(func).__name__ == "itemgetter" and type(func).__module__ == "operator":
+        items = cast("tuple[Any, ...]", func.__reduce__()[1])
+        return sorted(item for item in items if isinstance(item, str))
+    code = code_of(func)
+    if code is None or not code.co_argcount:
+        return []
+    first = code.co_varnames[1 if hasattr(func, "__self__") else 0]
+    steps = list(dis.get_instructions(code))
+    keys: set[str] = set()
+    for at, step in enumerate(steps):
+        if not (step.opname.startswith("LOAD_FAST") and step.argval == first):
+            continue
+        after = steps[at + 1 : at + 5]
+        names = [one.opname for one in after]
+        if names[:2] == ["LOAD_CONST", "BINARY_SUBSCR"]:
+            keys.add(after[0].argval)
+        elif names[:1] == ["LOAD_METHOD"] and after[0].argval == "get" and "LOAD_CONST" in names:
+            keys.add(after[names.index("LOAD_CONST")].argval)
+    return sorted(key for key in keys if isinstance(cast("Any", key), str))
+
+
+__all__ = ["keys_read", "shown", "used_values"]
