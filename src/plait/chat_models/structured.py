@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Literal, cast
 
 from plait.errors import ModelError
+from plait.exceptions import OutputParserException
 from plait.messages import AIMessage
 from plait.messages.partial_json import parse_partial_json
 from plait.runnables.base import Runnable
@@ -20,8 +21,12 @@ from plait.runnables.config import RunnableConfig
 Source = Literal["tool", "json"]
 
 
-class StructuredOutputError(ModelError, ValueError):
+class StructuredOutputError(ModelError, OutputParserException):
     """A model answered in another form than it was asked for."""
+
+    def __init__(self, message: str, llm_output: str | None = None) -> None:
+        OutputParserException.__init__(self, message, llm_output=llm_output)
+        ModelError.__init__(self, message)
 
 
 def by_tool(
@@ -164,7 +169,8 @@ class StructuredOutput(Runnable[Any, Any]):
             expected = schema_name(self.schema) if self.schema is not None else "any JSON"
             raise StructuredOutputError(
                 f"The model was asked for JSON ({expected}) and answered {text!r:.300}: {error}. "
-                "An answer cut off by a limit ends early: raise max_tokens."
+                "An answer cut off by a limit ends early: raise max_tokens.",
+                llm_output=text,
             ) from error
 
     def _partial(self, message: Any) -> Any:

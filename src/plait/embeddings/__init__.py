@@ -109,7 +109,7 @@ def ensure_embeddings(
 
     Args:
         embed: Embeddings (plait's, LangChain's, or any object with their two methods), a function
-            from texts to vectors, sync or async, or "provider:model" where LangChain is installed.
+            from texts to vectors, sync or async, or "provider:model" (see `init_embeddings`).
 
     Raises:
         InvalidStoreOpError: It is none of these (a ValueError, too).
@@ -120,7 +120,7 @@ def ensure_embeddings(
     if isinstance(embed, Embeddings):
         return embed
     if isinstance(embed, str):
-        return _by_name(embed)
+        return init_embeddings(embed)
     if isinstance(embed, Embedder):
         if hasattr(embed, "aembed_documents") and hasattr(embed, "aembed_query"):
             return cast(Embeddings, embed)  # LangChain's: it has all four methods
@@ -133,15 +133,15 @@ def ensure_embeddings(
     )
 
 
-def _by_name(name: str) -> Embeddings:
-    try:
-        from langchain.embeddings import init_embeddings  # pyright: ignore
-    except ImportError as error:
-        raise InvalidStoreOpError(
-            f"Embeddings {name!r} by name need the package langchain, which is not installed. "
-            "Give the embeddings themselves, or a function."
-        ) from error
-    return ensure_embeddings(cast(Any, init_embeddings(name)))
+def init_embeddings(model: str, *, provider: str | None = None, **kwargs: Any) -> Embeddings:
+    """Embeddings by their name, "provider:model" (see `plait.embeddings.remote`).
+
+    >>> init_embeddings("openai:text-embedding-3-small")
+    OpenAIEmbeddings(model='text-embedding-3-small')
+    """
+    from plait.embeddings import remote  # that module builds on this one
+
+    return remote.init_embeddings(model, provider=provider, **kwargs)
 
 
 __all__ = [
@@ -152,4 +152,5 @@ __all__ = [
     "EmbeddingsLambda",
     "Vector",
     "ensure_embeddings",
+    "init_embeddings",
 ]
