@@ -93,11 +93,12 @@ class _Lane:
         self.head: bytes | None = None
         self.checkpoints = _Sorted()
         self.values: dict[str, _Sorted] = {}
-        self.writes: dict[bytes, dict[bytes, tuple[str, Any]]] = {}
+        self.writes: dict[bytes, dict[bytes, WriteRow]] = {}
 
     @property
     def row(self) -> LaneRow:
-        return self.claim._replace(head=self.head)
+        at = self.claim
+        return LaneRow(at.lane, at.thread_id, at.ns, self.head, at.fence, at.owner, at.lease)
 
 
 _APPENDED = Done(0, 0)
@@ -280,7 +281,12 @@ class _Rows:
                 table = lane.values[channel] = _Sorted()
             table.put(key, record)
         for checkpoint, task, path, record in request.writes:
-            lane.writes.setdefault(checkpoint, {})[task] = (path, record)
+            row = WriteRow(checkpoint, task, path, record)
+            tasks = lane.writes.get(checkpoint)
+            if tasks is None:
+                lane.writes[checkpoint] = {task: row}
+            else:
+                tasks[task] = row
         if request.head is not None:
             lane.head = request.head
 
@@ -310,10 +316,11 @@ def _write_rows(lane: _Lane, checkpoint: bytes, live: bool) -> list[WriteRow]:
     if not tasks:
         return []
     if not live:
-        for task, (path, record) in tasks.items():
+        for task, row in tasks.items():
+            record: Any = row.record
             if type(record) is Deferred:
-                tasks[task] = (path, record.record())
-    rows = [WriteRow(checkpoint, task, *row) for task, row in tasks.items()]
+                tasks[task] = row._replace(record=record.record())
+    rows = list(tasks.values())
     if len(rows) > 1:
         rows.sort(key=_write_order)
     return rows

@@ -37,6 +37,7 @@ from plait.warnings import take_renamed, warn_renamed
 if TYPE_CHECKING:
     from plait.cache.base import BaseCache
     from plait.runnables.config import RunnableConfig
+    from plait.pregel.viewer import Layout
     from plait.runtime import RunControl
     from plait.store.base import BaseStore
 
@@ -150,6 +151,8 @@ class Pregel(Described, Drawn, Threads):
         self.name = name
         self.stream_mode = stream_mode
         self.stream_eager = stream_eager
+        self.layout: Layout | None = None
+        """How its checkpoints are shown (see `viewer`)."""
         self.debug = bool(debug)
         self.step_timeout = step_timeout
         """Seconds that a super-step may take."""

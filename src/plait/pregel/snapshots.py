@@ -14,7 +14,7 @@ from plait.errors import ConfigError
 from plait.pregel.nested import MARKS, around
 from plait.pregel.storage import checkpoint_id_of, open_storage
 from plait.pregel.viewer import Viewer
-from plait.runnables.config import merge_configs
+from plait.runnables.config import ensure_config, merge_configs
 from plait.types import PregelTask, StateSnapshot
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def addressed(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], Stora
     Raises:
         ConfigError: the graph has no saver or no such subgraph, or the config no thread id.
     """
-    merged = merge_configs(graph.config, config)
+    both = graph.config and config
+    merged = merge_configs(graph.config, config) if both else ensure_config(config or graph.config)
     configurable: dict[str, Any] = merged.get("configurable") or {}
     if graph.checkpointer in (None, True, False):
         raise ConfigError(

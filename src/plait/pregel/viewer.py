@@ -26,9 +26,10 @@ from plait.constants import (
 from plait.drivers.env import SYSTEM
 from plait.engine import report
 from plait.engine.inside import graph_inside
+from plait.engine.journal import MARKS
 from plait.engine.loop import Loop
 from plait.engine.namespaces import inside
-from plait.engine.plan import View, Writes
+from plait.engine.plan import GraphPlan, View, Writes
 from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from plait.pregel.main import Pregel
 
 _NOTHING: Writes = []
+_SEATINGS = 256
+"""Sets of nodes that run together, whose seats are kept."""
 _TELLING = frozenset({FAILED, STATE_VERSION})
 """Channels of tasks' writes that the engine makes something of."""
 
@@ -55,6 +58,46 @@ class _Seat(NamedTuple):
     """Whether a graph runs inside it."""
 
 
+class Layout:
+    """What is the same for all checkpoints of a graph."""
+
+    def __init__(self, plan: GraphPlan) -> None:
+        self.plan = plan
+        self.declared = {name: at for at, name in enumerate(plan.nodes)} | {START: -1}
+        stream = plan.stream
+        plain = isinstance(stream, View) and stream.members <= plan.simple
+        self.keys = stream.keys if plain else None
+        """The keys of the state, if their values are stored as they are shown."""
+        self._seats: dict[tuple[str, ...], list[_Seat] | None] = {}
+
+    @classmethod
+    def of(cls, graph: Pregel) -> Layout:
+        """The layout of a graph, made when one of its threads is first looked at."""
+        layout = graph.layout
+        if layout is None or layout.plan is not graph.plan:
+            layout = graph.layout = cls(graph.plan)
+        return layout
+
+    def seats(self, names: tuple[str, ...]) -> list[_Seat] | None:
+        """The seats of nodes that run next; None where the engine must say who sits there."""
+        if names in self._seats:
+            return self._seats[names]
+        if len(self._seats) >= _SEATINGS:
+            self._seats.clear()
+        seats = self._seats[names] = self._seated(names)
+        return seats
+
+    def _seated(self, names: Sequence[str]) -> list[_Seat] | None:
+        seats: list[_Seat] = []
+        for name in sorted(names, key=lambda name: self.declared.get(name, -1)):
+            node = self.plan.nodes.get(name)
+            if node is None or not isinstance(node.reads, View):
+                return None  # its code is gone, or it may have nothing to read
+            path = (PULL, name)
+            seats.append(_Seat(name, path, order_of(path), graph_inside(node) is not None))
+        return seats
+
+
 class Viewer:
     """Shows the checkpoints of one lane.
 
@@ -64,16 +107,10 @@ class Viewer:
     """
 
     def __init__(self, graph: Pregel, session: Session) -> None:
-        self._plan = plan = graph.plan
+        self._layout = Layout.of(graph)
+        self._plan = graph.plan
         self._thread_id = session.thread_id
         self._ns = session.ns
-        self._declared = {name: at for at, name in enumerate(plan.nodes)} | {START: -1}
-        self._seats: dict[tuple[str, ...], list[_Seat] | None] = {}
-        """Nodes that run next, to their seats; None where the engine must say who sits there."""
-        stream = plan.stream
-        plain = isinstance(stream, View) and stream.members <= plan.simple
-        self._keys = stream.keys if plain else None
-        """The keys of the state, if their values are stored as they are shown."""
 
     def show(self, stored: Snapshot, *, pending: bool) -> StateSnapshot:
         """One checkpoint.
@@ -85,33 +122,42 @@ class Viewer:
         tasks = self._plain_tasks(stored, pending)
         if tasks is None:
             return self._restored(stored, pending)
-        return self._snapshot(stored, self._values(stored), [task.name for task in tasks], tasks)
+        following = [task.name for task in tasks] if tasks else ()
+        return self._snapshot(stored, self._values(stored), following, tasks)
 
     def _snapshot(
         self, stored: Snapshot, values: Any, following: Sequence[str], tasks: Sequence[PregelTask]
     ) -> StateSnapshot:
-        metadata = stored.metadata
+        metadata, parent = stored.metadata, stored.parent_id
+        asked: list[Interrupt] = []
+        for task in tasks:
+            asked += task.interrupts
         return StateSnapshot(
             values,
             tuple(following),
             self._config(stored.id, metadata),
             metadata,
             stored.ts,
-            self._config(stored.parent_id, metadata),
+            None if parent is None else self._config(parent, metadata),
             tuple(tasks),
-            tuple([question for task in tasks for question in task.interrupts]),
+            tuple(asked),
         )
 
-    def _config(self, checkpoint_id: str | None, metadata: Mapping[str, Any]) -> Any:
-        address = {"thread_id": self._thread_id}
-        return report.config_of(address, self._ns, checkpoint_id, metadata.get("parents"))
+    def _config(self, id: str, metadata: Mapping[str, Any]) -> Any:
+        thread_id, ns = self._thread_id, self._ns
+        if ns:
+            return report.config_of({"thread_id": thread_id}, ns, id, metadata.get("parents"))
+        return {
+            "configurable": {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": id}
+        }
 
     # --- read off ---------------------------------------------------------------------------------
 
     def _values(self, stored: Snapshot) -> Any:
         held = stored.values
-        if self._keys is not None:
-            return {key: held[key] for key in self._keys if key in held}
+        keys = self._layout.keys
+        if keys is not None:
+            return {key: held[key] for key in keys if key in held}
         return State(self._plan, held).ordered(self._plan.stream)
 
     def _plain_tasks(self, stored: Snapshot, pending: bool) -> list[PregelTask] | None:
@@ -119,11 +165,7 @@ class Viewer:
         frontier = stored.frontier
         if frontier.get("graph") != self._plan.fingerprint or "asked" in frontier:
             return None
-        names = tuple(frontier.get("next", ()))
-        if names in self._seats:
-            seats = self._seats[names]
-        else:
-            seats = self._seats[names] = self._seats_of(names)
+        seats = self._layout.seats(tuple(frontier.get("next", ())))
         if seats is None:
             return None
         if "sends" in frontier:
@@ -132,28 +174,20 @@ class Viewer:
         for id, channel, value in stored.writes:
             if channel in _TELLING or id == NULL_TASK_ID:
                 return None
-            written.setdefault(id, []).append((channel, value))
+            if id in written:
+                written[id].append((channel, value))
+            else:
+                written[id] = [(channel, value)]
         tasks: list[PregelTask] = []
+        known = stored.ids
         for seat in seats:
-            id = stored.ids.get(seat.order)
-            if id is None:
-                id = task_id(stored.id, self._ns, seat.name, seat.order)
+            id = known.get(seat.order) or task_id(stored.id, self._ns, seat.name, seat.order)
             writes = written.get(id, _NOTHING)
-            if writes and pending and report.is_outcome(writes):
+            if pending and report.is_outcome(writes):
                 return None
             state = self._inside(seat.name, id) if seat.nests else None
             tasks.append(self._task(id, seat.name, seat.path, state, writes, pending))
         return tasks
-
-    def _seats_of(self, names: Sequence[str]) -> list[_Seat] | None:
-        seats: list[_Seat] = []
-        for name in sorted(names, key=lambda name: self._declared.get(name, -1)):
-            node = self._plan.nodes.get(name)
-            if node is None or not isinstance(node.reads, View):
-                return None  # its code is gone, or it may have nothing to read
-            path = (PULL, name)
-            seats.append(_Seat(name, path, order_of(path), graph_inside(node) is not None))
-        return seats
 
     def _sent(self, place: int, send: Send) -> _Seat:
         path = (PUSH, place, False)
@@ -173,23 +207,23 @@ class Viewer:
             return PregelTask(id, name, path, None, (), state)
         error: Any = None
         asked: tuple[Interrupt, ...] = ()
-        answers: dict[str, Any] = {}
+        finished = False
         for channel, value in writes:
-            if channel == ERROR and error is None:
-                error = value
+            if channel not in MARKS:
+                finished = True
             elif channel == INTERRUPT:
                 asked += tuple(value)
-            elif channel == RESUME and pending:
-                answers.update(value)
-        if answers:
-            asked = tuple(question for question in asked if question.id not in answers)
-        result = self._result(writes) if report.is_outcome(writes) else None
+            elif channel == ERROR and error is None:
+                error = value
+        if asked and pending:
+            asked = _unanswered(asked, writes)
+        result: Any = None
+        if finished:
+            stream = self._plan.stream
+            result = report.result_of(writes, stream)
+            if isinstance(stream, str):
+                result = result.get(stream)
         return PregelTask(id, name, path, error, asked, state, result)
-
-    def _result(self, writes: Writes) -> Any:
-        stream = self._plan.stream
-        result = report.result_of(writes, stream)
-        return result.get(stream) if isinstance(stream, str) else result
 
     # --- restored ---------------------------------------------------------------------------------
 
@@ -204,7 +238,7 @@ class Viewer:
         except UnknownNodeError:  # its code is gone: the thread can still be looked at
             values = loop.values_with((), plan.stream)
             return self._snapshot(stored, values, loop.frontier.names(), ())
-        tasks.sort(key=lambda task: -1 if task.is_push else self._declared[task.name])
+        tasks.sort(key=lambda task: -1 if task.is_push else self._layout.declared[task.name])
         nodes, handlers = _apart(tasks)
         done = [task for task in tasks if pending and task.saved and not task.handled]
         settled = {task.path for task in done}
@@ -224,6 +258,12 @@ class Viewer:
         writes = task.prior if task.handled else [*task.prior, *task.writes]
         shown = self._task(task.id, task.name, task.path, state, writes, pending)
         return shown._replace(interrupts=()) if done else shown
+
+
+def _unanswered(asked: Sequence[Interrupt], writes: Writes) -> tuple[Interrupt, ...]:
+    """The questions a task still waits with; an answer may be stored before what came of it."""
+    answers = {id for channel, value in writes if channel == RESUME for id in value}
+    return tuple(question for question in asked if question.id not in answers)
 
 
 def _apart(tasks: Sequence[Task]) -> tuple[list[Task], list[Task]]:

@@ -43,5 +43,9 @@ def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:
     """
     own = getattr(serde, "codec", None)
     if isinstance(own, Codec):
-        return own if registry is None else Codec(registry)
+        if registry is None:
+            return own
+        if registry.codec is None:
+            registry.codec = Codec(registry)
+        return registry.codec
     return TypedCodec(serde)

@@ -7,12 +7,20 @@ them share a list.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plait.checkpoint.base.port import Plan, Snapshot
 from plait.checkpoint.log.deferred import FIXED, Deferred
-from plait.checkpoint.log.reader import Facts, LaneReader, changed_map, fits
+from plait.checkpoint.log.reader import (
+    Facts,
+    LaneReader,
+    TaskIdWrites,
+    changed_map,
+    fits,
+    live_writes,
+    own_values,
+)
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.records import WHOLE, CheckpointFrame
 from plait.checkpoint.log.requests import (
@@ -40,8 +48,6 @@ class PageReader:
         """Values that cannot change: one object does for all snapshots."""
         self._packed: dict[_Version, bytes] = {}
         """The bytes of whole values that can."""
-        self._loose = False
-        """Whether the page has values that can change."""
 
     def rows(self, before: bytes | None, size: int) -> Plan[list[CheckpointRow]]:
         """Up to `size` checkpoints below `before`."""
@@ -73,16 +79,18 @@ class PageReader:
                 found.append((row, facts, map))
         if most is not None:
             del found[most:]
-        yield from self._read_versions(map for _, _, map in found)
+        whole = [own_values(row, map) for row, _, map in found]
+        others = [map for (_, _, map), own in zip(found, whole, strict=True) if own is None]
+        yield from self._read_versions(others)
         writes = yield from self._writes(found, whole=len(found) == len(rows))
         page: list[Snapshot] = []
-        fixed = self._fixed
-        for row, (ts, metadata, frontier), map in found:
-            if self._loose:
-                values = yield from self._values(map)
-            else:
-                values = {version[0]: fixed[version] for version in map.items()}
-            written, ids = yield from reader.writes(writes.get(row.id, ()))
+        for (row, (ts, metadata, frontier), map), own in zip(found, whole, strict=True):
+            values = (yield from self._values(map)) if own is None else own
+            written: TaskIdWrites = []
+            ids: dict[str, str] = {}
+            for write in writes.get(row.id, ()):
+                if not live_writes(write, written, ids):
+                    yield from reader.open_writes(write, written)
             id, parent = reader.ids(row)
             snapshot = Snapshot(id, parent, ts, metadata, frontier, values, written, None, ids)
             page.append(snapshot)
@@ -103,13 +111,14 @@ class PageReader:
                 known[row.id] = changed_map(before, row.id, frame)
         return [known[row.id] for row in rows]
 
-    def _read_versions(self, maps: Iterable[_Map]) -> Plan[None]:
+    def _read_versions(self, maps: Sequence[_Map]) -> Plan[None]:
         """Read the versions that the page before has not: into those that stay, and others."""
         fixed, packed = self._fixed, self._packed
+        if not maps:
+            return
         needed = list(dict.fromkeys(version for map in maps for version in map.items()))
         self._fixed = {version: fixed[version] for version in needed if version in fixed}
         self._packed = {version: packed[version] for version in needed if version in packed}
-        self._loose = bool(self._packed)
         missing = [v for v in needed if v not in self._fixed and v not in self._packed]
         if not missing:
             return
@@ -123,13 +132,11 @@ class PageReader:
             value = reader.codec.loads(payload) if kind == WHOLE else self
             if type(value) in FIXED:
                 self._fixed[version] = value
-            else:
-                self._loose = True
-                if kind == WHOLE:
-                    self._packed[version] = payload
+            elif kind == WHOLE:
+                self._packed[version] = payload
 
     def _values(self, map: _Map) -> Plan[dict[str, Any]]:
-        """The values of one checkpoint, some of which can change."""
+        """The values of one checkpoint."""
         fixed, packed, reader = self._fixed, self._packed, self._reader
         values: dict[str, Any] = {}
         patched: dict[str, bytes] = {}

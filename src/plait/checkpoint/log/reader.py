@@ -126,15 +126,8 @@ class LaneReader:
         writes: TaskIdWrites = []
         ids: dict[str, str] = {}
         for row in rows:
-            record: Any = row.record
-            if type(record) is Deferred:
-                task: TaskWrites = record.holds
-                id = task.task_id
-                if task.derived:
-                    ids[task.path] = id
-                writes += [(id, channel, value) for channel, value in task.writes]
-            else:
-                yield from self._open_writes(row, writes)
+            if not live_writes(row, writes, ids):
+                yield from self.open_writes(row, writes)
         return writes, ids
 
     def _open(self, record: bytes, where: str, *parts: str) -> tuple[int, bytes]:
@@ -148,7 +141,7 @@ class LaneReader:
     def open_checkpoint(self, row: CheckpointRow) -> CheckpointFrame:
         record: Any = row.record
         if type(record) is Deferred:
-            return CheckpointFrame(*record.holds[1], b"")
+            return record.holds[1]
         id = unpack(row.id)
         kind, payload = self._open(row.record, f"checkpoint {id!r}", id, "")
         if kind != CHECKPOINT:
@@ -165,7 +158,8 @@ class LaneReader:
             )
         return self._open(record, where, id, channel)
 
-    def _open_writes(self, row: WriteRow, into: list[tuple[str, str, Any]]) -> Plan[None]:
+    def open_writes(self, row: WriteRow, into: TaskIdWrites) -> Plan[None]:
+        """Add what the task of a sealed row wrote."""
         task = unpack(row.task)
         for channel, data in self.writes_frame(row):
             if type(data) is bytes:
@@ -217,6 +211,29 @@ class LaneReader:
         while trail:
             map = changed_map(map, *trail.pop())
         return Point(row.id, anchor, depth, map)
+
+
+def own_values(row: CheckpointRow, map: Mapping[str, bytes]) -> dict[str, Any] | None:
+    """The values of a checkpoint that was read live and has made every version that it has."""
+    record: Any = row.record
+    if type(record) is not Deferred:
+        return None
+    changed: Mapping[str, Any] = record.holds[0].changed
+    return dict(changed) if changed.keys() == map.keys() else None
+
+
+def live_writes(row: WriteRow, into: TaskIdWrites, ids: dict[str, str]) -> bool:
+    """Whether a row was read live; then what its task wrote is added, and its id."""
+    record: Any = row.record
+    if type(record) is not Deferred:
+        return False
+    task: TaskWrites = record.holds
+    id = task.task_id
+    if task.derived:
+        ids[task.path] = id
+    for channel, value in task.writes:
+        into.append((id, channel, value))
+    return True
 
 
 def changed_map(before: Mapping[str, bytes], key: bytes, frame: CheckpointFrame) -> dict[str, bytes]:

@@ -17,12 +17,13 @@ from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.pages import PageReader
-from plait.checkpoint.log.reader import LaneReader, Point
+from plait.checkpoint.log.reader import LaneReader, Point, own_values
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.records import (
     CHECKPOINT,
     WHOLE,
     WRITES,
+    CheckpointFrame,
     Ref,
     write_checkpoint,
     write_writes,
@@ -200,9 +201,13 @@ class LogSession:
             return None
         frame = reader.open_checkpoint(found)
         point = yield from reader.resolve(found, frame)
-        values, versions = yield from read_values(
-            reader.open_value, row.lane, point.map, self.codec, track=True, live=reader.live
-        )
+        own = own_values(found, point.map)
+        if own is not None:
+            values, versions = own, {name: Version(found.id, found.id, 0) for name in own}
+        else:
+            values, versions = yield from read_values(
+                reader.open_value, row.lane, point.map, self.codec, track=True, live=reader.live
+            )
         self._at, self._versions = point, versions
         self._tip = unpack(found.id)
         return (yield from reader.snapshot(found, frame, values))
@@ -404,7 +409,8 @@ class LogSession:
         for name in changed:
             self._versions[name] = Version(key, key, 0)
         frame = self._move(key, list(changed), checkpoint.removed)
-        made = Deferred((checkpoint, frame), _checkpoint_record, codec, lane, checkpoint, frame)
+        holds = (checkpoint, CheckpointFrame(*frame, b""))
+        made = Deferred(holds, _checkpoint_record, codec, lane, checkpoint, frame)
         batch.checkpoints = [(key, parent, made)]
         batch.writes = [
             (

@@ -50,6 +50,8 @@ class Registry:
         self._names: dict[str, Entry] = {}
         self._listeners: WeakSet[Any] = WeakSet()
         self._children: WeakSet[Registry] = WeakSet()
+        self.codec: Any = None
+        """The codec that those share who store what this registry knows, once there is one."""
         if parent is not None:
             parent._children.add(self)
 
