@@ -35,6 +35,11 @@ RETURN: Final = intern("__return__")
 """The reserved channel of a task's own result (functional API)."""
 CALL: Final = intern("__call__")
 """The reserved channel that says which call of a `@task` an outcome is of (see `engine.journal`)."""
+STARTED: Final = intern("__started__")
+"""The reserved channel that says how often a task that must not be repeated has started, and
+whether its last start has no known outcome (see `engine.guards`)."""
+AGAIN: Final = intern("__again__")
+"""What is "written" to say that a task whose outcome was not known shall run again."""
 NO_WRITES: Final = intern("__no_writes__")
 """The reserved channel that marks a finished task which wrote nothing."""
 STATE_VERSION: Final = intern("__state_version__")
@@ -67,7 +72,7 @@ NS_SEP: Final = intern("|")
 NS_END: Final = intern(":")
 """Separates the node's name from its task id in one level of a checkpoint namespace."""
 RESERVED: Final = frozenset({INPUT, CALL, ERROR, INTERRUPT, RESUME, RETURN, NO_WRITES, TASKS, PREVIOUS,
-                             FRONTIER, PULL, PUSH, AHEAD, STATE_VERSION})  # fmt: skip
+                             FRONTIER, PULL, PUSH, AHEAD, AGAIN, STARTED, STATE_VERSION})  # fmt: skip
 """Names that neither a node nor a state key may have."""
 
 __all__ = [

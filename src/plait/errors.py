@@ -241,6 +241,10 @@ def is_invalid_resume(error: BaseException) -> bool:
     return refused_question(error) is not None
 
 
+class InvalidAnswerError(RunError, ValueError):
+    """An answer does not fit its question; the question stays open."""
+
+
 class TaskNotFound(RunError):
     """A task that a distributed caller named does not exist."""
 

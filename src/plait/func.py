@@ -37,6 +37,7 @@ from plait.pregel.binding import Binding
 from plait.pregel.caching import namespace_of
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
+from plait.pregel.unknown import OnUnknown, checked_policy, guard, is_guard
 from plait.scope import Scope, current_scope, heard
 from plait.types import CachePolicy, Checkpointer, RetryPolicy, TimeoutPolicy
 from plait.warnings import take_renamed
@@ -63,13 +64,15 @@ class TaskFunction(Generic[P, T]):
         retry: tuple[RetryPolicy, ...],
         cache: CachePolicy | None,
         timeout: TimeoutPolicy | None,
+        unknown: OnUnknown | None = None,
     ) -> None:
         self.func = function
         self.name = name or _name_of(function)
         self.retry_policy = retry
         self.cache_policy = cache
         self.timeout = timeout
-        self.plan = _task_plan(function, self.name, retry, cache, timeout)
+        self.on_unknown = checked_policy(unknown)
+        self.plan = _task_plan(function, self.name, retry, cache, timeout, unknown)
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -109,6 +112,7 @@ def _task_plan(
     retry: tuple[RetryPolicy, ...],
     cache: CachePolicy | None,
     timeout: TimeoutPolicy | None,
+    unknown: OnUnknown | None,
 ) -> NodePlan:
     def call(task: Task, scope: Scope) -> Writes:
         args, kwargs = task.input
@@ -124,15 +128,24 @@ def _task_plan(
         return dict(bound.arguments)
 
     is_async = inspect.iscoroutinefunction(function)
+    code: Any = None if is_async else call
+    acode: Any = acall if is_async else None
+    if is_guard(unknown):
+        code, acode = guard(unknown, code, acode, _returned, shown)
     return NodePlan(
         name,
-        None if is_async else call,
-        acall if is_async else None,
+        code,
+        acode,
         retry=retry,
+        guarded=is_guard(unknown),
         timeout=timeout,
         cache=None if cache is None else CachePlan(namespace_of(function), cache),
         shown=shown,
     )
+
+
+def _returned(task: Task, result: Any, scope: Scope) -> Writes:
+    return [(RETURN, result)]
 
 
 @overload
@@ -148,6 +161,7 @@ def task(
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
     cache_policy: CachePolicy | None = None,
     timeout: float | timedelta | TimeoutPolicy | None = None,
+    on_unknown: OnUnknown | None = None,
     **older: Any,
 ) -> Callable[[Callable[P, Any]], TaskFunction[P, Any]]: ...
 def task(
@@ -158,6 +172,7 @@ def task(
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
     cache_policy: CachePolicy | None = None,
     timeout: float | timedelta | TimeoutPolicy | None = None,
+    on_unknown: OnUnknown | None = None,
     **older: Any,
 ) -> Any:
     """Make a function a task: its calls start at once, run beside each other, and are recorded.
@@ -168,10 +183,13 @@ def task(
         retry_policy: when its errors are retried.
         cache_policy: when a result is taken from the cache of the graph that calls the task.
         timeout: how long one attempt may take, in seconds or as a `TimeoutPolicy`.
+        on_unknown: what happens, instead of another run, to a call whose process died while it
+            ran: "ask" a person, or a function that looks (see `StateGraph.add_node`).
         older: the deprecated `retry`.
 
     Raises:
         ValueError: the timeout is no number of seconds above 0.
+        InvalidNodeError: `on_unknown` is no policy.
 
     >>> @task
     ... def double(n: int) -> int:
@@ -186,10 +204,10 @@ def task(
     policies = policies_of(given["retry_policy"])
     limit = TimeoutPolicy.coerce(timeout)
     if function is not None:
-        return TaskFunction(function, name, policies, cache_policy, limit)
+        return TaskFunction(function, name, policies, cache_policy, limit, on_unknown)
 
     def decorate(decorated: Callable[..., Any]) -> TaskFunction[..., Any]:
-        return TaskFunction(decorated, name, policies, cache_policy, limit)
+        return TaskFunction(decorated, name, policies, cache_policy, limit, on_unknown)
 
     return decorate
 

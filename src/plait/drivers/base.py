@@ -75,7 +75,7 @@ class Storage:
         if isinstance(command, Load):
             if self._start is not None:
                 return self._start(session)
-            return session.load(command.checkpoint_id)
+            return session.load(command.checkpoint_id, to_write=True)
         if isinstance(command, Claim):
             return session.claim()
         assert isinstance(command, Release)
@@ -85,9 +85,12 @@ class Storage:
         """Whether the run goes on while this is written (`durability="async"`).
 
         A claim never lags: nobody may work on a thread that is not his. Nor does what ends the
-        run: its caller learns whether everything is stored.
+        run: its caller learns whether everything is stored. Nor does the start of a task that must
+        not be repeated: it is on record before the task runs.
         """
         if self.durability != "async" or not isinstance(command, (Commit, SaveWrites)):
+            return False
+        if isinstance(command, SaveWrites) and command.urgent:
             return False
         return not (command.claim or command.release)
 

@@ -65,6 +65,8 @@ class SaveWrites(Command):
     writes: Sequence[TaskWrites]
     claim: bool = False
     release: bool = False
+    urgent: bool = False
+    """Whether the run waits until they are stored, whatever its durability."""
 
 
 @dataclass(slots=True)

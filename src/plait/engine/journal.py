@@ -19,14 +19,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plait.constants import CALL, ERROR, FAILED, INTERRUPT, RESUME
+from plait.constants import CALL, ERROR, FAILED, INTERRUPT, RESUME, STARTED
 from plait.errors import JournalMismatchError
 
 if TYPE_CHECKING:
     from plait.engine.plan import Writes
     from plait.engine.tasks import Task
 
-MARKS = frozenset({CALL, ERROR, FAILED, INTERRUPT, RESUME})
+MARKS = frozenset({CALL, ERROR, FAILED, INTERRUPT, RESUME, STARTED})
 """Reserved channels that say something of a task without being its result."""
 
 

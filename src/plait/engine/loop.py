@@ -30,6 +30,7 @@ from plait.engine.records import Mark, Origin, Snapshot, TaskWrites
 from plait.engine.reporting import task_order
 from plait.engine.running import WAIT, Running
 from plait.engine.spec import Env, Outcome, RunSpec
+from plait.engine.starts import marks_of
 from plait.engine.state import State
 from plait.engine.storing import Flow
 from plait.engine.tasks import Step, Task
@@ -295,7 +296,7 @@ class Loop(Running):
                 *((c, v) for c, v in task.prior if c == RESUME),
             ]
             if self.spec.saved:
-                outcomes.append(task.outcome(task.prior))
+                outcomes.append(task.outcome([*task.prior, *marks_of(task)]))
         yield from self._acknowledge(release=True, extra=outcomes)
         asked: dict[str, Interrupt] = {}
         for task in waiting:
@@ -327,12 +328,13 @@ class Loop(Running):
             error.add_note(note)
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
-            writes = [*standing(task.prior, refused_question(error)), (ERROR, repr(error))]
-            outcomes.append(task.outcome(writes))
+            kept = standing(task.prior, refused_question(error))
+            outcomes.append(task.outcome([*kept, *marks_of(task, error), (ERROR, repr(error))]))
             for waiting, questions in self._interrupted.items():
                 asked = [
                     (INTERRUPT, list(questions)),
                     *(w for w in waiting.prior if w[0] == RESUME),
+                    *marks_of(waiting),
                 ]
                 outcomes.append(waiting.outcome(asked))
         yield from self._acknowledge(release=True, extra=outcomes)

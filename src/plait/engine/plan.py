@@ -63,6 +63,8 @@ class NodePlan:
     retry: tuple[RetryPolicy, ...] = ()
     timeout: TimeoutPolicy | None = None
     """How long an attempt may take."""
+    guarded: bool = False
+    """Whether it must not be repeated where nobody knows what became of it (see `guards`)."""
     handler: NodePlan | None = None
     """What runs in its place when it has failed for good."""
     cache: CachePlan | None = None
@@ -89,6 +91,11 @@ class NodePlan:
     """Its input as those who listen see it; None: as it is."""
     code: Any = None
     """The function or Runnable that the user gave, for those who look at it or call it alone."""
+    apart: bool = field(init=False)
+    """Whether it never runs inline: its runner must be able to leave it, or to store its start."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "apart", self.timeout is not None or self.guarded)
 
     @property
     def first_name(self) -> str:
@@ -149,6 +156,8 @@ class GraphPlan:
     """Channels that hold the last value and trigger nobody."""
     plain: frozenset[str] = field(init=False)
     """Channels that, once written, simply hold a value that triggers nobody by itself."""
+    guarded: bool = field(init=False)
+    """Whether any node is."""
 
     def __post_init__(self) -> None:
         def named(test: Callable[[Channel], bool]) -> tuple[str, ...]:
@@ -167,6 +176,7 @@ class GraphPlan:
                 name for name in named(lambda c: type(c) is LastValue) if name not in self.readers
             ),
             "untracked": frozenset(named(lambda c: not c.persisted)),
+            "guarded": any(node.guarded for node in self.nodes.values()),
             "fingerprint": fingerprint_of(self.nodes, self.channels, self.edges, self.version),
         }
         for name, value in derived.items():

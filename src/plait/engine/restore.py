@@ -23,6 +23,7 @@ from plait.engine.plan import GraphPlan, Writes
 from plait.engine.questions import Pending
 from plait.engine.records import Origin, Snapshot, TaskWrites
 from plait.engine.report import is_outcome
+from plait.engine.starts import adopt_starts
 from plait.engine.tasks import Task
 from plait.engine.tasks import task_id as id_of
 from plait.errors import (
@@ -256,6 +257,8 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
             return
         if task.node.handler is not None and _adopt_failure(task, stored):
             return
+        if task.node.guarded:
+            adopt_starts(task, stored)
         for channel, value in task.prior:
             if channel == RESUME:
                 task.asked().answers.update(value)

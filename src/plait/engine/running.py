@@ -13,14 +13,15 @@ from typing import Any, cast
 
 from plait.constants import ERROR, PUSH, RESUME
 from plait.engine import restore
-from plait.engine.caching import Caching
 from plait.engine.commands import Cancel, Emit, Resolve, Run, Sleep, Start, Wait
 from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
 from plait.engine.records import TaskWrites
 from plait.engine.retries import retry_delay
 from plait.engine.spec import Env, RunSpec
+from plait.engine.starts import is_unknown, marks_of
 from plait.engine.storing import Flow
 from plait.engine.tasks import Task
 from plait.errors import (
@@ -38,7 +39,7 @@ from plait.types import Interrupt
 WAIT = Wait()
 
 
-class Running(Caching):
+class Running(Guards):
     """The side of a loop that runs the tasks of a super-step."""
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
@@ -87,8 +88,8 @@ class Running(Caching):
 
     def _inlines(self, task: Task) -> bool:
         inline = self.spec.inline
-        if task.timeout is not None or task.node.timeout is not None:
-            return False  # who runs it must be able to leave it
+        if task.timeout is not None or task.node.apart:
+            return False
         if inline == "sync":
             return task.node.call is not None
         return inline == "async" and task.node.acall is not None
@@ -108,6 +109,8 @@ class Running(Caching):
         if room <= 0:
             return
         batch = [waiting.popleft() for _ in range(room)]
+        if self.guards:
+            yield from self._guard(batch)
         for task in batch:
             self._inflight[task] = task.attempt
         for task in batch:
@@ -175,7 +178,9 @@ class Running(Caching):
         if self._inflight.get(task) != event.attempt:
             return  # a late answer of an attempt that was given up
         del self._inflight[task]
-        if task.calls is not None and task.calls.open:
+        if task.unknown and self._is_to_run_again(task, event.writes):
+            self._waiting.appendleft(task)
+        elif task.calls is not None and task.calls.open:
             self._held[task] = event.writes
         else:
             self._conclude(task, event.writes, resolved)
@@ -249,6 +254,7 @@ class Running(Caching):
             return
         if isinstance(error, GraphDrained) and task not in self._calls:
             self._drained = error  # others may end their work; this task goes on in another run
+            self._forget_start(task)
             return
         if isinstance(error, ParentCommand):
             command = error.args[0]
@@ -261,7 +267,7 @@ class Running(Caching):
                 else:
                     self._finished(TaskFinished(task, task.attempt, writes), resolved)
                 return
-        elif task.node.retry and self._failure is None and task not in self._cut:
+        elif self._may_retry(task, error):
             delay = retry_delay(task.node.retry, error, task.attempt, self.env.jitter)
             if delay is not None:
                 task.attempt += 1
@@ -282,6 +288,11 @@ class Running(Caching):
                 self._inflight.pop(stopped, None)
             self._drop(never_began, resolved)
 
+    def _may_retry(self, task: Task, error: BaseException) -> bool:
+        if not task.node.retry or self._failure is not None or task in self._cut:
+            return False
+        return not (task.started and is_unknown(error))
+
     def _give_up(self, task: Task, error: BaseException, resolved: list[Task]) -> None:
         """A task has failed for good: a called one tells its caller, others end the run."""
         task.error = error
@@ -290,7 +301,8 @@ class Running(Caching):
             bubbles = isinstance(error, GraphBubbleUp)
             if self.spec.saved and task not in self._cut and not bubbles:
                 answers = [(c, v) for c, v in task.prior if c == RESUME]
-                self._lost.append(task.outcome([*answers, (ERROR, repr(error))]))
+                failure = [*answers, *marks_of(task, error), (ERROR, repr(error))]
+                self._lost.append(task.outcome(failure))
         elif self._failure is None:
             self._failure = (task, error)
             self._drop((*self._waiting, *self._timers), resolved)
@@ -343,6 +355,7 @@ class Running(Caching):
             resolved.append(task)
         else:
             self._report_starts([task])
+            self.guards = self.guards or event.node.guarded
             self._waiting.append(task)
 
     def _is_known(self, task: Task, calls: Calls, mark: CallMark) -> bool:

@@ -129,6 +129,12 @@ class Task:
     """What watches how long the current attempt takes."""
     given_up = 0
     """Attempts up to this number took too long: nothing that their code says counts any more."""
+    starts = 0
+    """Of a guarded task: how many starts are on record."""
+    started = False
+    """Whether the last of them was in this run, and is what this attempt stands on."""
+    unknown = False
+    """Whether the last of them has no known outcome: what becomes of it is to be settled first."""
     handled = False
     """Whether it failed for good and its error handler runs in its place."""
     failed: NodeError | None = None

@@ -65,7 +65,7 @@ def _writes(spec: NodeSpec | None, keys: frozenset[str]) -> frozenset[str]:
 
 def _needs(builder: StateGraph[object], node: NodePlan) -> frozenset[str] | None:
     """The keys a node reads, and its conditional edges; None where that is not certain."""
-    if node.cache is not None:  # its super-step looks whether the result is known
+    if node.cache is not None or node.guarded:  # its super-step looks what became of it
         return None
     needs: set[str] = set()
     for reads in (node.reads, *node.branch_reads):

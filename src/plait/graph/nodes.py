@@ -12,6 +12,7 @@ from plait.constants import ROOT, START
 from plait.engine.plan import NodePlan, Reads, View, Writes
 from plait.engine.tasks import Task
 from plait.errors import (
+    InvalidNodeError,
     InvalidUpdateError,
     ParentCommand,
     UnknownKeyWarning,
@@ -23,6 +24,7 @@ from plait.graph.routes import may_route
 from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_object
 from plait.pregel.binding import Binding, merge, merged
 from plait.pregel.scope import Detached
+from plait.pregel.unknown import guard, is_guard
 from plait.scope import Scope, heard
 from plait.types import Command, RunContext, Send
 
@@ -293,6 +295,9 @@ def node_plan(
     coerce = coercion(spec.input_schema) if isinstance(reads, View) else None
     call = None if spec.binding.is_async else _sync_call(spec, coerce, writer)
     acall = _async_call(spec, coerce, writer)
+    guarded = is_guard(policies.unknown) and not _goes_on(spec)
+    if guarded:
+        call, acall = guard(policies.unknown, call, acall, writer.finish)
     return NodePlan(
         spec.name,
         call,
@@ -301,6 +306,7 @@ def node_plan(
         retry=policies.retry or (),
         timeout=policies.timeout,
         cache=cache_plan(policies.cache, spec.runnable or spec.binding.function, spec.name),
+        guarded=guarded,
         handler=handler,
         defer=spec.defer,
         triggers=triggers,
@@ -313,6 +319,22 @@ def node_plan(
         update=writer.by_hand,
         code=spec.runnable or spec.binding.function,
     )
+
+
+def _goes_on(spec: NodeSpec) -> bool:
+    """Whether a node is a graph that goes on where it was, rather than run again.
+
+    Raises:
+        InvalidNodeError: it is, and has a policy of its own for an unknown outcome.
+    """
+    if _saved_graph(spec.runnable) is None:
+        return False
+    if is_guard(spec.policies.unknown):
+        raise InvalidNodeError(
+            f"Node {spec.name!r} is a graph, so on_unknown says nothing of it: it goes on at its "
+            "own checkpoint. Give on_unknown to the nodes inside it that must not be repeated."
+        )
+    return True
 
 
 def _saved_graph(runnable: Any) -> Any:

@@ -12,6 +12,7 @@ from plait.engine.retries import policies_of
 from plait.errors import InvalidNodeError
 from plait.pregel.binding import Binding
 from plait.pregel.caching import namespace_of
+from plait.pregel.unknown import OnUnknown, checked_policy
 from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
 
 
@@ -24,6 +25,8 @@ class Policies:
     timeout: TimeoutPolicy | None = None
     handler: Any = None
     """What runs when the node has failed for good."""
+    unknown: OnUnknown | None = None
+    """What decides where nobody knows what became of the node."""
 
     @classmethod
     def of(
@@ -32,17 +35,20 @@ class Policies:
         cache: CachePolicy | None,
         timeout: Any,
         handler: Any,
+        unknown: OnUnknown | None = None,
     ) -> Policies:
         """Policies as an author gives them.
 
         Raises:
             ValueError: a limit is no number of seconds above 0.
+            InvalidNodeError: `unknown` is no policy.
         """
         return cls(
             None if retry is None else policies_of(retry),
             cache,
             TimeoutPolicy.coerce(timeout),
             handler,
+            checked_policy(unknown),
         )
 
     def over(self, defaults: Policies) -> Policies:
@@ -52,6 +58,7 @@ class Policies:
             self.cache or defaults.cache,
             self.timeout or defaults.timeout,
             self.handler or defaults.handler,
+            self.unknown or defaults.unknown,
         )
 
     def for_handlers(self) -> Policies:

@@ -35,6 +35,7 @@ from plait.graph.schema import (
     managed_of,
 )
 from plait.pregel.later import refuse
+from plait.pregel.unknown import OnUnknown
 from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy, ensure_valid_checkpointer
 from plait.warnings import take_renamed
 
@@ -159,6 +160,7 @@ class StateGraph(Generic[StateT]):
         trace_policy: Any = None,
         renamed_from: str | Sequence[str] = (),
         writes: Sequence[str] | None = None,
+        on_unknown: OnUnknown | None = None,
         **older: Any,
     ) -> StateGraph[StateT]:
         """Add a node.
@@ -182,6 +184,9 @@ class StateGraph(Generic[StateT]):
                 of them go on under today's.
             writes: the keys that it may write, for the eager schedule (default: those of the
                 schema that annotates its return value, else any).
+            on_unknown: makes a node that must not be repeated: what happens when its process died,
+                or it took too long, and nobody knows whether it did its work. "ask" asks a person,
+                a function looks (see `UnknownOutcome`), "retry" runs it again, as by default.
 
         Returns:
             The graph, so that calls chain.
@@ -221,7 +226,7 @@ class StateGraph(Generic[StateT]):
             runnable,
             schema,
             metadata,
-            Policies.of(retry_policy, cache_policy, timeout, error_handler),
+            Policies.of(retry_policy, cache_policy, timeout, error_handler, on_unknown),
             defer,
             destinations if destinations is not None else _command_ends(hints),
             former=former_names(renamed_from, f"renamed_from of node {node!r}"),
@@ -236,6 +241,7 @@ class StateGraph(Generic[StateT]):
         cache_policy: CachePolicy | None = None,
         error_handler: Any = None,
         timeout: Any = None,
+        on_unknown: OnUnknown | None = None,
     ) -> StateGraph[StateT]:
         """Policies of all nodes that say nothing themselves, whenever they were added.
 
@@ -244,12 +250,13 @@ class StateGraph(Generic[StateT]):
             cache_policy: when results are taken from the graph's cache.
             error_handler: what runs in place of a node that has failed for good.
             timeout: how long one attempt may take; of error handlers too.
+            on_unknown: what happens to nodes whose outcome nobody knows; not to error handlers.
 
         The arguments are those of `add_node`. Nodes of subgraphs do not inherit them.
         """
         if error_handler is not None:
             bind(handler_name(None), error_handler)
-        given = Policies.of(retry_policy, cache_policy, timeout, error_handler)
+        given = Policies.of(retry_policy, cache_policy, timeout, error_handler, on_unknown)
         self.defaults = given.over(self.defaults)
         return self
 
