@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from plait.errors import InvalidInputError
-from plait.messages import AIMessageChunk
+from plait.messages import AIMessageChunk, add_usage
 from plait.messages.blocks import standard
 
 Block = dict[str, Any]
@@ -59,10 +59,10 @@ def standard_blocks(content: Any, provider: str | None = None) -> Iterator[Block
 def ordered(message: Any, provider: str | None = None) -> Iterator[Block]:
     """What a model said: its blocks, and its tool calls in the places that they leave free.
 
-    Calls come as `tool_call` blocks; those that could not be read as `invalid_tool_call` blocks.
+    Calls come as `tool_call` blocks; of those that could not be read, `args` is the text that came.
     """
     calls = [*message.tool_calls, *message.invalid_tool_calls]
-    waiting = iter([{"type": "tool_call", **call} for call in calls])
+    waiting = iter([{**call, "type": "tool_call"} for call in calls])
     left, place = len(calls), 0
     for block in standard_blocks(message.content, provider):
         if block.get("type") in ("tool_call", "tool_call_chunk", "invalid_tool_call"):
@@ -128,11 +128,27 @@ def text_chunk(text: str, index: int, as_text: bool) -> AIMessageChunk:
 
 
 def call_chunk(
-    index: int, args: str | None = None, *, name: str | None = None, call_id: str | None = None
+    index: int,
+    args: str | None = None,
+    *,
+    name: str | None = None,
+    call_id: str | None = None,
+    as_text: bool = True,
 ) -> AIMessageChunk:
-    """A streamed piece of a tool call."""
+    """A streamed piece of a tool call; empty in the form that the content has."""
     piece = {"name": name, "args": args, "id": call_id, "index": index}
-    return AIMessageChunk("", tool_call_chunks=[piece])
+    return AIMessageChunk("" if as_text else [], tool_call_chunks=[piece])
+
+
+def introduced(chunk: AIMessageChunk, told: Mapping[str, Any], usage: Any) -> AIMessageChunk:
+    """A first chunk, with what the provider said before it.
+
+    (A chunk of its own would make content that is a list begin with an empty text.)
+    """
+    chunk.response_metadata = {**told, **chunk.response_metadata}
+    if usage:
+        chunk.usage_metadata = add_usage(usage, chunk.usage_metadata)
+    return chunk
 
 
 def present(**values: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from plait.chat_models.wire import (
     Block,
     Media,
     call_chunk,
+    introduced,
     media_of,
     ordered,
     present,
@@ -270,6 +271,7 @@ class MessageReader:
         self._ended = False
         self._id: str | None = None
         self._usage: Block = {}
+        self._told: Block = {}
         self._server_calls: dict[int, tuple[Block, list[str]]] = {}
 
     def finished(self) -> bool:
@@ -279,8 +281,13 @@ class MessageReader:
     def read(self, event: Block) -> AIMessageChunk | None:
         """The chunk of one event; None if it says nothing."""
         chunk = self._chunk(event)
-        if chunk is not None and self._id is not None:
+        if chunk is None:
+            return None
+        if self._id is not None:
             chunk.id = self._id
+        if self._told:
+            usage = read_usage({**self._usage, "output_tokens": 0})
+            chunk, self._told = introduced(chunk, self._told, usage), {}
         return chunk
 
     def _chunk(self, event: Block) -> AIMessageChunk | None:
@@ -289,9 +296,7 @@ class MessageReader:
                 answer: Block = event["message"]
                 self._id = answer.get("id") or None
                 self._usage = dict(answer.get("usage") or {})
-                usage = read_usage({**self._usage, "output_tokens": 0})
-                told = _introduction(answer)
-                return AIMessageChunk("", response_metadata=told, usage_metadata=usage)
+                self._told = _introduction(answer)
             case "content_block_start":
                 return self._opened(event["content_block"], event["index"])
             case "content_block_delta":
@@ -314,7 +319,9 @@ class MessageReader:
             return text_chunk(block["text"], index, self._as_text) if block.get("text") else None
         if kind == "tool_use":
             args = json.dumps(block["input"]) if block.get("input") else ""
-            return call_chunk(index, args, name=block["name"], call_id=block["id"])
+            return call_chunk(
+                index, args, name=block["name"], call_id=block["id"], as_text=self._as_text
+            )
         if kind in ("server_tool_use", "mcp_tool_use"):
             self._server_calls[index] = (block, [])
             return None
@@ -329,7 +336,7 @@ class MessageReader:
                 if index in self._server_calls:
                     self._server_calls[index][1].append(delta["partial_json"])
                     return None
-                return call_chunk(index, delta["partial_json"])
+                return call_chunk(index, delta["partial_json"], as_text=self._as_text)
             case "thinking_delta":
                 block = {"type": "reasoning", "reasoning": delta["thinking"], "index": index}
                 return AIMessageChunk([block])

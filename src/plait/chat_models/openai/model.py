@@ -202,6 +202,9 @@ class ChatOpenAI(RemoteChatModel):
             default_headers=self.default_headers,
         )
         make = sdk.AsyncOpenAI if is_async else sdk.OpenAI
+        if is_async:
+            # The SDK's default one would close itself on whatever loop runs when it is collected.
+            settings["http_client"] = sdk.DefaultAsyncHttpxClient()
         return make(max_retries=self.max_retries, **settings)
 
     def _send(self, client: Any, request: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from plait.chat_models.wire import (
     Block,
     args_text,
     call_chunk,
+    introduced,
     ordered,
     present,
     read_args,
@@ -206,6 +207,7 @@ class ResponseReader:
         self._as_text = as_text
         self._ended = False
         self._id: str | None = None
+        self._told: Block = {}
 
     def finished(self) -> bool:
         """Whether the last event came."""
@@ -214,15 +216,18 @@ class ResponseReader:
     def read(self, event: Block) -> AIMessageChunk | None:
         """The chunk of one event; None if it says nothing."""
         chunk = self._chunk(event.get("type", ""), event, event.get("output_index", 0))
-        if chunk is not None and self._id is not None:
+        if chunk is None:
+            return None
+        if self._id is not None:
             chunk.id = self._id
-        return chunk
+        told, self._told = self._told, {}
+        return introduced(chunk, told, None) if told else chunk
 
     def _chunk(self, kind: str, event: Block, index: int) -> AIMessageChunk | None:
         match kind:
             case "response.created":
                 self._id = event["response"].get("id")
-                return AIMessageChunk("", response_metadata=_introduction(event["response"]))
+                self._told = _introduction(event["response"])
             case "response.output_text.delta":
                 return text_chunk(event["delta"], index, self._as_text)
             case "response.output_text.annotation.added":
@@ -232,7 +237,7 @@ class ResponseReader:
             case "response.refusal.delta":
                 return AIMessageChunk("", additional_kwargs={"refusal": event["delta"]})
             case "response.function_call_arguments.delta":
-                return call_chunk(index, event["delta"])
+                return call_chunk(index, event["delta"], as_text=self._as_text)
             case "response.reasoning_summary_text.delta":
                 return self._thought(index, event["delta"])
             case "response.reasoning_summary_part.added":
@@ -254,8 +259,9 @@ class ResponseReader:
 
     def _added(self, item: Block, index: int) -> AIMessageChunk | None:
         if item.get("type") == "function_call":
+            args, call_id = item.get("arguments") or "", item.get("call_id")
             return call_chunk(
-                index, item.get("arguments") or "", name=item["name"], call_id=item.get("call_id")
+                index, args, name=item["name"], call_id=call_id, as_text=self._as_text
             )
         if item.get("type") == "reasoning":
             block = {"type": "reasoning", "id": item.get("id"), "reasoning": "", "index": index}

@@ -1,0 +1,413 @@
+"""ChatOpenAI over a real wire: the official SDK, a server on loopback, both APIs."""
+
+import pytest
+from pydantic import BaseModel
+
+from plait.chat_models import init_chat_model
+from plait.errors import (
+    ContentFilteredError,
+    ContextLengthError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelError,
+    ModelNotFoundError,
+    ModelRateLimitError,
+    ModelRequestError,
+    ModelServerError,
+    ModelTimeoutError,
+)
+from plait.exceptions import OutputParserException
+from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from . import openai_script as script
+
+
+@pytest.fixture
+def model(wire):
+    return init_chat_model(
+        "openai:gpt-test", base_url=f"{wire.url}/v1", api_key="k", max_retries=0, temperature=0.5
+    )
+
+
+def added(chunks):
+    total = chunks[0]
+    for chunk in chunks[1:]:
+        total = total + chunk
+    return total
+
+
+def same(whole, streamed):
+    """What an invoked and a streamed answer must agree on."""
+    for name in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata", "id",
+                 "additional_kwargs", "response_metadata"):  # fmt: skip
+        assert getattr(whole, name) == getattr(streamed, name), name
+
+
+async def both_ways(model, wire, reply, ask="hi"):
+    """The answer by invoke and ainvoke, which must be the same."""
+    wire.answer(reply)
+    wire.answer(reply)
+    first, second = model.invoke(ask), await model.ainvoke(ask)
+    assert first == second
+    assert wire.requests[-1].body == wire.requests[-2].body
+    return first
+
+
+async def test_a_text_is_asked_and_answered_sync_and_async(model, wire):
+    answer = await both_ways(
+        model, wire, script.completion({"content": "hello"}),
+        [SystemMessage("be kind"), HumanMessage("hi"), AIMessage("yes?"), HumanMessage("go on")],
+    )  # fmt: skip
+    assert wire.requests[0].path == "/v1/chat/completions"
+    assert wire.requests[0].headers["authorization"] == "Bearer k"
+    assert wire.last == {
+        "model": "gpt-test",
+        "temperature": 0.5,
+        "messages": [
+            {"role": "system", "content": "be kind"},
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "yes?"},
+            {"role": "user", "content": "go on"},
+        ],
+    }
+    assert (answer.content, answer.id) == ("hello", "chatcmpl-1")
+    assert answer.response_metadata["finish_reason"] == "stop"
+    assert answer.response_metadata["model_name"] == "gpt-test-1"
+    assert answer.usage_metadata == {
+        "input_tokens": 5, "output_tokens": 7, "total_tokens": 12,
+        "input_token_details": {"audio": 0, "cache_read": 2},
+        "output_token_details": {"audio": 0, "reasoning": 3},
+    }  # fmt: skip
+
+
+async def test_parallel_calls_and_unreadable_ones_come_and_go_back_as_they_were(model, wire):
+    calls = [script.call("add", '{"a": 1}', "c1"), script.call("add", '{"a": ', "c2"),
+             script.call("now", "{}", "c3")]  # fmt: skip
+    answer = await both_ways(model, wire, script.completion({"tool_calls": calls}, "tool_calls"))
+    assert [c["id"] for c in answer.tool_calls] == ["c1", "c3"]
+    assert [(c["id"], c["args"]) for c in answer.invalid_tool_calls] == [("c2", '{"a": ')]
+    wire.answer(script.completion({"content": "3"}))
+    model.invoke([HumanMessage("hi"), answer, ToolMessage("2", tool_call_id="c1")])
+    sent = wire.last["messages"]
+    assert sorted(sent[1]["tool_calls"], key=lambda c: c["id"]) == calls
+    assert sent[1]["content"] is None
+    assert sent[2] == {"role": "tool", "tool_call_id": "c1", "content": "2"}
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way):
+    events = [
+        script.chunk({"role": "assistant", "content": ""}),
+        script.chunk({"content": "let me "}),
+        script.chunk({"content": "see"}),
+        script.chunk(script.call_delta(0, "add", "", "c1")),
+        script.chunk(script.call_delta(0, arguments='{"a"')),
+        script.chunk(script.call_delta(1, "now", "{}", "c2")),
+        script.chunk(script.call_delta(0, arguments=": 1}")),
+        script.chunk({}, "tool_calls"),
+        script.chunk(usage=script.USAGE),
+    ]
+    wire.chat(events)
+    if way == "sync":
+        chunks = list(model.stream("hi"))
+    else:
+        chunks = [chunk async for chunk in model.astream("hi")]
+    assert wire.last["stream"] is True
+    assert wire.last["stream_options"] == {"include_usage": True}
+    whole = script.completion(
+        {"content": "let me see",
+         "tool_calls": [script.call("add", '{"a": 1}', "c1"), script.call("now", "{}", "c2")]},
+        "tool_calls",
+    )  # fmt: skip
+    wire.answer(whole)
+    same(model.invoke("hi"), added(chunks))
+    assert chunks[-1].chunk_position == "last"
+
+
+async def test_media_go_in_in_openais_form(model, wire):
+    wire.answer(script.completion({"content": "ok"}))
+    model.invoke([HumanMessage([
+        {"type": "text", "text": "look"},
+        {"type": "image", "url": "https://x/y.png"},
+        {"type": "image", "base64": "AAAA", "mime_type": "image/png"},
+        {"type": "audio", "base64": "BBBB", "mime_type": "audio/wav"},
+        {"type": "file", "base64": "CC", "mime_type": "application/pdf", "filename": "a.pdf"},
+        {"type": "file", "file_id": "file-1"},
+        {"type": "image_url", "image_url": {"url": "https://x/z.png", "detail": "low"}},
+    ])])  # fmt: skip
+    assert wire.last["messages"][0]["content"] == [
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": "https://x/y.png"}},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+        {"type": "input_audio", "input_audio": {"data": "BBBB", "format": "wav"}},
+        {"type": "file", "file": {"file_data": "data:application/pdf;base64,CC",
+                                  "filename": "a.pdf"}},
+        {"type": "file", "file": {"file_id": "file-1"}},
+        {"type": "image_url", "image_url": {"url": "https://x/z.png", "detail": "low"}},
+    ]  # fmt: skip
+
+
+async def test_refusals_citations_reasoning_and_audio_of_an_answer_are_kept(model, wire):
+    cited = {"type": "url_citation", "url_citation": {"url": "https://x", "title": "X",
+             "start_index": 0, "end_index": 2}}  # fmt: skip
+    answer = await both_ways(model, wire, script.completion({
+        "content": "hi", "annotations": [cited], "reasoning_content": "hm",
+        "audio": {"id": "audio_1", "data": "AA", "expires_at": 9, "transcript": "hi"},
+    }))  # fmt: skip
+    assert answer.text == "hi"
+    assert answer.content[0]["annotations"] == [
+        {"type": "citation", "url": "https://x", "title": "X", "start_index": 0, "end_index": 2}
+    ]
+    assert answer.content_blocks[0] == {"type": "reasoning", "reasoning": "hm"}
+    wire.answer(script.completion({"refusal": "no"}))
+    refused = model.invoke([answer, HumanMessage("?")])
+    assert wire.last["messages"][0]["audio"] == {"id": "audio_1"}
+    assert refused.additional_kwargs == {"refusal": "no"}
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str
+    age: int = 0
+
+
+async def test_structured_output_by_schema_tool_and_json_mode(model, wire):
+    for method, said in (
+        ("json_schema", {"content": '{"name": "Ann", "age": 3}'}),
+        ("json_mode", {"content": '```json\n{"name": "Ann", "age": 3}\n```'}),
+        ("function_calling",
+         {"tool_calls": [script.call("Person", '{"name": "Ann", "age": 3}', "c1")]}),
+    ):  # fmt: skip
+        answer = await both_ways(
+            model.with_structured_output(Person, method=method), wire, script.completion(said)
+        )
+        assert answer == Person(name="Ann", age=3)
+        asked = wire.last
+        if method == "json_schema":
+            form = asked["response_format"]["json_schema"]
+            assert (form["name"], form["strict"]) == ("Person", True)
+            assert form["schema"]["required"] == ["name", "age"]
+            assert form["schema"]["additionalProperties"] is False
+        elif method == "json_mode":
+            assert asked["response_format"] == {"type": "json_object"}
+        else:
+            assert asked["tool_choice"] == {"type": "function", "function": {"name": "Person"}}
+            assert asked["tools"][0]["function"]["description"] == "A person."
+
+
+async def test_a_form_that_does_not_fit_is_told_or_raised(model, wire):
+    wire.answer(script.completion({"content": '{"name": "An'}))
+    asked = model.with_structured_output(Person)
+    with pytest.raises(OutputParserException, match=r'Person.*\{"name": "An'):
+        asked.invoke("hi")
+    wire.answer(script.completion({"content": '{"name": 3}'}))
+    told = model.with_structured_output(Person, include_raw=True).invoke("hi")
+    assert told["raw"].content == '{"name": 3}'
+    assert told["parsed"] is None
+    assert "valid string" in str(told["parsing_error"])
+    wire.answer(script.completion({"refusal": "I will not."}))
+    with pytest.raises(OutputParserException, match="I will not"):
+        asked.invoke("hi")
+
+
+async def test_a_dict_in_a_form_grows_while_it_streams(model, wire):
+    schema = {"title": "P", "type": "object", "properties": {"a": {"type": "string"}}}
+    wire.chat(script.texts('{"a"', ': "x', 'y"}'))
+    grown = list(model.with_structured_output(schema).stream("hi"))
+    assert grown[-1] == {"a": "xy"}
+    assert {"a": "x"} in grown
+
+
+async def test_tools_of_all_kinds_and_their_choice_go_in(model, wire):
+    def add(a: int, b: int = 2) -> int:
+        """Adds."""
+        return a + b
+
+    wire.answer(script.completion({"content": "x"}))
+    bound = model.bind_tools([add, Person], tool_choice="any", parallel_tool_calls=False)
+    bound.invoke("hi", stop=["END"])
+    names = [tool["function"]["name"] for tool in wire.last["tools"]]
+    assert names == ["add", "Person"]
+    assert wire.last["tools"][0]["function"]["parameters"]["required"] == ["a"]
+    assert (wire.last["tool_choice"], wire.last["parallel_tool_calls"]) == ("required", False)
+    assert wire.last["stop"] == ["END"]
+    with pytest.raises(ValueError, match="no tool that was given"):
+        model.bind_tools([add], tool_choice="sub")
+
+
+ERRORS = [
+    (401, {"code": "invalid_api_key"}, ModelAuthenticationError),
+    (403, {}, ModelAuthenticationError),
+    (404, {"code": "model_not_found"}, ModelNotFoundError),
+    (400, {"code": "context_length_exceeded"}, ContextLengthError),
+    (400, {"message": "This model's maximum context length is 8 tokens."}, ContextLengthError),
+    (400, {"code": "content_filter"}, ContentFilteredError),
+    (400, {"type": "invalid_request_error"}, ModelRequestError),
+    (429, {"code": "rate_limit_exceeded"}, ModelRateLimitError),
+    (429, {"code": "insufficient_quota"}, ModelRateLimitError),
+    (500, {}, ModelServerError),
+    (503, {}, ModelServerError),
+]
+
+
+@pytest.mark.parametrize(("status", "error", "kind"), ERRORS)
+async def test_errors_keep_their_kind_and_their_cause(model, wire, status, error, kind):
+    import openai
+
+    headers = {"retry-after": "7", "x-request-id": "req_1"}
+    for _ in range(3):
+        wire.fail(status, {"error": {"message": "no", **error}}, headers)
+    calls = (lambda: model.invoke("hi"), lambda: list(model.stream("hi")))
+    for ask in calls:
+        with pytest.raises(kind) as caught:
+            ask()
+        assert type(caught.value) is kind
+        assert isinstance(caught.value.__cause__, openai.APIStatusError)
+        told = (caught.value.status, caught.value.retry_after, caught.value.request_id)
+        assert told == (status, 7.0, "req_1")
+        assert caught.value.provider == "openai"
+    with pytest.raises(kind):
+        await model.ainvoke("hi")
+
+
+async def test_a_request_that_failed_for_no_fault_of_its_own_is_repeated(wire):
+    model = init_chat_model("openai:m", base_url=wire.url, api_key="k", max_retries=1)
+    wire.fail(503, {"error": {"message": "busy"}}, {"retry-after-ms": "1"})
+    wire.answer(script.completion({"content": "at last"}))
+    assert model.invoke("hi").content == "at last"
+    assert len(wire.requests) == 2
+
+
+async def test_a_silent_server_and_a_slow_stream_time_out(wire):
+    model = init_chat_model("openai:m", base_url=wire.url, api_key="k", max_retries=0, timeout=0.2)
+    wire.silence()
+    with pytest.raises(ModelTimeoutError):
+        model.invoke("hi")
+    wire.chat(script.texts("one"), hold={2: wire.ended})
+    seen = []
+    with pytest.raises(ModelTimeoutError):
+        seen.extend(model.stream("hi"))
+    wire.chat(script.texts("one"), hold={2: wire.ended})
+    with pytest.raises(ModelTimeoutError):
+        async for chunk in model.astream("hi"):
+            seen.append(chunk)
+    assert "one" in [chunk.content for chunk in seen]
+
+
+async def test_a_stream_that_breaks_off_is_an_error_and_never_a_short_answer(model, wire):
+    for ending in ({"broken": True}, {"done": None}):
+        wire.chat(script.texts("one", "two")[:-2], **ending)
+        seen = []
+        with pytest.raises(ModelConnectionError):
+            for chunk in model.stream("hi"):
+                seen.append(chunk.content)
+        assert "".join(seen) == "onetwo"
+        wire.chat(script.texts("one", "two")[:-2], **ending)
+        with pytest.raises(ModelConnectionError):
+            async for _ in model.astream("hi"):
+                pass
+
+
+async def test_no_server_is_a_connection_error(wire):
+    model = init_chat_model("openai:m", base_url="http://127.0.0.1:1", api_key="k", max_retries=0)
+    with pytest.raises(ModelConnectionError):
+        model.invoke("hi")
+    with pytest.raises(ModelConnectionError):
+        await model.ainvoke("hi")
+
+
+# --- the responses API ---
+
+RICH = [
+    script.thought_item("first", "second", encrypted_content="SEAL"),
+    script.call_item("add", '{"a": 1}', "c1"),
+    {"type": "web_search_call", "id": "ws_1", "status": "completed",
+     "action": {"type": "search", "query": "q"}},
+    script.text_item("see here", [{"type": "url_citation", "url": "https://x", "title": "X",
+                                   "start_index": 0, "end_index": 3}]),
+    script.call_item("add", '{"a": ', "c2"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def responses(wire):
+    return init_chat_model(
+        "openai:gpt-test", base_url=f"{wire.url}/v1", api_key="k", max_retries=0,
+        use_responses_api=True, max_tokens=50,
+    )  # fmt: skip
+
+
+async def test_a_response_comes_and_goes_back_without_loss_and_in_order(responses, wire):
+    asked = responses.bind_tools([{"type": "web_search"}])
+    answer = await both_ways(asked, wire, script.response(RICH))
+    assert wire.requests[0].path == "/v1/responses"
+    assert wire.last["max_output_tokens"] == 50
+    assert wire.last["input"] == [{"type": "message", "role": "user", "content": "hi"}]
+    assert answer.text == "see here"
+    assert [c["id"] for c in answer.tool_calls] == ["c1"]
+    assert [c["args"] for c in answer.invalid_tool_calls] == ['{"a": ']
+    assert answer.usage_metadata["output_token_details"] == {"reasoning": 3}
+    wire.answer(script.response([script.text_item("done")]))
+    done = asked.invoke([HumanMessage("hi"), answer, ToolMessage("2", tool_call_id="c1")])
+    assert done.content == "done"
+    sent = wire.last["input"]
+    assert [item["type"] for item in sent] == [
+        "message", "reasoning", "function_call", "web_search_call", "message", "function_call",
+        "function_call_output",
+    ]  # fmt: skip
+    assert sent[1]["encrypted_content"] == "SEAL"
+    assert [part["text"] for part in sent[1]["summary"]] == ["first", "second"]
+    assert sent[3] == RICH[2]
+    assert sent[4]["content"][0] == RICH[3]["content"][0]
+    assert sent[5]["arguments"] == '{"a": '
+    assert sent[6] == {"type": "function_call_output", "call_id": "c1", "output": "2"}
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way):
+    asked = responses.bind_tools([{"type": "web_search"}])
+    items = RICH[:-1]
+    wire.stream(script.numbered(script.response_events(script.response(items))), named=True)
+    if way == "sync":
+        chunks = list(asked.stream("hi"))
+    else:
+        chunks = [chunk async for chunk in asked.astream("hi")]
+    wire.answer(script.response(items))
+    same(asked.invoke("hi"), added(chunks))
+
+
+async def test_a_failed_response_is_an_error_whole_and_streamed(responses, wire):
+    failed = script.response([], "failed", error={"code": "server_error", "message": "oh"})
+    wire.answer(failed)
+    with pytest.raises(ModelServerError, match="oh"):
+        responses.invoke("hi")
+    wire.stream(script.numbered([{"type": "response.failed", "response": failed}]), named=True)
+    with pytest.raises(ModelServerError, match="oh"):
+        list(responses.stream("hi"))
+    started = {"type": "response.created", "response": script.response([], "in_progress")}
+    wire.stream(script.numbered([started]), named=True)
+    with pytest.raises(ModelError, match="broke off"):
+        list(responses.stream("hi"))
+
+
+async def test_what_only_the_responses_api_can_do_goes_there(model, wire):
+    for ask in (
+        lambda: model.invoke("hi", reasoning={"effort": "low"}),
+        lambda: model.bind_tools([{"type": "web_search"}]).invoke("hi"),
+    ):
+        wire.answer(script.response([script.text_item("ok")]))
+        assert ask().content == "ok"
+        assert wire.requests[-1].path == "/v1/responses"
+
+
+async def test_structured_output_and_tools_take_the_flat_form_of_responses(responses, wire):
+    wire.answer(script.response([script.text_item('{"name": "Ann", "age": 1}')]))
+    assert responses.with_structured_output(Person).invoke("hi") == Person(name="Ann", age=1)
+    form = wire.last["text"]["format"]
+    assert (form["type"], form["name"], form["strict"]) == ("json_schema", "Person", True)
+    wire.answer(script.response([script.call_item("Person", '{"name": "Bo"}', "c1")]))
+    made = responses.with_structured_output(Person, method="function_calling").invoke("hi")
+    assert made == Person(name="Bo")
+    assert wire.last["tools"][0]["name"] == "Person"
+    assert wire.last["tool_choice"] == {"type": "function", "name": "Person"}
