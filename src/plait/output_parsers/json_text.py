@@ -7,6 +7,7 @@ from typing import Any, cast
 from plait.messages.partial_json import (
     CLOSERS,
     is_too_deep,
+    longest_part,
     parse_partial_json,
     too_deep,
 )
@@ -46,7 +47,7 @@ class JsonStream:
     ({'a': 'x'}, {'a': 'xy'}, {'a': 'xy'})
     """
 
-    __slots__ = ("_cut", "_escaped", "_in_string", "_mismatched", "_open", "_plain", "_text")
+    __slots__ = ("_cut", "_escaped", "_in_string", "_mismatched", "_open", "_plain", "_string", "_text")
 
     def __init__(self) -> None:
         self._text = ""
@@ -54,6 +55,7 @@ class JsonStream:
         self._open: list[str] = []
         self._in_string = self._escaped = self._mismatched = False
         self._cut = 0  # where the last item of the innermost bracket begins
+        self._string = 0  # where the last string begins
 
     def feed(self, piece: str) -> Any:
         """The value of all that came so far; `NOTHING` if that is no JSON.
@@ -88,7 +90,7 @@ class JsonStream:
                 elif char == '"':
                     self._in_string = False
             elif char == '"':
-                self._in_string = True
+                self._in_string, self._string = True, at - 1
             elif char in CLOSERS:
                 self._open.append(CLOSERS[char])
                 self._cut = at
@@ -103,15 +105,16 @@ class JsonStream:
         closing = "".join(reversed(self._open))
         if self._in_string:
             body = (body[:-1] if self._escaped else body) + '"'
-        for part in (body, self._text[: self._cut]):
-            try:
-                return json.loads(part + closing, strict=False)
-            except json.JSONDecodeError as error:
-                if error.pos < self._cut or part[-1:] in "0123456789.eE+-":
-                    break
-            except RecursionError:
-                raise too_deep(body) from None
-        return self._anyhow()
+            if not self._text[self._cut : self._string].strip(" \n\r\t,"):
+                # An item that begins with a string: half a key reads as nothing, and takes the
+                # comma before it along.
+                found, value = _read(body + closing)
+                return value if found else self._longest(self._text[: self._cut], closing)
+        return self._longest(body, closing)
+
+    def _longest(self, body: str, closing: str) -> Any:
+        found, value = longest_part(body, closing)
+        return value if found else self._anyhow()
 
     def _anyhow(self) -> Any:
         try:
@@ -120,6 +123,15 @@ class JsonStream:
             if is_too_deep(error):
                 raise
             return NOTHING
+
+
+def _read(text: str) -> tuple[bool, Any]:
+    try:
+        return True, json.loads(text, strict=False)
+    except json.JSONDecodeError:
+        return False, None
+    except RecursionError:
+        raise too_deep(text) from None
 
 
 def changes(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
