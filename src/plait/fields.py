@@ -7,12 +7,15 @@
     MyModel(model="x")
 
 The annotations are names only: values are taken as given. Defaults made with pydantic's `Field`
-and `PrivateAttr` are understood (default, default_factory, alias) without importing pydantic.
+and `PrivateAttr` are understood (default, default_factory, alias), and its decorators
+`model_validator` and `field_validator` are called (before and after), without importing pydantic.
 """
 
-from copy import copy
+from collections.abc import Mapping
+from copy import copy, deepcopy
+from functools import lru_cache
 from inspect import get_annotations
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from plait.errors import nearest
 
@@ -27,6 +30,8 @@ class AnnotatedFields:
     """
 
     def __init__(self, **values: Any) -> None:
+        checks = _checks(type(self))
+        values = checks.before(values) if checks else values
         for name, default in fields_of(type(self)).items():
             alias = getattr(default, "alias", None)
             if alias is not None and alias in values:
@@ -47,6 +52,15 @@ class AnnotatedFields:
             name = next(iter(values))
             known = [field for field in fields_of(type(self)) if not field.startswith("_")]
             raise TypeError(f"{type(self).__name__} has no field {name!r}. {nearest(name, known)}")
+        if checks:
+            checks.after(self)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values of some fields."""
+        made = deepcopy(self) if deep else copy(self)
+        for name, value in (update or {}).items():
+            setattr(made, name, value)
+        return made
 
     def __repr__(self) -> str:
         shown = (
@@ -84,3 +98,54 @@ def _default(default: Any) -> Any:
         factory = default.default_factory
         return factory() if factory is not None else copy(default.default)
     return copy(cast("Any", default)) if isinstance(default, (list, dict, set)) else default
+
+
+@lru_cache(maxsize=1024)
+def _checks(kind: type) -> "_Checks | None":
+    found = {
+        name: value
+        for base in reversed(kind.__mro__)
+        for name, value in vars(base).items()
+        if type(value).__name__ == "PydanticDescriptorProxy"
+    }
+    return _Checks(kind, list(found.values())) if found else None
+
+
+class _Checks:
+    """The validators that a class declares with pydantic's decorators."""
+
+    def __init__(self, kind: type, proxies: list[Any]) -> None:
+        self.kind = kind
+        self.proxies = proxies
+        for info in (proxy.decorator_info for proxy in proxies):
+            if getattr(info, "mode", None) not in ("before", "after"):
+                raise TypeError(
+                    f"{kind.__name__}: only validators with mode 'before' or 'after' are "
+                    "understood, of fields and of the whole."
+                )
+
+    def before(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The values as the validators leave them that come before construction."""
+        for proxy in self._of("before"):
+            fields = getattr(proxy.decorator_info, "fields", None)
+            if fields is None:
+                values = self._call(proxy, values)
+            else:
+                new = {name: self._call(proxy, values[name]) for name in fields if name in values}
+                values = {**values, **new}
+        return values
+
+    def after(self, made: Any) -> None:
+        """Let the validators check what was made, fields first."""
+        whole = [p for p in self._of("after") if getattr(p.decorator_info, "fields", None) is None]
+        for proxy in self._of("after"):
+            for name in getattr(proxy.decorator_info, "fields", None) or ():
+                setattr(made, name, self._call(proxy, getattr(made, name)))
+        for proxy in whole:
+            proxy.wrapped(made)
+
+    def _of(self, mode: str) -> list[Any]:
+        return [proxy for proxy in self.proxies if proxy.decorator_info.mode == mode]
+
+    def _call(self, proxy: Any, value: Any) -> Any:
+        return proxy.wrapped.__get__(None, self.kind)(value)

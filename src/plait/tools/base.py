@@ -386,7 +386,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
 class _Plan:
     """The targets of a tool, how their arguments are read, and what a model is shown."""
 
-    __slots__ = ("aio", "arguments", "shown", "shown_json", "sync")
+    __slots__ = ("aio", "arguments", "shown", "shown_json", "spreads", "sync")
 
     def __init__(self, tool: BaseTool) -> None:
         from plait.tools.arguments import Arguments, Target  # loads inspect
@@ -397,6 +397,8 @@ class _Plan:
         self.shown: Any = None
         self.shown_json: dict[str, Any] | None = None
         targets = [target for target in (self.sync, self.aio) if target is not None]
+        # Only a schema made from the signature has fields for `*args` and `**kwargs` themselves.
+        self.spreads = "_inferred" in vars(tool)
         self.arguments: Arguments = Arguments(tool.name, tool.args_schema, targets)
 
 
@@ -413,7 +415,7 @@ def _bound(
     args: tuple[Any, ...] = ()
     if not isinstance(values, dict):
         args, values = (values,), dict[str, Any]()
-    elif target.spread_args or target.spread_kwargs:
+    elif plan.spreads and (target.spread_args or target.spread_kwargs):
         args, values = target.spread(cast("dict[str, Any]", values))
     kwargs = cast("dict[str, Any]", values)
     if target.wired:

@@ -26,15 +26,15 @@ class InferredSchema:
         if tool is None:
             return self
         inferred = vars(tool).get("_inferred")
-        schema = None if inferred is None else _model(tool.name, *inferred)
+        schema = None if inferred is None else _model(*inferred)
         vars(tool)["args_schema"] = schema
         return schema
 
 
-def _model(name: str, *about: Any) -> Any:
+def _model(*about: Any) -> Any:
     from plait.tools.schema import model_of  # loads pydantic
 
-    return model_of(name, *about)
+    return model_of(*about)
 
 
 class StructuredTool(BaseTool):
@@ -144,7 +144,7 @@ class StructuredTool(BaseTool):
             said, docs = code.__doc__, dict[str, str]()
             if parse_docstring:
                 said, docs = _documented(code, its, error_on_invalid_docstring)
-            schema = {"_inferred": (its, said, docs)}
+            schema = {"_inferred": (name, its, said, docs)}
         about = description or said or code.__doc__ or schema_description(args_schema)
         if not about:
             raise ToolDefinitionError(
