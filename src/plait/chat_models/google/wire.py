@@ -295,7 +295,7 @@ class PartReader:
             self._moved(kind)
             blocks.append(read_part(part, self._place))
         bare = len(blocks) == 1 and blocks[0]["type"] == "text" and "extras" not in blocks[0]
-        return (blocks[0]["text"] if bare else blocks), calls, signatures
+        return (blocks[0]["text"] if bare else blocks or ""), calls, signatures
 
     def _moved(self, kind: str) -> None:
         """A part that does not go on with the text before it has a place of its own."""

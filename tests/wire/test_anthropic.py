@@ -1,0 +1,290 @@
+"""ChatAnthropic over a real wire: the official SDK and a server on loopback."""
+
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from plait.chat_models import init_chat_model
+from plait.errors import (
+    ContextLengthError,
+    InvalidInputError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelNotFoundError,
+    ModelRateLimitError,
+    ModelRequestError,
+    ModelServerError,
+    ModelTimeoutError,
+)
+from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+RICH = [
+    {"type": "thinking", "thinking": "hm, hm", "signature": "SIGNED"},
+    {"type": "redacted_thinking", "data": "SECRET"},
+    {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "q"}},
+    {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [
+        {"type": "web_search_result", "url": "https://x", "title": "X", "encrypted_content": "E"}]},
+    {"type": "text", "text": "see here", "citations": [
+        {"type": "web_search_result_location", "url": "https://x", "title": "X",
+         "encrypted_index": "I", "cited_text": "here"}]},
+    {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 1}},
+    {"type": "tool_use", "id": "t2", "name": "now", "input": {}},
+]  # fmt: skip
+
+
+def answer_of(content, **rest):
+    usage = {"input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": 3,
+             "cache_creation_input_tokens": 2}  # fmt: skip
+    return {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-test-1",
+            "content": content, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage,
+            **rest}  # fmt: skip
+
+
+def events_of(answer):
+    """The events that stream an answer: texts and arguments in two halves."""
+    opened = {**answer, "content": [], "stop_reason": None,
+              "usage": {**answer["usage"], "output_tokens": 1}}  # fmt: skip
+    yield {"type": "message_start", "message": opened}
+    for index, block in enumerate(answer["content"]):
+        start, deltas = dict(block), []
+        match block["type"]:
+            case "text":
+                start["text"] = ""
+                start.pop("citations", None)
+                deltas = [("text_delta", "text", half) for half in halves(block["text"])]
+                deltas += [("citations_delta", "citation", c) for c in block.get("citations", ())]
+            case "thinking":
+                start |= {"thinking": "", "signature": ""}
+                deltas = [("thinking_delta", "thinking", h) for h in halves(block["thinking"])]
+                deltas.append(("signature_delta", "signature", block["signature"]))
+            case "tool_use" | "server_tool_use":
+                start["input"] = {}
+                text = json.dumps(block["input"]) if block["input"] else ""
+                deltas = [("input_json_delta", "partial_json", half) for half in halves(text)]
+        yield {"type": "content_block_start", "index": index, "content_block": start}
+        for kind, key, value in deltas:
+            yield {"type": "content_block_delta", "index": index,
+                   "delta": {"type": kind, key: value}}  # fmt: skip
+        yield {"type": "content_block_stop", "index": index}
+        yield {"type": "ping"}
+    ended = {key: answer[key] for key in ("stop_reason", "stop_sequence")}
+    yield {"type": "message_delta", "delta": ended,
+           "usage": {"output_tokens": answer["usage"]["output_tokens"]}}  # fmt: skip
+    yield {"type": "message_stop"}
+
+
+def halves(text):
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+@pytest.fixture
+def model(wire):
+    return init_chat_model("anthropic:claude-test", base_url=wire.url, api_key="k", max_retries=0)
+
+
+def added(chunks):
+    total = chunks[0]
+    for chunk in chunks[1:]:
+        total = total + chunk
+    return total
+
+
+def same(whole, streamed):
+    for name in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata", "id",
+                 "additional_kwargs", "response_metadata"):  # fmt: skip
+        assert getattr(whole, name) == getattr(streamed, name), name
+
+
+async def test_a_text_is_asked_and_answered_sync_and_async(model, wire):
+    asked = [SystemMessage("be kind"), HumanMessage("hi"), HumanMessage("there"),
+             AIMessage("yes?"), HumanMessage("go on")]  # fmt: skip
+    for _ in range(2):
+        wire.answer(answer_of([{"type": "text", "text": "hello"}]))
+    first = model.bind(temperature=0.5).invoke(asked, stop=["END"])
+    assert wire.last == {
+        "model": "claude-test", "max_tokens": 4096, "system": "be kind", "temperature": 0.5,
+        "stop_sequences": ["END"],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "hi"},
+                                         {"type": "text", "text": "there"}]},
+            {"role": "assistant", "content": "yes?"},
+            {"role": "user", "content": "go on"},
+        ],
+    }  # fmt: skip
+    assert wire.requests[0].path == "/v1/messages"
+    assert wire.requests[0].headers["authorization"] == "Bearer k"
+    assert await model.ainvoke(asked) == first
+    assert (first.content, first.id) == ("hello", "msg_1")
+    assert first.usage_metadata == {
+        "input_tokens": 10, "output_tokens": 7, "total_tokens": 17,
+        "input_token_details": {"cache_creation": 2, "cache_read": 3},
+    }  # fmt: skip
+    assert first.response_metadata == {
+        "model_provider": "anthropic", "model_name": "claude-test-1", "id": "msg_1",
+        "stop_reason": "end_turn",
+    }  # fmt: skip
+
+
+async def test_an_answer_comes_and_goes_back_without_loss_and_in_order(model, wire):
+    wire.answer(answer_of(RICH, stop_reason="tool_use"))
+    answer = model.invoke("hi")
+    assert answer.text == "see here"
+    assert [call["id"] for call in answer.tool_calls] == ["t1", "t2"]
+    kinds = [block["type"] for block in answer.content_blocks]
+    assert kinds == ["reasoning", "non_standard", "server_tool_call", "server_tool_result", "text",
+                     "tool_call", "tool_call"]  # fmt: skip
+    wire.answer(answer_of([{"type": "text", "text": "done"}]))
+    model.invoke([
+        HumanMessage("hi"), answer, ToolMessage("2", tool_call_id="t1"),
+        ToolMessage("broken", tool_call_id="t2", status="error"), HumanMessage("so?"),
+    ])  # fmt: skip
+    sent = wire.last["messages"]
+    assert sent[1] == {"role": "assistant", "content": RICH}
+    assert sent[2] == {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t1", "content": "2"},
+        {"type": "tool_result", "tool_use_id": "t2", "content": "broken", "is_error": True},
+        {"type": "text", "text": "so?"},
+    ]}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("content", [RICH, [{"type": "text", "text": "hello"}, *RICH[-2:]]])
+async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way, content):
+    asked = model.bind_tools([SEARCH]) if content is RICH else model
+    whole = answer_of(content, stop_reason="tool_use")
+    wire.stream(list(events_of(whole)), named=True)
+    if way == "sync":
+        chunks = list(asked.stream("hi"))
+    else:
+        chunks = [chunk async for chunk in asked.astream("hi")]
+    wire.answer(whole)
+    answered = asked.invoke("hi")
+    if content is not RICH:  # a text beside tool calls is bare where it is streamed
+        answered.content = str(answered.text)
+    same(answered, added(chunks))
+
+
+async def test_media_and_cache_marks_go_in_in_anthropics_form(model, wire):
+    wire.answer(answer_of([{"type": "text", "text": "ok"}]))
+    model.invoke([HumanMessage([
+        {"type": "image", "url": "https://x/y.png"},
+        {"type": "image", "base64": "AA", "mime_type": "image/png",
+         "cache_control": {"type": "ephemeral"}},
+        {"type": "file", "base64": "BB", "mime_type": "application/pdf", "filename": "a.pdf",
+         "extras": {"citations": {"enabled": True}}},
+        {"type": "file", "file_id": "file_1"},
+        {"type": "text-plain", "text": "plain", "mime_type": "text/plain"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,CC"}},
+        {"type": "document", "source": {"type": "text", "data": "d", "media_type": "text/plain"}},
+    ])])  # fmt: skip
+    assert wire.last["messages"][0]["content"] == [
+        {"type": "image", "source": {"type": "url", "url": "https://x/y.png"}},
+        {"type": "image", "cache_control": {"type": "ephemeral"},
+         "source": {"type": "base64", "media_type": "image/png", "data": "AA"}},
+        {"type": "document", "title": "a.pdf", "citations": {"enabled": True},
+         "source": {"type": "base64", "media_type": "application/pdf", "data": "BB"}},
+        {"type": "document", "source": {"type": "file", "file_id": "file_1"}},
+        {"type": "document",
+         "source": {"type": "text", "media_type": "text/plain", "data": "plain"}},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "CC"}},
+        {"type": "document", "source": {"type": "text", "data": "d", "media_type": "text/plain"}},
+    ]  # fmt: skip
+    with pytest.raises(InvalidInputError, match="Anthropic takes no 'audio' block"):
+        model.invoke([HumanMessage([{"type": "audio", "base64": "A", "mime_type": "audio/wav"}])])
+    with pytest.raises(InvalidInputError, match="before all others"):
+        model.invoke([HumanMessage("hi"), SystemMessage("late")])
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str
+
+
+async def test_structured_output_by_schema_and_by_tool(model, wire):
+    wire.answer(answer_of([{"type": "text", "text": '{"name": "Ann"}'}]))
+    assert model.with_structured_output(Person).invoke("hi") == Person(name="Ann")
+    form = wire.last["output_config"]["format"]
+    assert (form["type"], form["schema"]["additionalProperties"]) == ("json_schema", False)
+    call = {"type": "tool_use", "id": "t1", "name": "Person", "input": {"name": "Bo"}}
+    wire.answer(answer_of([call]))
+    by_tool = model.with_structured_output(Person, method="function_calling")
+    assert await by_tool.ainvoke("hi") == Person(name="Bo")
+    assert wire.last["tool_choice"] == {"type": "tool", "name": "Person"}
+    assert wire.last["tools"][0]["description"] == "A person."
+    old = init_chat_model("anthropic:claude-3-haiku", base_url=wire.url, api_key="k")
+    wire.answer(answer_of([call]))
+    assert old.with_structured_output(Person).invoke("hi") == Person(name="Bo")
+
+
+async def test_tool_choices_take_anthropics_form(model, wire):
+    def add(a: int) -> int:
+        """Adds."""
+        return a
+
+    for wanted, form in (("any", {"type": "any"}), ("auto", {"type": "auto"}),
+                         ("add", {"type": "tool", "name": "add"})):  # fmt: skip
+        wire.answer(answer_of([]))
+        model.bind_tools([add], tool_choice=wanted, parallel_tool_calls=False).invoke("hi")
+        assert wire.last["tool_choice"] == {**form, "disable_parallel_tool_use": True}
+    assert wire.last["tools"][0]["input_schema"]["properties"]["a"] == {"type": "integer"}
+
+
+ERRORS = [
+    (401, "authentication_error", ModelAuthenticationError),
+    (403, "permission_error", ModelAuthenticationError),
+    (404, "not_found_error", ModelNotFoundError),
+    (413, "request_too_large", ContextLengthError),
+    (400, "invalid_request_error", ModelRequestError),
+    (429, "rate_limit_error", ModelRateLimitError),
+    (500, "api_error", ModelServerError),
+    (529, "overloaded_error", ModelServerError),
+]
+
+
+@pytest.mark.parametrize(("status", "name", "kind"), ERRORS)
+async def test_errors_keep_their_kind_and_their_cause(model, wire, status, name, kind):
+    import anthropic
+
+    body = {"type": "error", "error": {"type": name, "message": "no"}}
+    wire.fail(status, body, {"request-id": "req_1"})
+    wire.fail(status, body)
+    with pytest.raises(kind) as caught:
+        model.invoke("hi")
+    assert type(caught.value) is kind
+    assert isinstance(caught.value.__cause__, anthropic.APIStatusError)
+    assert (caught.value.status, caught.value.request_id) == (status, "req_1")
+    with pytest.raises(kind):
+        await model.ainvoke("hi")
+
+
+async def test_errors_in_the_middle_of_a_stream_keep_their_kind(model, wire):
+    events = list(events_of(answer_of([{"type": "text", "text": "hello"}])))[:4]
+    failed = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
+    wire.stream([*events, failed], named=True)
+    seen = []
+    with pytest.raises(ModelServerError, match="busy"):
+        seen.extend(c.content for c in model.stream("hi"))
+    for how in ({"broken": True}, {}):
+        wire.stream(events, named=True, **how)
+        with pytest.raises(ModelConnectionError):
+            async for _ in model.astream("hi"):
+                pass
+
+
+async def test_too_long_a_prompt_is_told_by_the_words_of_the_error(model, wire):
+    error = {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}
+    wire.fail(400, {"type": "error", "error": error})
+    with pytest.raises(ContextLengthError, match="trim_messages"):
+        model.invoke("hi")
+
+
+async def test_a_silent_server_times_out(wire):
+    model = init_chat_model(
+        "anthropic:m", base_url=wire.url, api_key="k", max_retries=0, timeout=0.2
+    )
+    wire.silence()
+    with pytest.raises(ModelTimeoutError):
+        await model.ainvoke("hi")

@@ -1,0 +1,250 @@
+"""ChatGoogle over a real wire: the official SDK and a server on loopback."""
+
+import re
+
+import pytest
+from pydantic import BaseModel
+
+from plait.chat_models import init_chat_model
+from plait.errors import (
+    ContentFilteredError,
+    ContextLengthError,
+    InvalidInputError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelNotFoundError,
+    ModelRateLimitError,
+    ModelRequestError,
+    ModelServerError,
+    ModelTimeoutError,
+)
+from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+RICH = [
+    {"text": "hm", "thought": True},
+    {"text": "let me see", "thoughtSignature": "AQID"},
+    {"functionCall": {"id": "c1", "name": "add", "args": {"a": 1}}, "thoughtSignature": "BAUG"},
+    {"functionCall": {"id": "c2", "name": "now", "args": {}}},
+    {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
+    {"executableCode": {"language": "PYTHON", "code": "1+1"}},
+]
+USAGE = {"promptTokenCount": 5, "candidatesTokenCount": 4, "thoughtsTokenCount": 3,
+         "totalTokenCount": 12, "cachedContentTokenCount": 2}  # fmt: skip
+
+
+def answer_of(parts, finish="STOP", **rest):
+    candidate = {"content": {"role": "model", "parts": parts}, "index": 0}
+    if finish:
+        candidate["finishReason"] = finish
+    return {"responseId": "r1", "modelVersion": "gemini-test-1", "candidates": [candidate],
+            "usageMetadata": USAGE, **rest}  # fmt: skip
+
+
+def snake(value):
+    """A body with all keys in one spelling: Google takes both, and the SDK sends a mixture."""
+    if isinstance(value, dict):
+        return {re.sub("([A-Z])", r"_\1", k).lower(): snake(v) for k, v in value.items()}
+    return [snake(v) for v in value] if isinstance(value, list) else value
+
+
+def streamed(parts):
+    """An answer, a part at a time, with counts that grow."""
+    for part in parts:
+        early = {"promptTokenCount": 5, "totalTokenCount": 5}
+        yield answer_of([part], None, usageMetadata=early)
+    yield answer_of([], "STOP")
+
+
+@pytest.fixture
+def model(wire):
+    return init_chat_model("google:gemini-test", base_url=wire.url, api_key="k", max_retries=0)
+
+
+def added(chunks):
+    total = chunks[0]
+    for chunk in chunks[1:]:
+        total = total + chunk
+    return total
+
+
+async def test_a_text_is_asked_and_answered_sync_and_async(wire):
+    model = init_chat_model(
+        "google_genai:gemini-test", base_url=wire.url, api_key="k", max_retries=0,
+        temperature=0.5, max_tokens=9, thinking_budget=0,
+    )  # fmt: skip
+    asked = [SystemMessage("be kind"), HumanMessage("hi"), AIMessage("yes?"), HumanMessage("go")]
+    for _ in range(2):
+        wire.answer(answer_of([{"text": "hello"}]))
+    first = model.invoke(asked, stop=["END"])
+    assert await model.ainvoke(asked) == first
+    assert wire.requests[0].path.endswith("/models/gemini-test:generateContent")
+    assert wire.requests[0].headers["x-goog-api-key"] == "k"
+    body = wire.requests[0].body
+    assert body["systemInstruction"]["parts"] == [{"text": "be kind"}]
+    assert body["contents"] == [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {"role": "model", "parts": [{"text": "yes?"}]},
+        {"role": "user", "parts": [{"text": "go"}]},
+    ]
+    config = body["generationConfig"]
+    assert (config["temperature"], config["maxOutputTokens"]) == (0.5, 9)
+    assert config["stopSequences"] == ["END"]
+    assert snake(config["thinkingConfig"]) == {"thinking_budget": 0}
+    assert (first.content, first.id) == ("hello", "r1")
+    assert first.response_metadata["finish_reason"] == "STOP"
+    assert first.usage_metadata == {
+        "input_tokens": 5, "output_tokens": 7, "total_tokens": 12,
+        "input_token_details": {"cache_read": 2}, "output_token_details": {"reasoning": 3},
+    }  # fmt: skip
+
+
+async def test_an_answer_comes_and_goes_back_without_loss_and_in_order(model, wire):
+    wire.answer(answer_of(RICH))
+    answer = model.invoke("hi")
+    assert answer.text == "let me see"
+    assert [call["id"] for call in answer.tool_calls] == ["c1", "c2"]
+    wire.answer(answer_of([{"text": "done"}]))
+    results = [ToolMessage("2", tool_call_id="c1"),
+               ToolMessage("no", tool_call_id="c2", status="error")]  # fmt: skip
+    model.invoke([HumanMessage("hi"), answer, *results])
+    sent = wire.last["contents"]
+    assert snake(sent[1]["parts"]) == snake(RICH)
+    assert [part["functionResponse"] for part in sent[2]["parts"]] == [
+        {"id": "c1", "name": "add", "response": {"output": "2"}},
+        {"id": "c2", "name": "now", "response": {"error": "no"}},
+    ]
+    with pytest.raises(InvalidInputError, match="name of the tool"):
+        model.invoke([ToolMessage("2", tool_call_id="unknown")])
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way):
+    for parts in (RICH, [{"text": "one "}, {"text": "two"}]):
+        wire.stream(list(streamed(parts)))
+        if way == "sync":
+            chunks = list(model.stream("hi"))
+        else:
+            chunks = [chunk async for chunk in model.astream("hi")]
+        total = added(chunks)
+        wire.answer(answer_of(RICH if parts is RICH else [{"text": "one two"}]))
+        whole = model.invoke("hi")
+        for name in ("content", "tool_calls", "usage_metadata", "id", "additional_kwargs",
+                     "response_metadata"):  # fmt: skip
+            assert getattr(whole, name) == getattr(total, name), name
+
+
+async def test_a_call_without_an_id_gets_one(model, wire):
+    wire.answer(answer_of([{"functionCall": {"name": "add", "args": {"a": 1}}}] * 2))
+    one, two = model.invoke("hi").tool_calls
+    assert one["id"]
+    assert one["id"] != two["id"]
+
+
+async def test_media_go_in_in_googles_form(model, wire):
+    wire.answer(answer_of([{"text": "ok"}]))
+    model.invoke([HumanMessage([
+        {"type": "image", "base64": "AAAA", "mime_type": "image/png"},
+        {"type": "video", "url": "https://x/y.mp4", "mime_type": "video/mp4"},
+        {"type": "audio", "base64": "BBBB", "mime_type": "audio/wav"},
+        {"type": "file", "file_id": "files/1", "mime_type": "application/pdf"},
+        {"type": "text-plain", "text": "plain", "mime_type": "text/plain"},
+    ])])  # fmt: skip
+    assert snake(wire.last["contents"][0]["parts"]) == [
+        {"inline_data": {"data": "AAAA", "mime_type": "image/png"}},
+        {"file_data": {"file_uri": "https://x/y.mp4", "mime_type": "video/mp4"}},
+        {"inline_data": {"data": "BBBB", "mime_type": "audio/wav"}},
+        {"file_data": {"file_uri": "files/1", "mime_type": "application/pdf"}},
+        {"text": "plain"},
+    ]
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str
+
+
+async def test_structured_output_by_schema_and_by_tool(model, wire):
+    wire.answer(answer_of([{"text": '{"name": "Ann"}'}]))
+    assert model.with_structured_output(Person).invoke("hi") == Person(name="Ann")
+    config = wire.last["generationConfig"]
+    assert config["responseMimeType"] == "application/json"
+    assert config["responseJsonSchema"]["required"] == ["name"]
+    wire.answer(answer_of([{"functionCall": {"name": "Person", "args": {"name": "Bo"}}}]))
+    by_tool = model.with_structured_output(Person, method="function_calling")
+    assert await by_tool.ainvoke("hi") == Person(name="Bo")
+    assert wire.last["toolConfig"]["functionCallingConfig"] == {
+        "mode": "ANY", "allowedFunctionNames": ["Person"],
+    }  # fmt: skip
+    (declared,) = wire.last["tools"][0]["functionDeclarations"]
+    assert (declared["name"], declared["description"]) == ("Person", "A person.")
+
+
+async def test_googles_own_tools_go_in_as_they_are(model, wire):
+    wire.answer(answer_of([{"text": "ok"}], groundingMetadata=None))
+    model.bind_tools([{"google_search": {}}, Person]).invoke("hi")
+    assert {"googleSearch": {}} in wire.last["tools"]
+
+
+async def test_a_blocked_prompt_and_grounding_are_told(model, wire):
+    wire.answer({"responseId": "r1", "modelVersion": "g", "promptFeedback":
+                 {"blockReason": "SAFETY"}})  # fmt: skip
+    with pytest.raises(ContentFilteredError, match="SAFETY"):
+        model.invoke("hi")
+    grounded = answer_of([{"text": "ok"}])
+    grounded["candidates"][0]["groundingMetadata"] = {"webSearchQueries": ["q"]}
+    wire.answer(grounded)
+    told = model.invoke("hi").response_metadata
+    assert told["grounding_metadata"] == {"web_search_queries": ["q"]}
+
+
+ERRORS = [
+    (400, "INVALID_ARGUMENT", "no", ModelRequestError),
+    (400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum", ContextLengthError),
+    (401, "UNAUTHENTICATED", "no", ModelAuthenticationError),
+    (403, "PERMISSION_DENIED", "no", ModelAuthenticationError),
+    (404, "NOT_FOUND", "no", ModelNotFoundError),
+    (429, "RESOURCE_EXHAUSTED", "no", ModelRateLimitError),
+    (500, "INTERNAL", "no", ModelServerError),
+    (503, "UNAVAILABLE", "no", ModelServerError),
+    (504, "DEADLINE_EXCEEDED", "no", ModelTimeoutError),
+]
+
+
+@pytest.mark.parametrize(("status", "name", "text", "kind"), ERRORS)
+async def test_errors_keep_their_kind_and_their_cause(model, wire, status, name, text, kind):
+    from google.genai.errors import APIError
+
+    body = {"error": {"code": status, "status": name, "message": text}}
+    for _ in range(3):
+        wire.fail(status, body)
+    with pytest.raises(kind) as caught:
+        model.invoke("hi")
+    assert type(caught.value) is kind
+    assert isinstance(caught.value.__cause__, APIError)
+    assert caught.value.status == status
+    with pytest.raises(kind):
+        await model.ainvoke("hi")
+    with pytest.raises(kind):
+        list(model.stream("hi"))
+
+
+async def test_a_wrong_key_is_told_apart_from_other_bad_requests(model, wire):
+    details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]
+    wire.fail(400, {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "API key not "
+                              "valid.", "details": details}})  # fmt: skip
+    with pytest.raises(ModelAuthenticationError):
+        model.invoke("hi")
+
+
+async def test_a_silent_server_and_a_broken_stream_are_errors(wire):
+    model = init_chat_model(
+        "google:m", base_url=wire.url, api_key="k", max_retries=0, timeout=0.3
+    )
+    wire.silence()
+    with pytest.raises(ModelTimeoutError):
+        model.invoke("hi")
+    for how in ({"broken": True}, {}):
+        wire.stream([answer_of([{"text": "one"}], None)], **how)
+        with pytest.raises(ModelConnectionError):
+            list(model.stream("hi"))
