@@ -24,6 +24,12 @@ if TYPE_CHECKING:
         CallbackManagerForRetrieverRun,
         CallbackManagerForToolRun,
     )
+    from plait.callbacks.printing import (
+        FileCallbackHandler,
+        StdOutCallbackHandler,
+        StreamingStdOutCallbackHandler,
+    )
+    from plait.callbacks.usage import UsageMetadataCallbackHandler, get_usage_metadata_callback
 
 _HOMES = {
     "AsyncCallbackHandler": "handlers",
@@ -40,8 +46,13 @@ _HOMES = {
     "CallbackManagerForRetrieverRun": "manager",
     "CallbackManagerForToolRun": "manager",
     "Callbacks": "base",
+    "FileCallbackHandler": "printing",
+    "StdOutCallbackHandler": "printing",
+    "StreamingStdOutCallbackHandler": "printing",
+    "UsageMetadataCallbackHandler": "usage",
     "adispatch_custom_event": "custom",
     "dispatch_custom_event": "custom",
+    "get_usage_metadata_callback": "usage",
 }
 
 
@@ -63,8 +74,13 @@ __all__ = [
     "CallbackManagerForRetrieverRun",
     "CallbackManagerForToolRun",
     "Callbacks",
+    "FileCallbackHandler",
+    "StdOutCallbackHandler",
+    "StreamingStdOutCallbackHandler",
+    "UsageMetadataCallbackHandler",
     "adispatch_custom_event",
     "dispatch_custom_event",
+    "get_usage_metadata_callback",
     "has_listeners",
     "var_child_runnable_config",
 ]

@@ -1,0 +1,115 @@
+"""Handlers that print: what happens (`StdOut`, `File`), or the tokens of a model as they come."""
+
+import sys
+from pathlib import Path
+from typing import Any, Self, TextIO
+
+from plait.callbacks.handlers import BaseCallbackHandler
+
+_COLORS = {"blue": "36;1", "yellow": "33;1", "pink": "38;5;200", "green": "32;1", "red": "31;1"}
+
+
+class PrintingHandler(BaseCallbackHandler):
+    """Prints the start and end of chains, what tools return, and texts.
+
+    Args:
+        color: "blue", "yellow", "pink", "green" or "red"; for texts that name none.
+    """
+
+    run_inline = True
+
+    def __init__(self, color: str | None = None) -> None:
+        self.color = color
+
+    def _file(self) -> TextIO:
+        return sys.stdout
+
+    def _print(self, text: str, color: str | None = None, end: str = "") -> None:
+        color = color or self.color
+        if color is not None:
+            text = f"\x1b[{_COLORS.get(color, color)}m\x1b[1;3m{text}\x1b[0m"
+        print(text, end=end, file=self._file(), flush=bool(end))
+
+    def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+        """Print that a chain starts."""
+        known: dict[str, Any] = serialized or {}
+        name = kwargs.get("name") or known.get("name") or (known.get("id") or ["<unknown>"])[-1]
+        print(f"\n\n\x1b[1m> Entering new {name} chain...\x1b[0m", file=self._file())
+
+    def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
+        """Print that a chain ended."""
+        print("\n\x1b[1m> Finished chain.\x1b[0m", file=self._file())
+
+    def on_agent_action(self, action: Any, *, color: str | None = None, **kwargs: Any) -> None:
+        """Print what an agent chose."""
+        self._print(action.log, color)
+
+    def on_tool_end(
+        self,
+        output: Any,
+        color: str | None = None,
+        observation_prefix: str | None = None,
+        llm_prefix: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Print what a tool returned."""
+        if observation_prefix is not None:
+            self._print(f"\n{observation_prefix}")
+        self._print(str(output), color)
+        if llm_prefix is not None:
+            self._print(f"\n{llm_prefix}")
+
+    def on_text(
+        self, text: str, color: str | None = None, end: str = "", **kwargs: Any
+    ) -> None:
+        """Print a text."""
+        self._print(text, color, end)
+
+    def on_agent_finish(self, finish: Any, *, color: str | None = None, **kwargs: Any) -> None:
+        """Print how an agent ended."""
+        self._print(finish.log, color, "\n")
+
+
+class StdOutCallbackHandler(PrintingHandler):
+    """Prints to the standard output."""
+
+
+class FileCallbackHandler(PrintingHandler):
+    """Prints to a file; close it, or use it in a `with` block.
+
+    Args:
+        filename: The file.
+        mode: "a" to add to it, "w" to write it anew.
+        color: As of `PrintingHandler`.
+    """
+
+    def __init__(self, filename: str | Path, mode: str = "a", color: str | None = None) -> None:
+        super().__init__(color)
+        self.file: Any = Path(filename).open(mode, encoding="utf-8")  # noqa: SIM115 - see close
+
+    def _file(self) -> TextIO:
+        return self.file
+
+    def close(self) -> None:
+        """Close the file."""
+        self.file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class StreamingStdOutCallbackHandler(BaseCallbackHandler):
+    """Prints the tokens of a model as they come."""
+
+    run_inline = True
+
+    def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+        """Nothing is printed before the first token."""
+
+    def on_llm_new_token(self, token: Any, **kwargs: Any) -> None:
+        """Print a token."""
+        sys.stdout.write(token if isinstance(token, str) else "")
+        sys.stdout.flush()
