@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import time
 from typing import Any
@@ -18,6 +18,7 @@ from plait.checkpoint.base import new_checkpoint_id
 from plait.checkpoint.base.port import NewCheckpoint
 from plait.checkpoint.log.requests import ReadLane, Renew
 from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError, SupersededError, ThreadBusyError
 
@@ -28,9 +29,16 @@ def checkpoint(parent: str | None = None, **values: Any) -> NewCheckpoint:
     return NewCheckpoint(new_checkpoint_id(), parent, TS, {}, {}, values)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    return InMemorySaver() if request.param == "memory" else SqliteSaver(tmp_path / "log.db")
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    if request.param == "memory":
+        yield InMemorySaver()
+    elif request.param == "sqlite":
+        with SqliteSaver(tmp_path / "log.db") as opened:
+            yield opened
+    else:
+        with PostgresSaver(request.getfixturevalue("postgres_url")) as opened:
+            yield opened
 
 
 class Child:

@@ -13,6 +13,7 @@ import pytest
 from plait.checkpoint.base import empty_checkpoint, new_checkpoint_id
 from plait.checkpoint.base.port import NewCheckpoint, TaskWrites
 from plait.checkpoint.memory import InMemorySaver, MemorySaver
+from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
 from plait.errors import ConfigError, CorruptCheckpointError, UnregisteredTypeError
@@ -46,10 +47,14 @@ class Both:
         return self.saver.open_session(*args, **kwargs)
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite-memory"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite-memory", "postgres"])
 def plain(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
     if request.param == "memory":
         yield InMemorySaver()
+        return
+    if request.param == "postgres":
+        with PostgresSaver.from_conn_string(request.getfixturevalue("postgres_url")) as saver:
+            yield saver
         return
     path = ":memory:" if request.param == "sqlite-memory" else str(tmp_path / "log.db")
     with SqliteSaver.from_conn_string(path) as saver:

@@ -1,47 +1,12 @@
-"""SQL from its files: the named statements, and the numbered migrations of a schema."""
+"""The tables of a component in a SQLite file, brought up to date by numbered migrations."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 
 from plait.errors import StorageUnavailableError
-
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_NUMBER = re.compile(r"(\d{4})_\w+\.sql$")
-
-
-class Statements:
-    """The statements of a SQL file of a package, as attributes; the file is read on first use.
-
-    A statement begins with the line `-- name: <name>`. Its text is constant: values are bound.
-
-    >>> Statements("plait.sqlite", "versions.sql").read_version
-    'SELECT version FROM schema_versions WHERE component = ?1'
-    """
-
-    def __init__(self, package: str, file: str = "queries.sql") -> None:
-        self._package = package
-        self._file = file
-
-    def __getattr__(self, name: str) -> str:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        texts = self.all()
-        vars(self).update(texts)
-        return texts[name]
-
-    def all(self) -> dict[str, str]:
-        """Every statement by its name."""
-        text = files(self._package).joinpath(self._file).read_text("utf-8")
-        parts = _NAME.split(text)[1:]
-        return {
-            name: " ".join(sql.split()).rstrip(";")
-            for name, sql in zip(parts[::2], parts[1::2], strict=True)
-        }
-
+from plait.sql import Statements, migrations
 
 _SQL = Statements("plait.sqlite", "versions.sql")
 
@@ -62,7 +27,10 @@ class Schema:
     @cached_property
     def migrations(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
         """(number, statements) of each migration, ascending."""
-        return _migrations(self._package)
+        return tuple(
+            (number, tuple(part.strip() for part in text.split(";") if part.strip()))
+            for number, text in migrations(self._package)
+        )
 
     def migrate(self, conn: sqlite3.Connection) -> None:
         """Bring the tables up to date: in one transaction, which others wait for.
@@ -110,16 +78,3 @@ class Schema:
         else:
             conn.execute(_SQL.make_versions)
             conn.execute(_SQL.write_version, (self._component, number))
-
-
-@cache
-def _migrations(package: str) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    found: list[tuple[int, tuple[str, ...]]] = []
-    for entry in files(package).joinpath("migrations").iterdir():
-        match = _NUMBER.fullmatch(entry.name)
-        if match:
-            lines = entry.read_text("utf-8").splitlines()
-            text = "\n".join(line for line in lines if not line.lstrip().startswith("--"))
-            parts = tuple(part.strip() for part in text.split(";") if part.strip())
-            found.append((int(match[1]), parts))
-    return tuple(sorted(found))

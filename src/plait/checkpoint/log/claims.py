@@ -24,12 +24,22 @@ from weakref import WeakValueDictionary
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.requests import Claim, Done, LaneRow, Pause, ReadLane, Refused, Transact
-from plait.errors import SupersededError, ThreadBusyError
+from plait.errors import ConfigError, SupersededError, ThreadBusyError, nearest
 
 Policy: TypeAlias = Literal["reject", "wait", "takeover", "allow"]
 """What a claim does when another run owns the thread; "allow" never claims, as the peer."""
 
 POLICIES: Final = ("reject", "wait", "takeover", "allow")
+
+
+def check_policy(policy: str) -> None:
+    """Raise a ConfigError unless it is the name of a policy."""
+    if policy not in POLICIES:
+        raise ConfigError(
+            f"Unknown policy {policy!r} for a thread that is busy. {nearest(policy, POLICIES)}"
+        )
+
+
 LEASE: Final = 30.0
 """Seconds that a claim lasts unless renewed."""
 _FIRST_PAUSE: Final = 0.02
@@ -165,7 +175,18 @@ class Hold:
         """Note the root lane as a load begins. An owner at work now may store what the rest of
         the load does not see, so a claim after it is refused even if the owner dies meanwhile."""
         self.seen = root
-        self._busy = root is not None and _respected(root, time())
+        self._busy = root is not None and _respected(root)
+
+    def comes_first(self) -> bool:
+        """Whether a run must claim before it loads, by the root lane that was just looked at.
+
+        Whoever waits or takes over loads what the owner before it left. An owner that is not
+        respected (dead, frozen past its lease, parked) may come back between load and claim and
+        store outcomes of tasks, which move neither head nor fence: the claim stops it first.
+        """
+        if self.policy == "reject":
+            return self.seen is not None and self.seen.owner is not None and not self._busy
+        return self.policy != "allow"
 
     def acquire(self, batch: Transact, moved: Callable[[LaneRow], bool]) -> Plan[Done]:
         """Claim the thread with this transaction, by the policy.
@@ -186,9 +207,9 @@ class Hold:
         pause = _FIRST_PAUSE
         while True:
             now = time()
-            if row is not None and self.policy != "takeover" and (busy or _respected(row, now)):
+            if row is not None and self.policy != "takeover" and (busy or _respected(row)):
                 if self.policy != "wait":
-                    raise _busy(row, now)
+                    raise _busy(row)
                 busy = False
                 yield Pause(pause)
                 pause = min(pause * 2, _LAST_PAUSE)
@@ -241,7 +262,12 @@ class Hold:
         )
 
 
-def _respected(row: LaneRow, now: float) -> bool:
+def _clock(row: LaneRow) -> float:
+    """What time it was by the clock that the row's lease is told by."""
+    return row.clock if row.clock is not None else time()
+
+
+def _respected(row: LaneRow) -> bool:
     """Whether the owner of a root lane may still be at work."""
     if row.owner is None:
         return False
@@ -250,7 +276,7 @@ def _respected(row: LaneRow, now: float) -> bool:
     if parsed is not None and parsed[0] == mine:
         hold = _live.get(row.owner)  # its lease does not matter: we know whether it lives
         return hold is not None and hold.held and not hold.parked
-    if row.lease is None or row.lease <= now:
+    if row.lease is None or row.lease <= _clock(row):
         return False
     return parsed is None or not _provably_dead(parsed[0], mine)
 
@@ -264,13 +290,15 @@ def _name(row: LaneRow) -> str:
     return f"another run (process {parsed[0].pid} on host {parsed[0].host!r})"
 
 
-def _busy(row: LaneRow, now: float) -> ThreadBusyError:
+def _busy(row: LaneRow) -> ThreadBusyError:
+    now = _clock(row)
     left = max(0.0, (row.lease or now) - now)
     return ThreadBusyError(
         f"Thread {row.thread_id!r} is owned by {_name(row)}; its claim lasts {left:.0f} s more "
         "unless it is renewed. Wait for that run to end, or choose what to do when a thread is "
-        'busy: policy "wait" (start when it is free), "takeover" (stop the other run at its next '
-        'commit) or "allow" (run both, without protection).'
+        'busy, by thread_busy= of the saver or of one call\'s configurable: "wait" (start when it '
+        'is free), "takeover" (stop the other run at its next commit) or "allow" (run both, '
+        "without protection)."
     )
 
 

@@ -27,6 +27,8 @@ class LaneRow(NamedTuple):
     owner: str | None
     lease: float | None
     """When the owner's claim ends unless renewed, in seconds since the epoch."""
+    clock: float | None = None
+    """What time it was then by the storage's clock, if leases are told by that, not by ours."""
 
 
 class CheckpointRow(NamedTuple):

@@ -1,0 +1,68 @@
+-- Every statement of the Postgres saver, by name. Values are always bound, never written into text.
+
+-- name: read_lane
+SELECT lane, thread_id, ns, head, fence, owner, lease, plait_clock() FROM plait_lanes
+WHERE thread_id = $1::text AND ns = $2::text;
+
+-- name: list_lanes
+SELECT lane, thread_id, ns, head, fence, owner, lease, plait_clock() FROM plait_lanes
+ORDER BY lane;
+
+-- name: list_lanes_of
+SELECT lane, thread_id, ns, head, fence, owner, lease, plait_clock() FROM plait_lanes
+WHERE thread_id = $1::text ORDER BY lane;
+
+-- name: list_threads
+SELECT lane, thread_id, ns, head, fence, owner, lease, plait_clock() FROM plait_lanes
+WHERE ns = '' AND lane > $1::bigint ORDER BY lane LIMIT $2::bigint;
+
+-- name: read_checkpoints
+SELECT id, parent, record FROM plait_checkpoints
+WHERE lane = $1::bigint AND id >= $2::bytea AND id <= $3::bytea AND id < $4::bytea
+ORDER BY id LIMIT $5::bigint;
+
+-- name: read_checkpoints_down
+SELECT id, parent, record FROM plait_checkpoints
+WHERE lane = $1::bigint AND id >= $2::bytea AND id <= $3::bytea AND id < $4::bytea
+ORDER BY id DESC LIMIT $5::bigint;
+
+-- name: read_values
+SELECT record FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (channel, id, place)
+LEFT JOIN plait_versions AS stored ON stored.lane = $1::bigint
+  AND stored.channel = wanted.channel AND stored.id = wanted.id
+ORDER BY place;
+
+-- name: read_versions
+SELECT channel, id, record FROM plait_versions
+WHERE lane = $1::bigint AND channel = $2::text AND id >= $3::bytea AND id <= $4::bytea
+ORDER BY id;
+
+-- name: list_values
+SELECT channel, id FROM plait_versions WHERE lane = $1::bigint ORDER BY channel, id;
+
+-- name: read_writes
+SELECT checkpoint, task, path, record FROM plait_writes
+WHERE lane = $1::bigint AND checkpoint = $2::bytea ORDER BY path, task;
+
+-- name: transact
+SELECT * FROM plait_transact(
+  $1::text, $2::text, $3::bigint, $4::bigint,
+  $5::text, $6::bigint, $7::float8, $8::float8,
+  $9::bytea[], $10::bytea[], $11::bytea[],
+  $12::text[], $13::bytea[], $14::bytea[],
+  $15::bytea[], $16::bytea[], $17::text[], $18::bytea[],
+  $19::bytea, $20::boolean,
+  $21::bytea[], $22::text[], $23::bytea[]
+);
+
+-- name: drop_lane
+SELECT * FROM plait_drop_lane($1::bigint, $2::text, $3::bigint);
+
+-- name: renew
+UPDATE plait_lanes SET lease = plait_clock() + $3::float8
+WHERE lane IN (
+  SELECT held.lane FROM plait_lanes AS held
+  JOIN unnest($1::bigint[], $2::bigint[]) AS claim (lane, fence)
+    ON held.lane = claim.lane AND held.fence = claim.fence
+  WHERE held.owner IS NOT NULL ORDER BY held.lane FOR UPDATE OF held
+) RETURNING lane;

@@ -1,0 +1,194 @@
+"""The log's storage requests in SQL: each is one statement, so one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import time
+from typing import Any
+
+from plait.checkpoint.log.requests import (
+    CheckpointRow,
+    Done,
+    DropLane,
+    LaneRow,
+    ListLanes,
+    ListThreads,
+    ListValues,
+    ReadCheckpoints,
+    ReadLane,
+    ReadValues,
+    ReadVersions,
+    ReadWrites,
+    Refused,
+    Renew,
+    Transact,
+    ValueRow,
+    WriteRow,
+)
+from plait.postgres import Schema, Steps, from_text, to_text
+from plait.sql import Statements
+
+_FIRST = b""
+_LAST = b"\xff\xff"
+"""Greater than every packed id."""
+
+SQL = Statements("plait.checkpoint.postgres")
+SCHEMA = Schema("plait.checkpoint.postgres", "log")
+
+_NO_CLAIM = (None, None, None, None)
+
+
+def steps_of(request: Any) -> Callable[[], Steps[Any]]:
+    """Makes the steps of a request, again and again if need be."""
+    return partial(_STEPS[request.__class__], request)
+
+
+def _lane_row(row: tuple[Any, ...]) -> LaneRow:
+    lane, thread_id, ns, *rest = row
+    return LaneRow(lane, from_text(thread_id), from_text(ns), *rest)
+
+
+def read_lane(request: ReadLane) -> Steps[LaneRow | None]:
+    """The lane of a thread and namespace."""
+    rows = yield SQL.read_lane, (to_text(request.thread_id), to_text(request.ns))
+    return _lane_row(rows[0]) if rows else None
+
+
+def list_lanes(request: ListLanes) -> Steps[list[LaneRow]]:
+    """The lanes of one thread, or all."""
+    if request.thread_id is None:
+        rows = yield SQL.list_lanes, ()
+    else:
+        rows = yield SQL.list_lanes_of, (to_text(request.thread_id),)
+    return [_lane_row(row) for row in rows]
+
+
+def list_threads(request: ListThreads) -> Steps[list[LaneRow]]:
+    """A page of root lanes."""
+    rows = yield SQL.list_threads, (request.after, request.limit)
+    return [_lane_row(row) for row in rows]
+
+
+def read_checkpoints(request: ReadCheckpoints) -> Steps[list[CheckpointRow]]:
+    """One checkpoint, or a range."""
+    sql = SQL.read_checkpoints_down if request.newest_first else SQL.read_checkpoints
+    rows = yield (
+        sql,
+        (
+            request.lane,
+            request.first if request.first is not None else _FIRST,
+            request.last if request.last is not None else _LAST,
+            request.before if request.before is not None else _LAST,
+            request.limit,
+        ),
+    )
+    return [CheckpointRow(*row) for row in rows]
+
+
+def read_values(request: ReadValues) -> Steps[list[bytes | None]]:
+    """Single versions of channels."""
+    channels = [to_text(channel) for channel, _ in request.keys]
+    rows = yield SQL.read_values, (request.lane, channels, [key for _, key in request.keys])
+    return [row[0] for row in rows]
+
+
+def read_versions(request: ReadVersions) -> Steps[list[ValueRow]]:
+    """A range of versions of one channel."""
+    first = request.first if request.first is not None else _FIRST
+    last = request.last if request.last is not None else _LAST
+    channel = request.channel
+    rows = yield SQL.read_versions, (request.lane, to_text(channel), first, last)
+    return [ValueRow(channel, key, record) for _, key, record in rows]
+
+
+def list_values(request: ListValues) -> Steps[list[tuple[str, bytes]]]:
+    """Which versions a lane holds."""
+    rows = yield SQL.list_values, (request.lane,)
+    return [(from_text(channel), key) for channel, key in rows]
+
+
+def read_writes(request: ReadWrites) -> Steps[list[WriteRow]]:
+    """The task writes of one checkpoint."""
+    rows = yield SQL.read_writes, (request.lane, request.checkpoint)
+    return [WriteRow(*row) for row in rows]
+
+
+def transact(request: Transact) -> Steps[Done | Refused]:
+    """One commit. Its times are sent as how long from now: the server has the clock."""
+    claim = request.claim
+    rows = yield (
+        SQL.transact,
+        (
+            to_text(request.thread_id),
+            to_text(request.ns),
+            request.seed,
+            request.fence,
+            *(
+                (claim.owner, claim.fence, claim.lease, claim.new_lease - time())
+                if claim is not None
+                else _NO_CLAIM
+            ),
+            *_columns(request.checkpoints, 3),
+            *_named(request.values, 3, 0),
+            *_named(request.writes, 4, 2),
+            request.head,
+            request.release,
+            list(request.drop_checkpoints) or None,
+            *_named(request.drop_values, 2, 0),
+        ),
+    )
+    return _answer(rows[0], request.thread_id)
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> Sequence[Any]:
+    """Rows as columns: arrays, or nothing at all."""
+    if not rows:
+        return (None,) * width
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _named(rows: Sequence[tuple[Any, ...]], width: int, text: int) -> Sequence[Any]:
+    """Rows as columns, of which one holds names."""
+    columns = _columns(rows, width)
+    if rows:
+        columns[text][:] = map(to_text, columns[text])
+    return columns
+
+
+def drop_lane(request: DropLane) -> Steps[Done | Refused]:
+    """Delete a lane and all its rows."""
+    rows = yield SQL.drop_lane, (request.lane, to_text(request.thread_id), request.fence)
+    return _answer(rows[0], request.thread_id)
+
+
+def _answer(row: tuple[Any, ...], thread_id: str) -> Done | Refused:
+    done, lane, root, *rest = row
+    if done:
+        return Done(lane, root if root is not None else lane)
+    if root is None:
+        return Refused(None)
+    head, fence, owner, lease, clock = rest
+    return Refused(LaneRow(root, thread_id, "", head, fence, owner, lease, clock))
+
+
+def renew(request: Renew) -> Steps[None]:
+    """Prolong claims, in one statement."""
+    lanes = [lane for lane, _ in request.lanes]
+    fences = [fence for _, fence in request.lanes]
+    yield SQL.renew, (lanes, fences, request.lease - time())
+
+
+_STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
+    ReadLane: read_lane,
+    ListLanes: list_lanes,
+    ListThreads: list_threads,
+    ReadCheckpoints: read_checkpoints,
+    ReadValues: read_values,
+    ReadVersions: read_versions,
+    ListValues: list_values,
+    ReadWrites: read_writes,
+    Transact: transact,
+    DropLane: drop_lane,
+    Renew: renew,
+}

@@ -1,0 +1,31 @@
+"""What all adapters over Postgres stand on: connections, steps of SQL, the schema's migrations.
+
+One database may hold threads and items at once: each adapter brings migrations of its own, and each
+has a number of its own in the table `plait_schema_versions`.
+"""
+
+from plait.errors import MissingExtraError
+
+try:
+    import psycopg
+    import psycopg_pool
+except ImportError as error:
+    raise MissingExtraError(
+        "Threads and items in Postgres need psycopg 3. Install it: pip install 'plait[postgres]'"
+    ) from error
+
+from plait.postgres.database import Database, Target
+from plait.postgres.schema import Schema
+from plait.postgres.steps import Query, Steps, from_text, to_text
+
+__all__ = [
+    "Database",
+    "Query",
+    "Schema",
+    "Steps",
+    "Target",
+    "from_text",
+    "psycopg",
+    "psycopg_pool",
+    "to_text",
+]

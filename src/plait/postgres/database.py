@@ -1,0 +1,282 @@
+"""One Postgres database: its connections, opened on first use and again in a forked child.
+
+Each call takes a connection of its own for as long as it lasts, so calls of different threads and
+tasks run side by side. A call whose connection breaks is done once more on another one; everything
+that goes through here is written so that this is safe (see `checkpoint/postgres/migrations`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar, cast
+from weakref import WeakSet
+
+import psycopg
+from psycopg import AsyncConnection, Connection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from plait.errors import StorageUnavailableError
+from plait.postgres.failures import dropped, explain, rolled_back, transaction_open
+from plait.postgres.pool import AsyncPool, Pool
+from plait.postgres.schema import Schema
+from plait.postgres.single import AsyncSingle, Single
+from plait.postgres.steps import Steps, arun_steps, run_steps
+
+T = TypeVar("T")
+Target: TypeAlias = (
+    "str | Connection[Any] | ConnectionPool[Any] | AsyncConnection[Any] | AsyncConnectionPool[Any]"
+)
+_CONNECTING = ("host", "port", "dbname", "user", "password", "options", "sslmode", "sslrootcert")
+_TRIES = 2
+_AGAIN = 5
+"""How often a transaction is tried that the server rolls back because of others."""
+
+_inherited: list[Any] = []
+"""Pools of the parent process: never used again, and never closed by a child either."""
+
+
+class Database:
+    """The connections to a database, for sync calls and for async ones.
+
+    Args:
+        target: A connection string; or a pool or connection of psycopg's, sync or async, which
+            stays its maker's to close.
+        schema: The tables it must have; they are brought up to date on first use.
+        max_connections: How many connections to open at most, where `target` is a string.
+        timeout: Seconds to wait for a free connection.
+    """
+
+    def __init__(
+        self, target: Target, schema: Schema, *, max_connections: int = 10, timeout: float = 30.0
+    ) -> None:
+        self._schema = schema
+        self._max = max_connections
+        self._timeout = timeout
+        self._conninfo, self._where = _described(target)
+        self._given = _as_pool(target) if isinstance(target, Connection | ConnectionPool) else None
+        self._agiven = (
+            _as_pool(target) if isinstance(target, AsyncConnection | AsyncConnectionPool) else None
+        )
+        self._home = _running_loop() if self._agiven is not None else None
+        self._pool: Any = self._given
+        self._apool: Any = self._agiven
+        self._ready = False
+        self._closed = False
+        self._lock = Lock()
+        _all.add(self)
+
+    @property
+    def conninfo(self) -> str:
+        """A connection string of the same database."""
+        return self._conninfo
+
+    @property
+    def dedicated(self) -> bool:
+        """Whether sync calls get connections that nobody else can keep busy for long."""
+        return self._given is None or isinstance(self._given, ConnectionPool)
+
+    # --- sync ------------------------------------------------------------------------------------
+
+    def run(self, make: Callable[[], Steps[T]], *, together: bool = False) -> T:
+        """Run steps on a connection, with errors told in our words.
+
+        Args:
+            make: Makes the steps; called again when they must be done once more.
+            together: Run them in one transaction.
+        """
+        if self._agiven is not None:
+            return self._run_at_home(make, together)
+        if not self._ready:
+            self._set_up()
+        return self._run(make, together)
+
+    def set_up(self) -> None:
+        """Bring the tables up to date now, instead of on first use."""
+        self.run(_nothing)
+
+    def _set_up(self) -> None:
+        schema = self._schema
+        if self._run(schema.version, False) < schema.latest:
+            self._run(schema.migrate, True)
+        self._ready = True
+
+    def _run(self, make: Callable[[], Steps[T]], together: bool) -> T:
+        pool: Any = self._pool if self._pool is not None else self._open()
+        tries = _TRIES
+        again = _AGAIN
+        while True:
+            try:
+                conn: Connection[Any] = pool.getconn(self._timeout)
+            except (psycopg.Error, OSError) as error:
+                raise explain(cast("Exception", error), self._where) from error
+            try:
+                if conn.pgconn.transaction_status == TransactionStatus.INTRANS:
+                    raise transaction_open(self._where)
+                return run_steps(conn, make(), together)
+            except psycopg.Error as error:
+                tries -= 1
+                again -= 1
+                lost = dropped(error, conn)
+                if (not lost or tries <= 0) and (not rolled_back(error) or again <= 0):
+                    raise explain(error, self._where) from error
+            finally:
+                pool.putconn(conn)
+            if lost:
+                pool.check()  # what cut this connection may have cut the idle ones
+
+    def _open(self) -> Any:
+        with self._lock:
+            if self._pool is None:
+                self._refuse_closed()
+                self._pool = Pool(self._conninfo, self._max)
+            return self._pool
+
+    def _run_at_home(self, make: Callable[[], Steps[T]], together: bool) -> T:
+        """Do a sync call with async connections: on the event loop that they belong to."""
+        home = self._home
+        if home is None or home.is_closed() or home is _running_loop():
+            raise asyncio.InvalidStateError(
+                f"{self._where}: a sync method was called where only async ones can work: the "
+                "connections that were given belong to an event loop. Use the async method "
+                "(`ainvoke`, `aget_tuple`, ...), or give a connection string or a ConnectionPool."
+            )
+        work = self.arun(make, together=together)
+        return asyncio.run_coroutine_threadsafe(work, home).result()
+
+    # --- async -----------------------------------------------------------------------------------
+
+    async def arun(self, make: Callable[[], Steps[T]], *, together: bool = False) -> T:
+        """Run steps on a connection, without blocking the event loop; else like `run`."""
+        if self._given is not None:
+            return await asyncio.to_thread(self.run, make, together=together)
+        if self._agiven is not None:
+            self._home = asyncio.get_running_loop()
+        if not self._ready:
+            await self._aset_up()
+        return await self._arun(make, together)
+
+    async def aset_up(self) -> None:
+        """Async twin of `set_up`."""
+        await self.arun(_nothing)
+
+    async def _aset_up(self) -> None:
+        schema = self._schema
+        if await self._arun(schema.version, False) < schema.latest:
+            await self._arun(schema.migrate, True)
+        self._ready = True
+
+    async def _arun(self, make: Callable[[], Steps[T]], together: bool) -> T:
+        pool: Any = self._apool if self._apool is not None else self._aopen()
+        tries = _TRIES
+        again = _AGAIN
+        while True:
+            try:
+                conn: AsyncConnection[Any] = await pool.getconn(self._timeout)
+            except (psycopg.Error, OSError) as error:
+                raise explain(cast("Exception", error), self._where) from error
+            try:
+                if conn.pgconn.transaction_status == TransactionStatus.INTRANS:
+                    raise transaction_open(self._where)
+                return await arun_steps(conn, make(), together)
+            except psycopg.Error as error:
+                tries -= 1
+                again -= 1
+                lost = dropped(error, conn)
+                if (not lost or tries <= 0) and (not rolled_back(error) or again <= 0):
+                    raise explain(error, self._where) from error
+            finally:
+                await pool.putconn(conn)
+            if lost:
+                await pool.check()
+
+    def _aopen(self) -> Any:
+        with self._lock:
+            if self._apool is None:
+                self._refuse_closed()
+                self._apool = AsyncPool(self._conninfo, self._max)
+            return self._apool
+
+    # --- the end ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close the connections that were opened here. A later use raises."""
+        with self._lock:
+            self._closed = True
+            pools = [p for p in (self._pool, self._apool) if isinstance(p, Pool | AsyncPool)]
+            self._pool = self._apool = None
+        for pool in pools:
+            pool.close()
+
+    def free(self) -> None:
+        """In a forked child: the parent's connections are not ours to use or to close."""
+        self._lock = Lock()
+        _inherited.extend((self._pool, self._apool))
+        self._given = self._agiven = self._pool = self._apool = self._home = None
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StorageUnavailableError(
+                f"{self._where} is closed. Use what it belongs to inside its `with` block, or open "
+                "another one."
+            )
+
+
+def _nothing() -> Steps[None]:
+    return
+    yield
+
+
+def _as_pool(target: Any) -> Any:
+    if isinstance(target, Connection):
+        return Single(cast("Connection[Any]", target))
+    if isinstance(target, AsyncConnection):
+        return AsyncSingle(cast("AsyncConnection[Any]", target))
+    return target
+
+
+def _described(target: Any) -> tuple[str, str]:
+    """A connection string of the same database, and its name without the password."""
+    if isinstance(target, Connection | AsyncConnection):
+        info = cast("Connection[Any]", target).info
+        conninfo = make_conninfo(info.dsn, password=info.password or None)
+    elif isinstance(target, ConnectionPool | AsyncConnectionPool):
+        pool = cast("ConnectionPool[Any]", target)
+        given: Any = pool.conninfo
+        options = cast("dict[str, Any]", pool.kwargs or {})
+        conninfo = make_conninfo(
+            given if isinstance(given, str) else "",
+            **{name: value for name, value in options.items() if name in _CONNECTING},
+        )
+    else:
+        conninfo = str(target)
+    try:
+        known = conninfo_to_dict(conninfo)
+    except psycopg.Error as error:
+        raise explain(error, "The connection string") from error
+    host, name = known.get("host") or "localhost", known.get("dbname") or known.get("user") or ""
+    return conninfo, f"Postgres database {name!r} on {str(host)!r}"
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+_all: WeakSet[Database] = WeakSet()
+
+
+def _after_fork() -> None:
+    for database in _all:
+        database.free()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+__all__ = ["Database", "Target"]

@@ -1,0 +1,56 @@
+"""What went wrong at the server, in our words: which errors are drops, which may be tried again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import psycopg_pool
+from psycopg import errors
+
+from plait.errors import ConfigError, StorageError, StorageUnavailableError
+
+_ROLLED_BACK = (errors.SerializationFailure, errors.DeadlockDetected)
+
+
+def dropped(error: BaseException, conn: Any) -> bool:
+    """Whether the connection broke, so that nobody knows what the server still did."""
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and conn.closed
+
+
+def rolled_back(error: BaseException) -> bool:
+    """Whether the server gave up a transaction because of another one; trying again may do."""
+    return isinstance(error, _ROLLED_BACK)
+
+
+def explain(error: Exception, where: str) -> Exception:
+    """An error of psycopg as one of ours, with what to do next."""
+    text = " ".join(str(error).split())
+    if isinstance(error, psycopg_pool.PoolTimeout):
+        return StorageUnavailableError(
+            f"{where}: no connection came free in time ({text}). Either the server cannot be "
+            "reached, or all connections are in use: then give the saver a larger pool "
+            "(`max_connections`). Nothing of this call was stored."
+        )
+    if isinstance(error, errors.InsufficientPrivilege):
+        return StorageUnavailableError(
+            f"{where}: {text}. Let a role that may create tables call `setup()` once, then grant "
+            "this one the use of the tables and functions whose names begin with plait_."
+        )
+    if isinstance(error, errors.DiskFull | errors.OutOfMemory):
+        return StorageUnavailableError(f"{where}: {text}. Nothing of this call was stored.")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return StorageUnavailableError(
+            f"{where} cannot be used ({text}). Check that the server runs and that the connection "
+            "string is right; then go on with the thread: what was acknowledged is stored."
+        )
+    return StorageError(f"{where} refused a statement ({type(error).__name__}: {text}).")
+
+
+def transaction_open(where: str) -> ConfigError:
+    """The error of a connection given by the user that is in a transaction of his."""
+    return ConfigError(
+        f"{where}: the connection that was given has a transaction open, so nothing stored here "
+        "would last. Commit it first, or give a connection with autocommit=True, a pool, or a "
+        "connection string."
+    )

@@ -1,0 +1,188 @@
+"""Our own pools: connections opened on demand, lent for one call, dropped when they broke.
+
+There are no threads or tasks behind them: whoever needs a connection opens it. While a server that
+was there before restarts, whoever needs it keeps knocking. Idle async connections belong to no
+event loop, so programs that call `asyncio.run` again and again use the same ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from threading import BoundedSemaphore
+from time import monotonic, sleep
+from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+import psycopg
+from psycopg import AsyncConnection, Connection
+from psycopg.pq import TransactionStatus
+from psycopg_pool import PoolTimeout
+
+C = TypeVar("C", bound="Connection[Any] | AsyncConnection[Any]")
+
+_OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+_IDLE_SECONDS = 600.0
+"""After so long unused, a connection is closed when another one comes back."""
+_KNOCK = 0.1
+
+
+class _Idle(Generic[C]):
+    """Connections that wait to be used: the last one that came back is lent first."""
+
+    def __init__(self, conninfo: str, size: int) -> None:
+        self._conninfo = conninfo
+        self._size = size
+        self._idle: deque[tuple[float, C]] = deque()
+        self._met = False
+        """Whether the server ever answered: only then is it worth waiting for."""
+        self._closed = False
+
+    def _take(self) -> C | None:
+        try:
+            return self._idle.pop()[1]
+        except IndexError:
+            return None
+
+    def _keep(self, conn: C) -> list[C]:
+        """Take a connection back; returns those that must be closed."""
+        if self._closed or conn.closed or conn.pgconn.transaction_status != TransactionStatus.IDLE:
+            return [conn]
+        now = monotonic()
+        self._idle.append((now, conn))
+        old: list[C] = []
+        while self._idle and self._idle[0][0] < now - _IDLE_SECONDS:
+            old.append(self._idle.popleft()[1])
+        return old
+
+    def _empty(self) -> list[C]:
+        idle = [conn for _, conn in self._idle]
+        self._idle.clear()
+        return idle
+
+    def _full(self) -> PoolTimeout:
+        return PoolTimeout(f"all {self._size} connections are in use")
+
+
+class Pool(_Idle[Connection[Any]]):
+    """Connections for sync calls."""
+
+    def __init__(self, conninfo: str, size: int) -> None:
+        super().__init__(conninfo, size)
+        self._free = BoundedSemaphore(size)
+
+    def getconn(self, timeout: float) -> Connection[Any]:
+        """Take a connection. Raises PoolTimeout, or what psycopg says of a server out of reach."""
+        end = monotonic() + timeout
+        if not self._free.acquire(timeout=timeout):
+            raise self._full()
+        try:
+            return self._take() or self._connect(end)
+        except BaseException:
+            self._free.release()
+            raise
+
+    def _connect(self, end: float) -> Connection[Any]:
+        while True:
+            try:
+                left = max(2, round(end - monotonic()))
+                conn = Connection[Any].connect(self._conninfo, connect_timeout=left, **_OPTIONS)
+            except psycopg.OperationalError:
+                if not self._met or monotonic() > end:
+                    raise
+                sleep(_KNOCK)
+            else:
+                self._met = True
+                return conn
+
+    def putconn(self, conn: Connection[Any]) -> None:
+        """Give a connection back."""
+        try:
+            for each in self._keep(conn):
+                each.close()
+        finally:
+            self._free.release()
+
+    def check(self) -> None:
+        """Close the idle connections: what cut another one may have cut them, too."""
+        for conn in self._empty():
+            conn.close()
+
+    def close(self) -> None:
+        """Close the idle connections now, and those in use when they come back."""
+        self._closed = True
+        self.check()
+
+
+class AsyncPool(_Idle[AsyncConnection[Any]]):
+    """Connections for async calls, of any event loop."""
+
+    def __init__(self, conninfo: str, size: int) -> None:
+        super().__init__(conninfo, size)
+        self._free: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
+
+    def _limit(self) -> asyncio.Semaphore:
+        loop = asyncio.get_running_loop()
+        limit = self._free.get(loop)
+        if limit is None:
+            limit = self._free[loop] = asyncio.Semaphore(self._size)
+        return limit
+
+    async def getconn(self, timeout: float) -> AsyncConnection[Any]:
+        """Take a connection; else like `Pool.getconn`."""
+        end = monotonic() + timeout
+        limit = self._limit()
+        if limit.locked():
+            try:
+                async with asyncio.timeout(timeout):
+                    await limit.acquire()
+            except TimeoutError as error:
+                raise self._full() from error
+        else:
+            await limit.acquire()
+        try:
+            return self._take() or await self._connect(end)
+        except BaseException:
+            limit.release()
+            raise
+
+    async def _connect(self, end: float) -> AsyncConnection[Any]:
+        while True:
+            try:
+                left = max(2, round(end - monotonic()))
+                conn = await AsyncConnection[Any].connect(
+                    self._conninfo, connect_timeout=left, **_OPTIONS
+                )
+            except psycopg.OperationalError:
+                if not self._met or monotonic() > end:
+                    raise
+                await asyncio.sleep(_KNOCK)
+            else:
+                self._met = True
+                return conn
+
+    async def putconn(self, conn: AsyncConnection[Any]) -> None:
+        """Give a connection back. Nothing here waits: a cancelled call gives it back, too."""
+        try:
+            for each in self._keep(conn):
+                each.pgconn.finish()
+        finally:
+            self._limit().release()
+
+    async def check(self) -> None:
+        """Close the idle connections: what cut another one may have cut them, too."""
+        self._drop()
+
+    def close(self) -> None:
+        """Close the idle connections now, from any thread; those in use when they come back."""
+        self._closed = True
+        self._drop()
+
+    def _drop(self) -> None:
+        for conn in self._empty():
+            conn.pgconn.finish()
+
+
+__all__ = ["AsyncPool", "Pool"]
