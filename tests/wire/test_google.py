@@ -238,9 +238,7 @@ async def test_a_wrong_key_is_told_apart_from_other_bad_requests(model, wire):
 
 
 async def test_a_silent_server_and_a_broken_stream_are_errors(wire):
-    model = init_chat_model(
-        "google:m", base_url=wire.url, api_key="k", max_retries=0, timeout=0.3
-    )
+    model = init_chat_model("google:m", base_url=wire.url, api_key="k", max_retries=0, timeout=0.3)
     wire.silence()
     with pytest.raises(ModelTimeoutError):
         model.invoke("hi")

@@ -121,9 +121,7 @@ def failure(
     )
 
 
-def kind_of_failure(
-    status: int | None, codes: tuple[Any, ...], message: str
-) -> type[ModelError]:
+def kind_of_failure(status: int | None, codes: tuple[Any, ...], message: str) -> type[ModelError]:
     """The class of plait's error.
 
     >>> kind_of_failure(400, ("invalid_request_error",), "prompt is too long: 9 > 8").__name__
@@ -131,7 +129,9 @@ def kind_of_failure(
     >>> kind_of_failure(None, ("overloaded_error",), "").__name__
     'ModelServerError'
     """
-    named = [BY_CODE[code.lower()] for code in codes if isinstance(code, str) and code.lower() in BY_CODE]
+    named = [
+        BY_CODE[code.lower()] for code in codes if isinstance(code, str) and code.lower() in BY_CODE
+    ]
     found = named[0] if named else None
     if found in (None, ModelRequestError) and status in (None, 400, 413, 422, 500):
         if any(words in message.lower() for words in TOO_LONG):

@@ -152,9 +152,7 @@ class HaystackChatModel(BaseChatModel):
 
         async def run() -> None:
             try:
-                await pieces.put(
-                    _End(await self.guest.run_async(**given, streaming_callback=hear))
-                )
+                await pieces.put(_End(await self.guest.run_async(**given, streaming_callback=hear)))
             except Exception as error:
                 await pieces.put(_End(error=error))
 
@@ -245,8 +243,7 @@ def to_ours(reply: Any) -> Any:
     """A reply of Haystack's as plait's message."""
     meta = dict(reply.meta)
     calls = [
-        {"name": call.tool_name, "args": call.arguments, "id": call.id}
-        for call in reply.tool_calls
+        {"name": call.tool_name, "args": call.arguments, "id": call.id} for call in reply.tool_calls
     ]
     content: Any = reply.text or ""
     if reply.reasoning is not None:

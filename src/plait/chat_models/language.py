@@ -168,7 +168,11 @@ def listening_config(
     run_name: str | None,
 ) -> RunnableConfig:
     """The config that the arguments of `generate` amount to."""
-    config: dict[str, Any] = {"callbacks": callbacks, "tags": tags, "metadata": dict(metadata or {})}
+    config: dict[str, Any] = {
+        "callbacks": callbacks,
+        "tags": tags,
+        "metadata": dict(metadata or {}),
+    }
     if run_name is not None:
         config["run_name"] = run_name
     return {key: value for key, value in config.items() if value}  # pyright: ignore[reportReturnType]

@@ -345,9 +345,9 @@ class BaseLLM(BaseLanguageModel):
 
         details = self._details(config, stop, kwargs, count)
         manager = self._manager(CallbackManager, config, stop, kwargs)
-        return manager.on_llm_start(
-            self._serialized(), [prompt], config.get("run_id"), **details
-        )[0]
+        return manager.on_llm_start(self._serialized(), [prompt], config.get("run_id"), **details)[
+            0
+        ]
 
     async def _astarted(
         self,

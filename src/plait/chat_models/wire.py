@@ -43,9 +43,7 @@ def media_of(block: Block) -> Media | None:
     data = block.get("base64")
     if kind == "text-plain" and data is None and "text" in block:
         return Media(kind, "text/plain", None, None, None, block.get("title") or name)
-    return Media(
-        kind, block.get("mime_type"), data, block.get("url"), block.get("file_id"), name
-    )
+    return Media(kind, block.get("mime_type"), data, block.get("url"), block.get("file_id"), name)
 
 
 def standard_blocks(content: Any, provider: str | None = None) -> Iterator[Block]:

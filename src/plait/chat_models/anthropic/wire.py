@@ -25,7 +25,14 @@ from plait.messages import AIMessage, AIMessageChunk
 from plait.messages.foreign import kind_of
 
 PROVIDER = "anthropic"
-OWN_TYPES = ("tool_use", "tool_result", "thinking", "redacted_thinking", "document", "search_result")
+OWN_TYPES = (
+    "tool_use",
+    "tool_result",
+    "thinking",
+    "redacted_thinking",
+    "document",
+    "search_result",
+)
 CITED = {"cited_text": "cited_text", "url": "url", "title": "title", "document_title": "title"}
 
 

@@ -127,7 +127,10 @@ def _said(message: Any) -> list[Block]:
                 made.append({"function_call": call, **signed})
             case "reasoning":
                 signature = extras.get("thought_signature")
-                if signature is not None or message.response_metadata.get("model_provider") == PROVIDER:
+                if (
+                    signature is not None
+                    or message.response_metadata.get("model_provider") == PROVIDER
+                ):
                     thought = {"text": block.get("reasoning", ""), "thought": True}
                     made.append({**thought, **present(thought_signature=signature)})
             case "text":

@@ -234,9 +234,7 @@ class ChatOpenAI(RemoteChatModel):
     def _translated(self, error: Exception) -> Exception | None:
         sdk = self._sdk("openai")
         if isinstance(error, sdk.APITimeoutError):
-            return failure(
-                error, provider=self.provider, model=self.model, kind=ModelTimeoutError
-            )
+            return failure(error, provider=self.provider, model=self.model, kind=ModelTimeoutError)
         if isinstance(error, sdk.APIConnectionError):
             return failure(
                 error, provider=self.provider, model=self.model, kind=ModelConnectionError

@@ -168,9 +168,7 @@ def _reasoning(item: Block) -> Block:
 
 
 def _introduction(answer: Block) -> Block:
-    return present(
-        model_provider=PROVIDER, model_name=answer.get("model"), id=answer.get("id")
-    )
+    return present(model_provider=PROVIDER, model_name=answer.get("model"), id=answer.get("id"))
 
 
 def _ending(answer: Block) -> Block:
