@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import floors, functional, programs, stores, tokens, travel
+from benchmarks import floors, functional, programs, stores, tokens, tools, travel
 from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 from benchmarks.memory import FLOOR
@@ -213,6 +213,17 @@ CASES: tuple[Case, ...] = (
         1_001,
         "us/token",
         INFORMS,
+        9,
+        (3, 3),
+    ),
+    *_pair(
+        "tools",
+        "@tool with a pydantic schema, 1,000 calls",
+        tools.tools,
+        tools.floor,
+        1_000,
+        "us/call",
+        Bounds(5, 15),
         9,
         (3, 3),
     ),

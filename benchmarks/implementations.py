@@ -84,6 +84,11 @@ class Implementation:
         foreign = "langchain_core.language_models.fake_chat_models"
         return self._beside("chat_models.fake", foreign, "GenericFakeChatModel")
 
+    @property
+    def tool(self) -> Any:
+        """The decorator that makes tools, as `AIMessage`."""
+        return self._beside("tools", "langchain_core.tools", "tool")
+
     def _beside(self, own: str, foreign: str, attribute: str) -> Any:
         if self.name == PEER:
             return getattr(import_module(foreign), attribute)

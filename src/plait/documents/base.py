@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from plait.errors import InvalidInputError
 from plait.runnables.config import run_in_executor
@@ -95,7 +95,7 @@ class Document(BaseMedia):
         if isinstance(value, cls):
             return value
         if isinstance(value, Mapping):
-            return cls(**value)
+            return cls(**cast("Mapping[str, Any]", value))
         raise InvalidInputError(f"Not a Document, nor a dict of one: {type(value).__name__}.")
 
     @classmethod

@@ -97,7 +97,8 @@ class Arguments:
         if isinstance(given, str):
             return self._read_text(given)
         if self.call_ids and isinstance(given, Mapping):
-            given = {**given, **dict.fromkeys(self.call_ids, self._check_call_id(call_id))}
+            ids = dict.fromkeys(self.call_ids, self._check_call_id(call_id))
+            given = {**cast("Mapping[str, Any]", given), **ids}
         if self.validate is None:
             if not isinstance(given, Mapping):
                 raise ToolInputError(
@@ -152,9 +153,9 @@ def read_call(name: str, given: Any) -> tuple[Any, str | None]:
     Raises:
         ToolInputError: a tool call without an id, or whose arguments are no dict.
     """
-    if not isinstance(given, dict) or cast("dict[str, Any]", given).get("type") != "tool_call":
-        return given, None
     call = cast("dict[str, Any]", given)
+    if not isinstance(given, dict) or call.get("type") != "tool_call":
+        return call, None
     args = call.get("args")
     if "id" not in call or not isinstance(args, dict):
         wrong = "has no 'id'" if "id" not in call else f"has args {type(args).__name__}"

@@ -1,6 +1,7 @@
 """`@tool`: functions and runnables as tools."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from plait.errors import ToolDefinitionError
@@ -108,10 +109,10 @@ def tool(
             raise ToolDefinitionError("tool(name, runnable): the name must be a str.")
         return settings.make(name_or_callable, runnable)
     if name_or_callable is None:
-        return lambda code: settings.make(_name_of(code), code)
+        return settings.make_named
     if isinstance(name_or_callable, str):
-        return lambda code: settings.make(name_or_callable, code)
-    return settings.make(_name_of(name_or_callable), name_or_callable)
+        return partial(settings.make, name_or_callable)
+    return settings.make_named(name_or_callable)
 
 
 def _name_of(code: Any) -> str:
@@ -151,6 +152,10 @@ class _Settings:
             "response_format": response_format,
             "extras": extras,
         }
+
+    def make_named(self, code: Any) -> BaseTool:
+        """A tool that is called what its function is called."""
+        return self.make(_name_of(code), code)
 
     def make(self, name: str, code: Any) -> BaseTool:
         description, schema, fields = self.description, self.args_schema, self.fields
@@ -238,7 +243,7 @@ def convert_runnable_to_tool(
     if schema is None and arg_types is None:
         schema = runnable.get_input_schema()
     shape = {} if schema is None else _shape(schema)
-    name = name or runnable.get_name()
+    name = name or cast("str", runnable.get_name())
     if args_schema is None and arg_types is None and shape.get("type") == "string":
         return Tool(name, runnable.invoke, description or _takes(shape), coroutine=runnable.ainvoke)
     func, coroutine, _ = _of_runnable(runnable)

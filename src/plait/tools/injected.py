@@ -1,7 +1,7 @@
 """Marks on arguments that the program fills and the model never sees; the errors of tools."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, cast, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 
 class ToolException(Exception):
@@ -59,7 +59,7 @@ def _marks(annotation: Any) -> tuple[Any, ...]:
 
 def _any_is(marks: tuple[Any, ...], name: str) -> bool:
     """By name: marks of langchain_core count as well, without importing it."""
-    kinds = (mark if isinstance(mark, type) else cast("type", type(mark)) for mark in marks)
+    kinds = (mark if isinstance(mark, type) else type(mark) for mark in marks)
     return any(base.__name__ == name for kind in kinds for base in kind.__mro__)
 
 

@@ -12,8 +12,9 @@ from plait.tools.injected import Handler, ToolException
 from plait.tools.structured import StructuredTool
 
 try:
+    from httpx2 import AsyncClient, Timeout  # what the SDK speaks HTTP with
     from mcp import Client, ClientSession, MCPError, StdioServerParameters, types
-    from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+    from mcp.client.streamable_http import streamable_http_client
 except ImportError as error:  # pragma: no cover - where the extra is missing
     raise MissingExtraError(
         "Tools of MCP servers need the official SDK. Install plait[mcp]."
@@ -92,7 +93,8 @@ async def _opened(server: Any) -> AsyncGenerator[Any]:
             yield client
     elif "url" in connection:
         headers = connection.get("headers")
-        async with create_mcp_http_client(headers=headers) as http:
+        patience = Timeout(30, read=300)  # a tool may think for minutes before it says anything
+        async with AsyncClient(headers=headers, timeout=patience, follow_redirects=True) as http:
             transport = streamable_http_client(connection["url"], http_client=http)
             async with Client(transport) as client:
                 yield client

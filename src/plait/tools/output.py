@@ -32,7 +32,7 @@ def split_response(response: Any, response_format: str, name: str) -> tuple[Any,
     if response_format != "content_and_artifact":
         return response, None
     pair = cast("tuple[Any, ...]", response)
-    if not isinstance(response, tuple) or len(pair) != 2:
+    if response.__class__ is not tuple or len(pair) != 2:
         raise ValueError(
             f"Tool {name!r} has response_format='content_and_artifact', so it must return a "
             f"tuple (content, artifact). It returned {type(response).__name__}."
@@ -59,9 +59,9 @@ def as_output(content: Any, artifact: Any, call_id: str | None, name: str, statu
 
 def is_finished(content: Any) -> bool:
     """Whether a tool's result needs no wrapping."""
-    if isinstance(content, list) and content:
-        return all(_is_output(type(item)) for item in cast("list[Any]", content))
-    return _is_output(cast("type", type(content)))
+    if content.__class__ is list and content:
+        return all(_is_output(item.__class__) for item in content)
+    return _is_output(content.__class__)
 
 
 @lru_cache(maxsize=1024)

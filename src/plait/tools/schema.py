@@ -6,7 +6,8 @@ Importing this module loads pydantic; `base` does so when a schema is first need
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Annotated, Any, cast, get_type_hints
+from importlib import import_module
+from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
@@ -134,13 +135,12 @@ def _create(name: str, description: str | None, fields: dict[str, Any]) -> type[
     with warnings.catch_warnings():
         # Arguments may be called `copy` or `schema`: nobody calls these methods of the model.
         warnings.filterwarnings("ignore", message="Field name .* shadows an attribute")
-        model = create_model(name, __config__=_CONFIG, __doc__=description, **fields)
-    return cast("type[BaseModel]", model)
+        return create_model(name, __config__=_CONFIG, __doc__=description, **fields)
 
 
 def _v1_shown(name: str, model: type[Any], description: str) -> type[Any]:
     hidden, _ = injected_fields(model)
-    from pydantic.v1 import create_model as create_v1  # only where a tool uses the old version
+    create_v1: Any = import_module("pydantic.v1").create_model  # only where a tool uses it
 
     fields: dict[str, Any] = {
         field: (its.outer_type_, its.field_info)

@@ -79,7 +79,8 @@ def convert_to_openai_tool(
         named = isinstance(kind, str) and (kind in _SERVER_TOOLS or kind.startswith("web_search"))
         if wrapped or named:
             return cast("dict[str, Any]", tool)
-    return {"type": "function", "function": convert_to_openai_function(tool, strict=strict)}
+    function = convert_to_openai_function(cast("Any", tool), strict=strict)
+    return {"type": "function", "function": function}
 
 
 def convert_to_anthropic_tool(
@@ -97,9 +98,9 @@ def convert_to_anthropic_tool(
         given = cast("dict[str, Any]", tool)
         if "input_schema" in given or ("type" in given and "name" in given):
             return given
-        tool = given["function"] if given.get("type") == "function" else given
-    function = convert_to_openai_function(tool, strict=strict)
-    shape = function.pop("parameters", None) or {"type": "object", "properties": {}}
+        tool = cast("Any", given["function"] if given.get("type") == "function" else given)
+    function = convert_to_openai_function(cast("Any", tool), strict=strict)
+    shape: Any = function.pop("parameters", None) or {"type": "object", "properties": {}}
     return {**function, "input_schema": shape}
 
 
@@ -123,7 +124,7 @@ def convert_to_json_schema(
 def _converted(function: Any) -> dict[str, Any]:
     if isinstance(function, Mapping):
         return _from_dict(cast("Mapping[str, Any]", function))
-    if hasattr(type(function), "tool_call_schema"):
+    if hasattr(function.__class__, "tool_call_schema"):
         return _from_tool(function)
     if isinstance(function, type):
         if hasattr(function, "model_fields") or hasattr(function, "__fields__"):
@@ -177,8 +178,8 @@ def _from_tool(tool: Any) -> dict[str, Any]:
         schema = tool.tool_call_schema
         from plait.tools.schema import json_schema  # loads pydantic
 
-        shape = schema if isinstance(schema, dict) else json_schema(schema)
-    shape = dereference_refs(cast("dict[str, Any]", shape))
+        shape = cast("Any", schema) if isinstance(schema, dict) else json_schema(schema)
+    shape = dereference_refs(shape)
     for key in ("title", "description"):
         shape.pop(key, None)
     if tool.args_schema is None and "tool_input" in tool.args:  # the one text of a Tool

@@ -39,8 +39,7 @@ def model_of_typed_dict(kind: type) -> type[BaseModel]:
         key: _field(hint, docs.get(key))
         for key, hint in get_type_hints(kind, None, None, True).items()
     }
-    made = create_model(kind.__name__, __doc__=description or None, **cast("Any", fields))
-    return cast("type[BaseModel]", made)
+    return create_model(kind.__name__, __doc__=description or None, **cast("Any", fields))
 
 
 def _field(hint: Any, doc: str | None) -> tuple[Any, Any]:
@@ -72,5 +71,6 @@ def _plain(hint: Any) -> Any:
         kept = tuple(_plain(arg) for arg in args if arg is not type(None))
         return Union[kept]  # noqa: UP007 - of a tuple
     if origin in (list, set, dict, tuple):
-        return origin[tuple(arg if arg is ... else _plain(arg) for arg in args)]
+        generic: Any = origin
+        return generic[tuple(arg if arg is ... else _plain(arg) for arg in args)]
     return hint
