@@ -310,6 +310,14 @@ class NodeTimeoutError(Exception):
         return 0.0 if limit is None else limit
 
 
+class InterruptTimeoutError(TimeoutError):
+    """A question with a timeout and without a default was not answered in time."""
+
+
+class RunDeadlineError(TimeoutError):
+    """A run has passed the deadline that its caller gave it; what it stored is kept."""
+
+
 class ModelError(Exception):
     """A model did not answer, or not as asked. The provider's own exception is the `__cause__`.
 

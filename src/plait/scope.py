@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from plait.errors import NodeError
+    from plait.timers import Timer
 
 
 class Heard(Protocol):
@@ -48,7 +49,9 @@ class Scope(Protocol):
     heard: Heard | None
     """How those who listen are told of the task; None where nobody listens."""
 
-    def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
+    def interrupt(
+        self, value: Any, key: str | None, response_schema: Any, timer: Timer | None = None
+    ) -> Any:
         """Return the answer to this question, or raise GraphInterrupt."""
         ...
 

@@ -18,13 +18,13 @@ from typing import (
     TypeAlias,
     TypeVar,
     cast,
-    final,
 )
 from warnings import warn
 
 from plait.constants import INTERRUPT
 from plait.errors import ConfigError
 from plait.scope import current_scope, current_tool_call
+from plait.typing import MISSING
 from plait.warnings import LangGraphDeprecatedSinceV10, LangGraphDeprecatedSinceV11
 
 if TYPE_CHECKING:
@@ -269,7 +269,6 @@ def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-@final
 @dataclass(init=False, slots=True)
 class Interrupt:
     """A question that a run waits with.
@@ -315,7 +314,14 @@ class Interrupt:
         return hash(self.id)
 
 
-def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None) -> Any:
+def interrupt(
+    value: Any,
+    *,
+    key: str | None = None,
+    response_schema: Any = None,
+    timeout: float | timedelta | None = None,
+    default: Any = MISSING,
+) -> Any:
     """Stop here and ask; return the answer once the run is resumed with it.
 
     The first call raises `GraphInterrupt`, which stops the run and surfaces `value` to the caller
@@ -328,6 +334,9 @@ def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None
         key: names the question where calls race inside one task (asyncio tasks, threads).
         response_schema: the shape of the answer, as a type or as a JSON schema: whoever shows the
             question is told of it. With a type, the answer comes as an object of it.
+        timeout: how long the question waits, in seconds or as a timedelta. The first call on the
+            thread after that time goes on without an answer.
+        default: what is returned then; without one, the call raises.
 
     Returns:
         The answer.
@@ -337,6 +346,7 @@ def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None
         InterruptRaceError: concurrent calls inside one task without a `key`.
         ConfigError: called outside of a node, tool or task of a running graph.
         ValidationError: the answer is no object of the type; the question stays open.
+        InterruptTimeoutError: there was no answer in time, and there is no default.
     """
     scope = current_scope.get()
     if scope is None:
@@ -352,7 +362,12 @@ def interrupt(value: Any, *, key: str | None = None, response_schema: Any = None
     call = current_tool_call.get()
     if call is not None:
         key = call if key is None else f"{call}/{key}"
-    return scope.interrupt(value, key, response_schema)
+    if timeout is None and default is MISSING:
+        return scope.interrupt(value, key, response_schema)
+    from importlib import import_module  # few questions wait for a time
+
+    timer = import_module("plait.timers").answer_timer(timeout, default)
+    return scope.interrupt(value, key, response_schema, timer)
 
 
 # --- What runs report ----------------------------------------------------------------------------

@@ -37,6 +37,8 @@ RUN_AGAIN: Writes = [(AGAIN, None)]
 class Guards(Caching):
     """The side of a loop that puts starts on record."""
 
+    __slots__ = ("guards",)
+
     _lost: list[TaskWrites]
 
     def __init__(self, spec: RunSpec, env: Env) -> None:

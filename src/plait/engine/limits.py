@@ -8,13 +8,13 @@ says is refused by the number of its attempt.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.engine.commands import Expire, Sleep, Unset
 from plait.engine.events import TaskFailed, TaskFinished
 from plait.engine.storing import Flow, Storing
-from plait.errors import NodeCancelledError, NodeTimeoutError
+from plait.errors import NodeCancelledError, NodeTimeoutError, RunDeadlineError
 from plait.types import TimeoutPolicy
 
 if TYPE_CHECKING:
@@ -84,17 +84,20 @@ class Limit:
 
 
 class StepLimit:
-    """The limit of one super-step."""
+    """The limit of one super-step: its own, or the run's deadline where that comes first."""
 
-    __slots__ = ("number", "seconds")
+    __slots__ = ("deadline", "number", "seconds")
 
-    def __init__(self, number: int, seconds: float) -> None:
+    def __init__(self, number: int, seconds: float, deadline: float | None = None) -> None:
         self.number = number
         self.seconds = seconds
+        self.deadline = deadline
 
 
 class Limits(Storing):
     """The side of a loop that gives up what takes too long."""
+
+    __slots__ = ("_expired", "_limits", "_step_limit")
 
     _waiting: deque[Task]
     _inflight: dict[Task, int]
@@ -120,10 +123,26 @@ class Limits(Storing):
 
     def _limit_step(self) -> Flow:
         """A super-step begins: watch how long it takes."""
-        seconds = self.spec.step_timeout
+        seconds, deadline = self.spec.step_timeout, self.deadline
+        if deadline is not None:
+            left = deadline - self.env.now()
+            if left <= 0:
+                raise self._late(deadline, self.frontier.names())
+            if seconds is None or left < seconds:
+                self._step_limit = StepLimit(self.step, left, deadline)
+                yield Sleep(self._step_limit, left)
+                return
         assert seconds is not None
         self._step_limit = StepLimit(self.step, seconds)
         yield Sleep(self._step_limit, seconds)
+
+    def _late(self, deadline: float, left: Sequence[str]) -> RunDeadlineError:
+        return RunDeadlineError(
+            f"{self.spec.where} has passed its deadline ({deadline:.0f}, in seconds since the "
+            f"epoch) before it was done; left: {', '.join(left)}. What it has stored is kept: "
+            "continue with a later one, invoke(None, config, deadline=...), or start anew with an "
+            "input."
+        )
 
     def _unlimit_step(self, limit: StepLimit) -> Flow:
         self._step_limit = None
@@ -163,10 +182,12 @@ class Limits(Storing):
         late = [*running, *self._waiting, *self._timers]
         if not late:
             return  # the last task has just ended
-        error = TimeoutError(
+        error: Exception = TimeoutError(
             f"Super-step {limit.number} of {self.spec.where} exceeded its step_timeout of "
             f"{limit.seconds} s: {', '.join(repr(task.name) for task in late)} had not finished."
         )
+        if limit.deadline is not None:
+            error = self._late(limit.deadline, [task.name for task in late])
         failed = late[0]
         while failed.parent is not None:
             failed = failed.parent

@@ -53,6 +53,20 @@ if TYPE_CHECKING:
 class Loop(Running):
     """One run of one graph (nested runs are loops of their own)."""
 
+    __slots__ = (
+        "_fleeting",
+        "_seen",
+        "began",
+        "came_from",
+        "control",
+        "resumed",
+        "run_id",
+        "shown",
+        "start",
+        "stop",
+        "went_on",
+    )
+
     def __init__(self, spec: RunSpec, env: Env) -> None:
         super().__init__(spec, env)
         self.stop = 0
@@ -83,6 +97,9 @@ class Loop(Running):
         """The whole run. Returns its outcome; raises what ended it."""
         try:
             yield from restore.begin(self)
+            if self.deadline is not None:
+                self.spec.inline = "none"  # who runs a task must be able to leave it
+            timed = self.spec.step_timeout is not None or self.deadline is not None
             tasks = self.prepare()
             self._report_checkpoint(tasks)
             before_due = not self.resumed
@@ -108,7 +125,7 @@ class Loop(Running):
                 if todo and self.spec.cache is not None:
                     todo = yield from self._look_up(todo)
                 if todo:
-                    if self.spec.step_timeout is not None:
+                    if timed:
                         yield from self._limit_step()
                     yield from self._execute(todo)
                     if self._step_limit is not None:
@@ -149,6 +166,8 @@ class Loop(Running):
             if "origin" in snapshot.frontier:
                 self.origin = Origin(*snapshot.frontier["origin"])
             self.asked = snapshot.frontier.get("asked")
+            if self.deadline is None:
+                self.deadline = snapshot.frontier.get("deadline")
         self.stop = self.step + self.spec.recursion_limit + 1
 
     def prepare(self, *, known_only: bool = False) -> list[Task]:

@@ -18,13 +18,16 @@ from plait.constants import ERROR, INTERRUPT, RESUME
 from plait.errors import (
     GraphInterrupt,
     InterruptRaceError,
+    InterruptTimeoutError,
     UnknownInterruptError,
     mark_invalid_resume,
 )
+from plait.timers import TimedInterrupt, TimedOut
 from plait.types import Interrupt
 
 if TYPE_CHECKING:
     from plait.engine.plan import Writes
+    from plait.timers import Timer
 
 
 def question_id(task_id: str, label: str) -> str:
@@ -35,7 +38,7 @@ def question_id(task_id: str, label: str) -> str:
 class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
-    __slots__ = ("_stood", "answers", "counts", "main", "open", "stands_for", "task_id")
+    __slots__ = ("_stood", "answers", "counts", "main", "open", "stands_for", "task_id", "timed")
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -48,6 +51,8 @@ class Questions:
         """Open questions of the task that this one replaced when its thread was written to by
         hand: an answer to one of them reaches the question that is asked in its place."""
         self._stood = 0
+        self.timed: dict[str, TimedInterrupt] = {}
+        """Questions of earlier runs that wait for a time: it is counted from when they came up."""
         self.main: Any = None
         """The thread of control in which the task itself runs."""
 
@@ -58,10 +63,26 @@ class Questions:
         self._stood = 0
         self.main = main
 
-    def ask(self, value: Any, key: str | None, who: Any, schema: Any) -> Any:
+    def ask(
+        self,
+        value: Any,
+        key: str | None,
+        who: Any,
+        schema: Any,
+        timer: Timer | None = None,
+        now: float = 0.0,
+    ) -> Any:
         """The answer to this question; raises GraphInterrupt while there is none."""
         shape = getattr(schema, "json", schema)
-        asked = Interrupt(value, self._id(value, key, who), response_schema=shape)
+        if timer is None:
+            asked = Interrupt(value, self._id(value, key, who), response_schema=shape)
+        else:
+            id = self._id(timer.label(value), key, who)
+            asked = self.timed.get(id)
+            if asked is None:
+                asked = timer.question(value, id, shape, now)
+                if timer.sleeps and asked.due <= now:
+                    return None
         if asked.id in self.answers:
             return self._checked(asked.id, schema)
         if self._stood < len(self.stands_for):
@@ -75,6 +96,12 @@ class Questions:
     def _checked(self, question: str, schema: Any) -> Any:
         """The answer to a question, in the shape that the question declares."""
         answer = self.answers[question]
+        if type(answer) is TimedOut:
+            raise InterruptTimeoutError(
+                f"Nobody has answered in time: the question had until {answer.due:.0f} (seconds "
+                "since the epoch). Catch this error where interrupt(timeout=...) is called, or "
+                "give it a default=."
+            )
         if schema is None or isinstance(schema, dict):
             return answer
         try:
@@ -148,6 +175,8 @@ class Pending:
         for task_id, channel, value in writes:
             if channel == INTERRUPT:
                 for question in value:
+                    if type(question) is TimedInterrupt and question.sleeps:
+                        continue  # nobody is asked
                     self.questions[question.id] = question
                     self.tasks_of.setdefault(question.id, {})[task_id] = None
             elif channel == RESUME:

@@ -15,6 +15,7 @@ from plait.constants import (
     PULL,
     RESUME,
 )
+from plait.engine.alarms import ring
 from plait.engine.commands import Claim, Command, Commit, Load, SaveWrites
 from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
@@ -32,6 +33,7 @@ from plait.errors import (
     UnknownCheckpointError,
     UnknownInterruptError,
 )
+from plait.timers import TimedInterrupt
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     """A new input: what was going to run is dropped, the input is written."""
     plan, state = loop.plan, loop.state
     loop.origin = loop.asked = None
+    loop.deadline = loop.spec.deadline
     if snapshot is not None:
         state.drop(loop.frontier.pulls)
     deferred = loop.frontier.deferred
@@ -141,7 +144,9 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
         loop.state.write(writes, loop.frontier)
         yield from _replay(loop, snapshot)
         return
-    saved = _answers(loop, snapshot) if spec.resume is not MISSING else []
+    saved = ring(loop, snapshot) if snapshot.writes else []
+    if spec.resume is not MISSING:
+        saved.extend(_answers(loop, snapshot))
     if writes:
         earlier = [(c, v) for task_id, c, v in snapshot.writes if task_id == NULL_TASK_ID]
         marked = [*earlier, *writes, *(loop.moved.mark if loop.moved is not None else ())]
@@ -186,9 +191,14 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
 
 def _continue(loop: Loop, snapshot: Snapshot) -> Begin:
     """No input: go on where the thread stopped."""
+    saved = ring(loop, snapshot) if snapshot.writes else []
     adopt(loop, snapshot, goes_on=loop.spec.checkpoint_id is None)
     loop.check_nodes()
-    yield Claim()
+    if saved and loop.saving:
+        yield SaveWrites(saved, claim=True)
+    else:
+        yield Claim()
+        loop.deferred_writes.extend(saved)
     _greet(loop)
 
 
@@ -262,6 +272,10 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
         for channel, value in task.prior:
             if channel == RESUME:
                 task.asked().answers.update(value)
+            elif channel == INTERRUPT:
+                for question in value:
+                    if type(question) is TimedInterrupt:
+                        task.asked().timed[question.id] = question
     if answers:
         task.asked().answers.update(answers)
 

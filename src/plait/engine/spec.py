@@ -72,6 +72,9 @@ class RunSpec:
     recursion_limit: int = 10_000
     step_timeout: float | None = None
     """Seconds that a super-step may take."""
+    deadline: float | None = None
+    """When the run must have ended, in seconds since the epoch; None: what its thread has stored,
+    if it goes on."""
     cache: Any = None
     """Where results of nodes are kept (its drivers' to use); None: nothing is looked up."""
     max_concurrency: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import STARTED
-from plait.errors import NodeCancelledError, NodeTimeoutError
+from plait.errors import NodeCancelledError, NodeTimeoutError, RunDeadlineError
 
 if TYPE_CHECKING:
     from plait.engine.plan import Writes
@@ -23,7 +23,7 @@ def marks_of(task: Task, error: BaseException | None = None) -> Writes:
 
 def is_unknown(error: BaseException) -> bool:
     """Whether an error leaves open what the task's code has done."""
-    return isinstance(error, (NodeTimeoutError, NodeCancelledError))
+    return isinstance(error, (NodeTimeoutError, NodeCancelledError, RunDeadlineError))
 
 
 def adopt_starts(task: Task, stored: Sequence[tuple[str, Any]]) -> None:

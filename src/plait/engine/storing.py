@@ -22,6 +22,34 @@ Flow: TypeAlias = Generator[Command, Any, None]
 class Storing(Reporting):
     """The storing side of a loop. With `exit` durability, what it would store waits here."""
 
+    __slots__ = (
+        "_left",
+        "_unsaved",
+        "ahead",
+        "asked",
+        "checkpoint_id",
+        "copied",
+        "deadline",
+        "deferred_writes",
+        "env",
+        "frontier",
+        "journal",
+        "last",
+        "modes",
+        "moved",
+        "ns",
+        "origin",
+        "output",
+        "parent_id",
+        "plan",
+        "saving",
+        "source",
+        "spec",
+        "state",
+        "step",
+        "stored_id",
+    )
+
     def __init__(self, spec: RunSpec, env: Env) -> None:
         self.spec = spec
         self.env = env
@@ -55,6 +83,8 @@ class Storing(Reporting):
         """Known outcomes of tasks that were not prepared yet, by task id."""
         self.deferred_writes: list[TaskWrites] = []
         """Outcomes that `exit` durability stores at the end."""
+        self.deadline: float | None = spec.deadline
+        """When the run, and what continues it, must have ended (seconds since the epoch)."""
         self.parts: list[tuple[tuple[str, ...], str, Any]] = []
         self.ns = tuple(spec.ns.split("|")) if spec.ns else ()
         self._unsaved: list[Task] = []
@@ -149,6 +179,8 @@ class Storing(Reporting):
             record["copy_of"] = self.copied
         if self.asked:
             record["asked"] = dict(self.asked)
+        if self.deadline is not None and self.frontier:
+            record["deadline"] = self.deadline
         record["graph"] = plan.fingerprint
         if plan.version != 1:
             record["version"] = plan.version
@@ -176,6 +208,8 @@ class Storing(Reporting):
             except BaseException:
                 yield Release()
                 raise
+        elif self.spec.saved:  # it failed before it stood anywhere; the load may have claimed
+            yield Release()
 
     def _store_all(self) -> Flow:
         """Store what an `exit` run did, and give the thread back with it."""

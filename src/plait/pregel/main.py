@@ -309,7 +309,9 @@ class Pregel(Described, Drawn, Threads):
             version: "v2" returns a `GraphOutput` (state and questions apart), and parts of
                 streams as dicts of type, ns and data.
             control: asks the run, from outside, to stop between two super-steps (`RunControl`).
-            **kwargs: `debug=True` prints what happens; others go to nodes that take `**kwargs`.
+            **kwargs: `deadline=` says when the run must have ended, here or where it is continued
+                (seconds from now, or a datetime); `debug=True` prints what happens; others go to
+                nodes that take `**kwargs`.
 
         Returns:
             The state; with the questions under "__interrupt__" where the run waits for answers.
@@ -509,6 +511,7 @@ class Pregel(Described, Drawn, Threads):
             context,
             extras,
             control,
+            extras.pop("deadline", None),
         )
         return Run(self, _input(given, extras), config, options, native)
 

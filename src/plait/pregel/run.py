@@ -28,8 +28,8 @@ from plait.typing import MISSING
 if TYPE_CHECKING:
     from plait.pregel.caching import CachedResults
     from plait.pregel.listening import Listening
-    from plait.pregel.messages import MessageStream
     from plait.pregel.main import Pregel
+    from plait.pregel.messages import MessageStream
 
 DEFAULT_RECURSION_LIMIT = 10_007
 """Super-steps a run may take unless its config says otherwise (the peer's default)."""
@@ -59,6 +59,8 @@ class Options:
     context: Any = None
     extras: dict[str, Any] = field(default_factory=dict[str, Any])
     control: RunControl | None = None
+    deadline: Any = None
+    """When the run must have ended, as the caller says it."""
 
 
 class Run:
@@ -257,6 +259,7 @@ class Run:
             interrupt_after=_breakpoints(options.interrupt_after, plan.interrupt_after),
             recursion_limit=config.get("recursion_limit", DEFAULT_RECURSION_LIMIT),
             step_timeout=self.graph.step_timeout,
+            deadline=None if options.deadline is None else _deadline(options.deadline),
             cache=self._cache,
             max_concurrency=config.get("max_concurrency"),
             ns=self.ns_path,
@@ -369,8 +372,10 @@ def _loop(spec: RunSpec) -> Loop:
     return Loop(spec, run_env.get())
 
 
-_ADDRESS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns", "thread_ts", "checkpoint_map"})
-"""Keys that say where a run is, not what it is about."""
+_ADDRESS = frozenset(
+    {"thread_id", "checkpoint_id", "checkpoint_ns", "thread_ts", "checkpoint_map", "thread_busy"}
+)
+"""Keys that say where a run is and how it gets there, not what it is about."""
 
 
 def stored_metadata(
@@ -410,7 +415,7 @@ def _check_extras(graph: Pregel, extras: Mapping[str, Any]) -> None:
             )
 
 
-_ARGUMENTS = ("config", "context", "debug", "durability", "interrupt_after", "interrupt_before",
+_ARGUMENTS = ("config", "context", "deadline", "debug", "durability", "interrupt_after", "interrupt_before",
               "output_keys", "print_mode", "stream_mode", "subgraphs", "version")  # fmt: skip
 
 
@@ -436,6 +441,15 @@ def _answers(parent: TaskScope | None) -> Mapping[str, Any]:
     if parent is None or parent.task.questions is None:
         return {}
     return parent.task.questions.answers
+
+
+def _deadline(given: Any) -> float:
+    """A deadline in seconds since the epoch: a datetime, or a length of time from now."""
+    from plait.timers import epoch_of, seconds_of  # few runs have one
+
+    if hasattr(given, "tzinfo"):
+        return epoch_of(given, "deadline=")
+    return run_env.get().now() + seconds_of(given, "deadline=")
 
 
 def _output(plan: GraphPlan, keys: Reads | Sequence[str] | None) -> Reads | None:

@@ -17,6 +17,7 @@ from plait.scope import Heard, Scope, current_scope
 if TYPE_CHECKING:
     from plait.pregel.run import Run
     from plait.runtime import Runtime
+    from plait.timers import Timer
 
 
 class TaskScope:
@@ -49,13 +50,23 @@ class TaskScope:
         if task.questions is not None:
             task.questions.restart(self._main)
 
-    def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
+    def interrupt(
+        self, value: Any, key: str | None, response_schema: Any, timer: Timer | None = None
+    ) -> Any:
         self.check_heard()
         here = thread_of_control()
         questions = self.task.asked()
         if questions.main is None:
             questions.main = self._main
-        return questions.ask(value, key, here, response_schema)
+        if timer is None:
+            return questions.ask(value, key, here, response_schema)
+        if timer.sleeps and self.run.storage is None:
+            raise ConfigError(
+                f"Node {self.task.name!r} calls sleep(), which ends the run until the time has "
+                "come: compile the graph with a checkpointer, so that the thread is kept."
+            )
+        now = self.run.loop.env.now()
+        return questions.ask(value, key, here, response_schema, timer, now)
 
     def check_heard(self) -> None:
         """Code of an attempt that took too long may still run, in its thread: nobody hears it.
@@ -232,7 +243,9 @@ class Detached:
         self._why = why
         self._config = config or {}
 
-    def interrupt(self, value: Any, key: str | None, response_schema: Any) -> Any:
+    def interrupt(
+        self, value: Any, key: str | None, response_schema: Any, timer: Timer | None = None
+    ) -> Any:
         raise ConfigError(f"interrupt() cannot be called here: {self._why}.")
 
     def config(self) -> Any:

@@ -33,6 +33,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "StateUpdate",
         "TimeoutPolicy",
     ),
+    "plait.timers": ("TimedInterrupt", "TimedOut"),
 }
 _HOME: dict[str, str] = {f"plait:{n}": module for module, names in _MODULES.items() for n in names}
 

@@ -1,0 +1,59 @@
+"""Times that stored tasks wait for: what is due is answered as a run begins, before its caller is.
+
+The answer is stored like a caller's, so that a later one comes too late, whatever happens next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from plait.constants import INTERRUPT, RESUME
+from plait.engine.records import Snapshot, TaskWrites
+from plait.timers import TimedInterrupt
+
+if TYPE_CHECKING:
+    from plait.engine.loop import Loop
+
+
+def timed_questions(
+    writes: Iterable[tuple[str, str, Any]],
+) -> dict[str, dict[str, TimedInterrupt]]:
+    """Open questions of stored tasks that wait for a time: task id -> question id -> question."""
+    timed: dict[str, dict[str, TimedInterrupt]] = {}
+    answered: set[str] = set()
+    for task_id, channel, value in writes:
+        if channel == INTERRUPT:
+            for question in value:
+                if type(question) is TimedInterrupt:
+                    timed.setdefault(task_id, {})[question.id] = question
+        elif channel == RESUME:
+            answered.update(value)
+    if answered:
+        for questions in timed.values():
+            for id in answered & questions.keys():
+                del questions[id]
+    return timed
+
+
+def ring(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
+    """Answer the questions whose time has come; returns what is stored of that.
+
+    A graph inside a task hears of it by the answers that its task is given.
+    """
+    if loop.spec.within is not None or loop.spec.checkpoint_id is not None:
+        return []
+    now = loop.env.now()
+    saved: list[TaskWrites] = []
+    for task_id, questions in timed_questions(snapshot.writes).items():
+        due = {id: each.late_answer for id, each in questions.items() if each.due <= now}
+        if due:
+            for other, channel, value in snapshot.writes:
+                if other == task_id and channel == RESUME:
+                    due = {**value, **due}
+            snapshot.writes.append((task_id, RESUME, due))
+            saved.append(TaskWrites(snapshot.id, task_id, "", [(RESUME, due)], merge=True))
+    return saved
+
+
+__all__ = ["ring", "timed_questions"]

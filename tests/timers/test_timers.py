@@ -1,0 +1,210 @@
+"""Durable timers: what waits for a time goes on at the next call after it, in any process."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.drivers.env import run_env
+from plait.drivers.sim import SimEnv
+from plait.errors import ConfigError, InterruptTimeoutError, UnknownInterruptError
+from plait.func import entrypoint, task
+from plait.graph import START, StateGraph
+from plait.timers import TimedInterrupt, sleep, sleep_until
+from plait.types import Command, interrupt
+
+CONFIG: Any = {"configurable": {"thread_id": "1"}}
+
+
+@pytest.fixture
+def env() -> Any:
+    """A clock that stands still until the test moves it."""
+    clock = SimEnv()
+    token = run_env.set(clock)
+    yield clock
+    run_env.reset(token)
+
+
+@pytest.fixture(params=["sync", "async"])
+def call(request: Any) -> Any:
+    """`invoke`, or `ainvoke` in a loop of its own."""
+
+    def run(graph: Any, given: Any, **options: Any) -> Any:
+        if request.param == "async":
+            return asyncio.run(graph.ainvoke(given, CONFIG, **options))
+        return graph.invoke(given, CONFIG, **options)
+
+    return run
+
+
+def one_node(code: Any, saver: Any = None) -> Any:
+    builder = StateGraph(dict).add_node("work", code).add_edge(START, "work")
+    return builder.compile(checkpointer=InMemorySaver() if saver is None else saver)
+
+
+def test_a_question_answers_itself_with_its_default(env: Any, call: Any) -> None:
+    graph = one_node(lambda state: {"said": interrupt("ok?", timeout=60, default="no")})
+    (question,) = call(graph, {})["__interrupt__"]
+    assert isinstance(question, TimedInterrupt)
+    assert (question.value, question.due, question.default) == ("ok?", env.now() + 60, "no")
+    env.clock += 59
+    (again,) = call(graph, None)["__interrupt__"]
+    assert again == question, "the time is counted from the first time it was asked"
+    env.clock += 1
+    assert call(graph, None) == {"said": "no"}
+
+
+def test_an_answer_in_time_wins_and_a_late_one_is_refused(env: Any, call: Any) -> None:
+    def code(state: Any) -> Any:
+        return {"said": interrupt("ok?", timeout=60, default="no"), "then": interrupt("sure?")}
+
+    graph = one_node(code)
+    (question,) = call(graph, {})["__interrupt__"]
+    env.clock += 30
+    call(graph, Command(resume="yes"))
+    env.clock += 60
+    assert call(graph, Command(resume="sure")) == {"said": "yes", "then": "sure"}
+
+    graph = one_node(code)
+    (question,) = call(graph, {})["__interrupt__"]
+    env.clock += 61
+    with pytest.raises(UnknownInterruptError):
+        call(graph, Command(resume={question.id: "yes"}))
+    (other,) = call(graph, None)["__interrupt__"]
+    assert other.value == "sure?"
+    assert call(graph, Command(resume="sure")) == {"said": "no", "then": "sure"}
+
+
+def test_without_a_default_the_node_is_told(env: Any, call: Any) -> None:
+    def code(state: Any) -> Any:
+        try:
+            return {"said": interrupt("ok?", timeout=timedelta(minutes=1))}
+        except InterruptTimeoutError:
+            return {"said": "nothing"}
+
+    graph = one_node(code)
+    call(graph, {})
+    env.clock += 60
+    assert call(graph, None) == {"said": "nothing"}
+
+
+@pytest.mark.parametrize("until", [False, True])
+def test_a_node_sleeps_and_goes_on_at_its_time(env: Any, call: Any, until: bool) -> None:
+    wakes = datetime.fromtimestamp(env.now() + 3600, UTC)
+
+    def code(state: Any) -> Any:
+        sleep_until(wakes) if until else sleep(3600)
+        return {"woke": True}
+
+    graph = one_node(code)
+    (waits,) = call(graph, {})["__interrupt__"]
+    assert waits.value == {"sleep_until": wakes.isoformat()}
+    assert graph.get_state(CONFIG).next == ("work",)
+    env.clock += 3599
+    (still,) = call(graph, None)["__interrupt__"]
+    assert still == waits
+    with pytest.raises(UnknownInterruptError):
+        call(graph, Command(resume="wake up"))
+    env.clock += 1
+    assert call(graph, None) == {"woke": True}
+
+
+def test_a_time_that_has_come_is_not_waited_for(env: Any, call: Any) -> None:
+    graph = one_node(lambda state: {"woke": sleep_until(env.now() - 1) is None})
+    assert call(graph, {}) == {"woke": True}
+
+
+def test_a_bare_answer_reaches_the_question_beside_a_sleeper(env: Any, call: Any) -> None:
+    def sleeper(state: Any) -> Any:
+        sleep(10)
+
+    builder = StateGraph(dict).add_node("sleeper", sleeper)
+    builder.add_node("asker", lambda state: {"said": interrupt("ok?")})
+    builder.add_edge(START, "sleeper").add_edge(START, "asker")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    assert len(call(graph, {})["__interrupt__"]) == 2
+    (waits,) = call(graph, Command(resume="yes"))["__interrupt__"]
+    assert waits.sleeps
+    env.clock += 10
+    assert call(graph, None) == {"said": "yes"}
+
+
+def test_sleeps_in_a_row_each_take_their_time_and_tasks_are_not_repeated(env: Any) -> None:
+    sent: list[float] = []
+
+    @task
+    def remind(day: int) -> float:
+        sent.append(env.now())
+        return env.now()
+
+    @entrypoint(checkpointer=InMemorySaver())
+    def reminders(days: int) -> list[float]:
+        times: list[float] = []
+        for day in range(days):
+            times.append(remind(day).result())
+            sleep(timedelta(days=1))
+        return times
+
+    start = env.now()
+    graph: Any = reminders
+    given: Any = 3
+    for _ in range(3):
+        assert "__interrupt__" in graph.invoke(given, CONFIG)
+        given = None
+        env.clock += 86_400
+    assert graph.invoke(None, CONFIG) == sent == [start, start + 86_400, start + 2 * 86_400]
+
+
+def test_a_sleep_inside_a_subgraph_ends_the_run_around_it(env: Any, call: Any) -> None:
+    def inner(state: Any) -> Any:
+        sleep(60)
+        return {"said": interrupt("ok?", timeout=60, default="no")}
+
+    nested = StateGraph(dict).add_node("inner", inner).add_edge(START, "inner").compile()
+    graph = one_node(nested)
+    assert call(graph, {})["__interrupt__"][0].sleeps
+    env.clock += 60
+    (question,) = call(graph, None)["__interrupt__"]
+    assert (question.value, question.due) == ("ok?", env.now() + 60)
+    env.clock += 60
+    assert call(graph, None) == {"said": "no"}
+
+
+def test_timers_survive_the_process(env: Any, tmp_path: Path, call: Any) -> None:
+    def code(state: Any) -> Any:
+        sleep(60)
+        return {"said": interrupt("ok?", timeout=60)}
+
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        call(one_node(code, saver), {})
+    env.clock += 60
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        (question,) = call(one_node(code, saver), None)["__interrupt__"]
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = one_node(code, saver)
+        assert graph.get_state(CONFIG).interrupts == (question,)
+        env.clock += 60
+        with pytest.raises(InterruptTimeoutError):
+            call(graph, None)
+
+
+def test_what_is_no_time_is_refused(env: Any) -> None:
+    for code in (
+        lambda state: interrupt("ok?", timeout=0),
+        lambda state: interrupt("ok?", default="no"),
+        lambda state: sleep(-1),
+        lambda state: sleep_until(datetime(2026, 1, 1)),
+    ):
+        with pytest.raises(ConfigError):
+            one_node(code).invoke({}, CONFIG)
+    with pytest.raises(ConfigError, match="outside of a running graph"):
+        sleep(1)
+    plain = StateGraph(dict).add_node("work", lambda state: sleep(1)).add_edge(START, "work")
+    with pytest.raises(ConfigError, match="checkpointer"):
+        plain.compile().invoke({})
