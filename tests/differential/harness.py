@@ -98,6 +98,11 @@ _SUBGRAPH_REPLAY = "Replays and forks inside a subgraph"
 _GOTO_IS_NEXT = "What a Command as input routes to is next"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
+    "d_runnables_bound::tags_of_a_listener_inside_a_chain": "Listeners inside a chain",
+    "d_runnables_events::an_early_end_of_a_stream": "Chains that are left early",
+    "d_runnables_events::fallbacks_under_a_run_name": "Names of the runs of fallbacks",
+    "d_runnables_schemas::keys_that_a_sequence_adds_or_picks": "Schemas of chains",
+    "d_runnables_schemas::lambdas_on_one_line": "Schemas of chains",
     "c_functional_runs::calls_of_a_retried_caller": "Calls of a retried caller",
     "c_functional_runs::error_that_nobody_asks_for": "Errors that nobody asks for",
     "c_functional_runs::other_arguments_on_replay": "Other arguments on replay",

@@ -1,6 +1,6 @@
 """`Serializable`: a pydantic base whose instances can be written as JSON, secrets left out."""
 
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -49,7 +49,8 @@ class Serializable(BaseModel):
         """The object in the written form; one that may not be written, as its description."""
         if not self.is_lc_serializable():
             return self.to_json_not_implemented()
-        kept = {name: getattr(self, name) for name in type(self).model_fields if self._is_kept(name)}
+        names = filter(self._is_kept, type(self).model_fields)
+        kept = {name: getattr(self, name) for name in names}
         kept.update(self.lc_attributes)
         for name, secret in self.lc_secrets.items():
             if kept.get(name) is not None:
@@ -60,13 +61,20 @@ class Serializable(BaseModel):
         """The description of an object that may not be written."""
         return not_implemented(self, self.lc_id())
 
+    def __repr_args__(self) -> Any:
+        fields = type(self).model_fields
+        shown = super().__repr_args__()
+        return [(k, v) for k, v in shown if k not in fields or self._is_kept(cast("str", k))]
+
     def _is_kept(self, name: str) -> bool:
         """Fields that say nothing (None, or empty by default) are left out."""
         field = type(self).model_fields[name]
         value = getattr(self, name)
         if field.exclude:
             return False
-        return field.is_required() or bool(value) or value != field.get_default(call_default_factory=True)
+        if field.is_required() or value:
+            return True
+        return value != field.get_default(call_default_factory=True)
 
 
 def not_implemented(thing: object, its_id: list[str]) -> dict[str, Any]:

@@ -89,9 +89,7 @@ _NAMES = {
     "serializable": ("RunnableSerializable",),
 }
 
-__getattr__ = lazily(
-    __name__, {name: module for module, names in _NAMES.items() for name in names}
-)
+__getattr__ = lazily(__name__, {name: module for module, names in _NAMES.items() for name in names})
 
 __all__ = [
     "AddableDict",

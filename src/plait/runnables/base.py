@@ -79,20 +79,12 @@ class Runnable(Generic[Input, Output]):
 
     @property
     def InputType(self) -> Any:
-        """The type of the input, read from the class's type arguments.
-
-        Raises:
-            TypeError: The class says nothing about it.
-        """
+        """The type of the input, read from the class's type arguments."""
         return _schemas().type_argument(self, "InputType")
 
     @property
     def OutputType(self) -> Any:
-        """The type of the output, read from the class's type arguments.
-
-        Raises:
-            TypeError: The class says nothing about it.
-        """
+        """The type of the output, read from the class's type arguments."""
         return _schemas().type_argument(self, "OutputType")
 
     @property

@@ -230,7 +230,7 @@ class RunnableBinding(RunnableBindingBase[Input, Output]):
         self, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Runnable[Input, Output]:
         """The same runnable with more config."""
-        return self._changed(config=merge_configs(self.config, {**(config or {}), **kwargs}))
+        return self._changed(config={**self.config, **(config or {}), **kwargs})
 
     def with_types(
         self, *, input_type: Any = None, output_type: Any = None

@@ -378,9 +378,7 @@ def option_spec(
     )
 
 
-def _option(
-    field: ConfigurableFieldSingleOption | ConfigurableFieldMultiOption, name: Any
-) -> Any:
+def _option(field: ConfigurableFieldSingleOption | ConfigurableFieldMultiOption, name: Any) -> Any:
     key = getattr(name, "value", name)
     if key not in field.options:
         raise ValueError(

@@ -81,6 +81,7 @@ class HeardRun:
     wanted: bool
     input: dict[str, Any] = field(default_factory=dict[str, Any])
     """Told again when the run ends; empty for the outermost run."""
+    is_inner: bool = False
 
 
 class EventStream(TokenListener):
@@ -152,14 +153,14 @@ class EventStream(TokenListener):
         if outermost:
             data = {"input": self._given}
         else:
-            run.input = data
+            run.input, run.is_inner = data, True
         self._tell(run, "start", data)
 
     def _end(self, run_id: UUID, suffix: str, **data: Any) -> None:
         run = self._runs.get(run_id)
         if run is not None:
             self._tell(run, suffix, {**data, **run.input})
-            if run.input:  # the outermost one stays: it is how the others are known as inner
+            if run.is_inner:  # the outermost one stays: it is how the others are known as inner
                 del self._runs[run_id]
 
     def _chunk(self, run_id: UUID, chunk: Any) -> None:
@@ -202,7 +203,9 @@ class EventStream(TokenListener):
     ) -> None:
         """A chain starts."""
         name = kwargs.get("name") or _name_of(serialized)
-        self._start("chain", name, {"input": inputs}, run_id, parent_run_id, tags, metadata)
+        # What takes its input in chunks knows it when it ends.
+        data = {} if inputs == {"input": ""} else {"input": inputs}
+        self._start("chain", name, data, run_id, parent_run_id, tags, metadata)
 
     def on_chain_stream(self, chunk: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A chain yields a chunk."""
@@ -212,6 +215,9 @@ class EventStream(TokenListener):
         self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         """A chain ends."""
+        run = self._runs.get(run_id)
+        if run is not None and run.is_inner and "inputs" in kwargs:
+            run.input = {"input": kwargs["inputs"]}
         self._end(run_id, "end", output=outputs)
 
     # --- models ----------------------------------------------------------------------------------

@@ -79,9 +79,7 @@ class RunnableWithFallbacks(Runnable[Input, Output]):
         return for_each
 
     def __repr__(self) -> str:
-        return (
-            f"RunnableWithFallbacks(runnable={self.runnable!r}, fallbacks={self.fallbacks!r})"
-        )
+        return f"RunnableWithFallbacks(runnable={self.runnable!r}, fallbacks={self.fallbacks!r})"
 
     @property
     def runnables(self) -> Iterator[Runnable[Input, Output]]:

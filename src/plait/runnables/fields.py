@@ -89,6 +89,4 @@ def get_unique_config_specs(specs: Iterable[ConfigurableFieldSpec]) -> list[Conf
 
 def specs_of(runnables: "Iterable[Runnable[Any, Any]]") -> list[ConfigurableFieldSpec]:
     """What can be configured in any of the runnables."""
-    return get_unique_config_specs(
-        spec for runnable in runnables for spec in runnable.config_specs
-    )
+    return get_unique_config_specs(spec for runnable in runnables for spec in runnable.config_specs)

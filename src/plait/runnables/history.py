@@ -105,9 +105,7 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
         """What names a session, and what can be configured in the runnable."""
-        return get_unique_config_specs(
-            [*super().config_specs, *self.history_factory_config]
-        )
+        return get_unique_config_specs([*super().config_specs, *self.history_factory_config])
 
     @property
     def OutputType(self) -> Any:
@@ -134,7 +132,7 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         expected = [spec.id for spec in self.history_factory_config]
         missing = sorted(key for key in expected if key not in given)
         if missing:
-            example = {key: "[your-value-here]" for key in missing}
+            example = dict.fromkeys(missing, "[your-value-here]")
             raise ValueError(
                 f"Missing keys {missing} in config['configurable']. Expected keys are "
                 f"{sorted(expected)}. Pass a config, such as {{'configurable': {example}}}."

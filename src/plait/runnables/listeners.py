@@ -124,7 +124,13 @@ class _AsyncHandler(AsyncCallbackHandler):
 
 def _on_start(kind: str) -> Callable[..., Any]:
     def tell(
-        self: Any, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: Any = None, **told: Any
+        self: Any,
+        serialized: Any,
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: Any = None,
+        **told: Any,
     ) -> Any:
         return self.runs.start(kind, inputs, run_id, parent_run_id, told)
 

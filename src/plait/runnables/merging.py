@@ -80,7 +80,9 @@ class Merged(Generic[K]):
         self._closed = False
         for key, stream in streams.items():
             context = copy_context()
-            on_a_thread(lambda key=key, stream=stream, run=context.run: run(self._read, key, stream))
+            on_a_thread(
+                lambda key=key, stream=stream, run=context.run: run(self._read, key, stream)
+            )
 
     def _read(self, key: K, stream: Iterator[Any]) -> None:
         error: BaseException | None = None

@@ -76,9 +76,8 @@ class RunnableParallel(Runnable[Input, dict[str, Any]]):
 
     @property
     def InputType(self) -> Any:
-        """The input type of the first step that has one."""
-        types = [step.InputType for step in self.steps__.values()]
-        return next((one for one in types if one is not Any), Any)
+        """That of the first step."""
+        return next((step.InputType for step in self.steps__.values()), Any)
 
     @property
     def OutputType(self) -> Any:
@@ -134,7 +133,9 @@ class RunnableParallel(Runnable[Input, dict[str, Any]]):
     def run_unheard(self, input: Input, config: RunnableConfig) -> dict[str, Any]:
         """`invoke` without listeners."""
         steps = self.steps__.items()
-        return _at_once({key: partial(child_call(step), input, config) for key, step in steps}, config)
+        return _at_once(
+            {key: partial(child_call(step), input, config) for key, step in steps}, config
+        )
 
     async def ainvoke(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any

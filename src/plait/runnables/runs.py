@@ -89,7 +89,12 @@ def child_config(config: RunnableConfig, run: Any, tag: str | None) -> RunnableC
 
 
 def call_child(
-    child: Any, input: Any, config: RunnableConfig, run: Any, tag: str | None, kwargs: Mapping[str, Any]
+    child: Any,
+    input: Any,
+    config: RunnableConfig,
+    run: Any,
+    tag: str | None,
+    kwargs: Mapping[str, Any],
 ) -> Any:
     """Invoke a child of `run` (see `call_as_run`), which inherits the config in any case."""
     if run is None and not kwargs:
@@ -99,7 +104,12 @@ def call_child(
 
 
 async def acall_child(
-    child: Any, input: Any, config: RunnableConfig, run: Any, tag: str | None, kwargs: Mapping[str, Any]
+    child: Any,
+    input: Any,
+    config: RunnableConfig,
+    run: Any,
+    tag: str | None,
+    kwargs: Mapping[str, Any],
 ) -> Any:
     """The async twin of `call_child`."""
     if run is None and not kwargs:

@@ -25,11 +25,7 @@ _NO_DEFAULT: Any = object()
 
 
 def type_argument(runnable: Any, which: str) -> Any:
-    """The input or output type (`which`: "InputType", "OutputType") that a class declares.
-
-    Raises:
-        TypeError: It declares none.
-    """
+    """The input or output type (`which`: "InputType", "OutputType") that a class declares."""
     at = 0 if which == "InputType" else 1
     for cls in type(runnable).__mro__:
         pydantics = cls.__dict__.get("__pydantic_generic_metadata__") or {}
@@ -38,10 +34,7 @@ def type_argument(runnable: Any, which: str) -> Any:
         for types in found:
             if len(types) == 2 and not isinstance(types[at], TypeVar):
                 return types[at]
-    raise TypeError(
-        f"Runnable {runnable.get_name()} doesn't have an inferable {which}. Derive from "
-        f"Runnable[In, Out] with types, or override the {which} property."
-    )
+    return Any
 
 
 def _signature(func: Any) -> tuple[list[Any], Any]:

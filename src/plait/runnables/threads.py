@@ -1,47 +1,86 @@
 """Threads that wait for work: a batch wakes one instead of starting one.
 
 Threads are kept for the life of the program, as daemons; there are as many as were ever busy at
-once. A thread is never waited for: calls on such a thread may start others without a deadlock.
+once. Work never waits for a thread that is busy, so work on a thread may start other work and wait
+for it.
 """
 
 import os
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
-from threading import Event, Thread
+from threading import Lock, Thread
 
-_idle: "deque[_Helper]" = deque()
+
+class _Pool:
+    """Work that is due, and the threads that are free.
+
+    At most one thread at a time is on its way to fetch work. When it has taken some and more is
+    due, it sends the next one before it begins. So a burst of quick work costs one waking.
+    """
+
+    def __init__(self) -> None:
+        self.due: deque[Callable[[], object]] = deque()
+        self.free: deque[_Helper] = deque()
+        self.on_its_way = Lock()
+
+    def send(self) -> None:
+        """Have a thread fetch work, unless one is on its way."""
+        if not self.on_its_way.acquire(blocking=False):
+            return
+        try:
+            helper = self.free.pop()
+        except IndexError:
+            try:
+                _Helper(self).start()
+            except BaseException:  # the system gives no more threads
+                self.on_its_way.release()
+                raise
+        else:
+            helper.asleep.release()
 
 
 class _Helper(Thread):
-    """Does one piece of work after the other, and waits among the idle ones between them."""
+    """Does one piece of work after the other, and sleeps between them."""
 
-    def __init__(self, work: Callable[[], object]) -> None:
+    def __init__(self, pool: _Pool) -> None:
         super().__init__(name="plait-batch", daemon=True)
-        self._work: Callable[[], object] | None = work
-        self._woken = Event()
-
-    def wake(self, work: Callable[[], object]) -> None:
-        """Give an idle helper work."""
-        self._work = work
-        self._woken.set()
+        self._pool = pool
+        self.asleep = Lock()  # an Event costs ten times as much
+        self.asleep.acquire()
 
     def run(self) -> None:
-        """Work, wait, work."""
-        while self._work is not None:
+        """Work, sleep, work."""
+        pool = self._pool
+        while True:
+            pool.on_its_way.release()
             self._work()
-            self._work = None  # nothing of a finished call is kept alive
-            self._woken.clear()
-            _idle.append(self)
-            self._woken.wait()
+            pool.free.append(self)
+            self.asleep.acquire()
+
+    def _work(self) -> None:
+        pool = self._pool
+        while pool.due:
+            try:
+                work = pool.due.popleft()
+            except IndexError:  # another thread took the last piece
+                return
+            if pool.due:
+                pool.send()
+            work()
+
+
+_pool = _Pool()
 
 
 def on_a_thread(work: Callable[[], object]) -> None:
     """Do `work`, which must not raise, on another thread; returns at once."""
-    with suppress(IndexError):
-        return _idle.pop().wake(work)
-    _Helper(work).start()
-    return None
+    _pool.due.append(work)
+    _pool.send()
 
 
-os.register_at_fork(after_in_child=_idle.clear)  # a forked child has none of these threads
+def _after_fork() -> None:
+    global _pool
+    _pool = _Pool()  # the child has none of these threads
+
+
+os.register_at_fork(after_in_child=_after_fork)

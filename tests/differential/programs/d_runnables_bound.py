@@ -1,0 +1,512 @@
+"""Runnables with something of their own: config, retries, fallbacks, listeners, alternatives."""
+
+import json
+
+from langchain_core.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import (
+    ConfigurableField,
+    ConfigurableFieldMultiOption,
+    ConfigurableFieldSingleOption,
+    ConfigurableFieldSpec,
+    Runnable,
+    RunnableGenerator,
+    RunnableLambda,
+    RunnableParallel,
+    RunnablePassthrough,
+    RunnableSerializable,
+    RunnableWithMessageHistory,
+)
+
+QUICK = {"wait_exponential_jitter": False}
+
+
+def show(x, config):
+    return [
+        x,
+        config["tags"],
+        config["metadata"],
+        config["configurable"],
+        config.get("max_concurrency"),
+    ]
+
+
+def one_more(x):
+    return x + 1
+
+
+def fails(x):
+    raise ValueError(x)
+
+
+class Repeat(RunnableSerializable[str, str]):
+    times: int = 2
+    words: list = []
+
+    def invoke(self, input, config=None, **kwargs):
+        return f"{input * self.times} {self.words}"
+
+
+def case_config_is_merged(env):
+    r = RunnableLambda(show).with_config(tags=["b", "a"], metadata={"x": 1, "y": 1})
+    both = r.with_config({"metadata": {"y": 2}, "configurable": {"c": 1}}, tags=["z"])
+    call = {"tags": ["call"], "metadata": {"x": 9}, "max_concurrency": 2, "configurable": {"d": 1}}
+    return [
+        r.invoke(1),
+        r.invoke(1, call),
+        both.invoke(1, call),
+        both.config,
+        list(both.stream(1, call)),
+        r.batch([1, 2], [call, {"tags": ["other"]}]),
+        r.batch([1, 2], call),
+        (r | show).invoke(1, call),
+        RunnableParallel(a=r, b=show).invoke(1, call),
+        r.with_config({"recursion_limit": 3}).invoke(1),
+        r.with_config(run_name="named").bind().config["run_name"],
+    ]
+
+
+async def case_config_is_merged_async(env):
+    r = RunnableLambda(show).with_config(tags=["b", "a"], metadata={"x": 1, "y": 1})
+    call = {"tags": ["call"], "metadata": {"x": 9}}
+    return [
+        await r.ainvoke(1, call),
+        [c async for c in r.astream(1, call)],
+        await r.abatch([1, 2], [call, {"tags": ["other"]}]),
+        await (r | show).ainvoke(1, call),
+    ]
+
+
+class Flaky:
+    """Fails until it has been called so often."""
+
+    def __init__(self, times, kind=ValueError):
+        self.left, self.calls, self.kind = times, [], kind
+
+    def __call__(self, x):
+        self.calls.append(x)
+        if self.left > 0:
+            self.left -= 1
+            raise self.kind("flaky")
+        return x
+
+
+def case_retries(env):
+    def tried(times, kind=ValueError, **options):
+        flaky = Flaky(times, kind)
+        r = RunnableLambda(flaky, name="flaky").with_retry(**{**QUICK, **options})
+        return [env.error(lambda: r.invoke(5)), flaky.calls]
+
+    return [
+        tried(1),
+        tried(2),
+        tried(3),
+        tried(1, stop_after_attempt=1),
+        tried(1, KeyError, retry_if_exception_type=(ValueError,)),
+        tried(1, KeyError, retry_if_exception_type=(ValueError, KeyError)),
+        tried(5, stop_after_attempt=6),
+        tried(
+            1,
+            wait_exponential_jitter=True,
+            exponential_jitter_params={"initial": 0, "jitter": 0},
+        ),
+    ]
+
+
+async def case_retries_async(env):
+    flaky = Flaky(2)
+
+    async def call(x):
+        return flaky(x)
+
+    r = RunnableLambda(call).with_retry(**QUICK)
+    return [await r.ainvoke(1), flaky.calls, await r.abatch([1, 2, 3])]
+
+
+def case_a_retried_batch_keeps_its_order(env):
+    calls = {}
+
+    def flaky(x):
+        calls[x] = calls.get(x, 0) + 1
+        if x % 2 and calls[x] < 2:
+            raise ValueError(x)
+        return x * 10
+
+    r = RunnableLambda(flaky).with_retry(**QUICK)
+    bad = RunnableLambda(lambda x: 1 / x).with_retry(**QUICK)
+    return [
+        r.batch([1, 2, 3, 4, 5]),
+        calls,
+        [type(x).__name__ for x in bad.batch([1, 0, 2], return_exceptions=True)],
+        env.error(lambda: bad.batch([1, 0, 2])),
+    ]
+
+
+def case_retry_of_a_sequence_and_of_a_stream(env):
+    flaky = Flaky(1)
+    whole = (RunnableLambda(one_more) | flaky).with_retry(**QUICK)
+    result = whole.invoke(1)
+    streamed = Flaky(1)
+    return [
+        result,
+        flaky.calls,
+        env.error(lambda: list(RunnableLambda(streamed).with_retry(**QUICK).stream(1))),
+        streamed.calls,
+        RunnableLambda(Flaky(1)).bind().with_retry(**QUICK).invoke(1),
+    ]
+
+
+def case_fallbacks(env):
+    def key_error(x):
+        raise KeyError("k")
+
+    def told(x):
+        return [x["v"], type(x.get("error")).__name__]
+
+    return [
+        RunnableLambda(fails).with_fallbacks([RunnableLambda(one_more)]).invoke(1),
+        RunnableLambda(one_more).with_fallbacks([RunnableLambda(fails)]).invoke(1),
+        env.error(
+            lambda: RunnableLambda(fails).with_fallbacks([RunnableLambda(key_error)]).invoke(1)
+        ),
+        env.error(lambda: RunnableLambda(fails).with_fallbacks([]).invoke(1)),
+        env.error(
+            lambda: (
+                RunnableLambda(fails)
+                .with_fallbacks([RunnableLambda(one_more)], exceptions_to_handle=(KeyError,))
+                .invoke(1)
+            )
+        ),
+        RunnableLambda(lambda x: fails(x["v"]))
+        .with_fallbacks([RunnableLambda(told)], exception_key="error")
+        .invoke({"v": 1}),
+        env.error(
+            lambda: (
+                RunnableLambda(fails)
+                .with_fallbacks([RunnableLambda(told)], exception_key="error")
+                .invoke(1)
+            )
+        ),
+        RunnableLambda(lambda x: 1 // x)
+        .with_fallbacks([RunnableLambda(lambda x: "zero")])
+        .batch([1, 0]),
+        list(RunnableLambda(fails).with_fallbacks([RunnableLambda(one_more)]).stream(1)),
+        (RunnableLambda(fails).with_fallbacks([RunnableLambda(one_more)]) | one_more).invoke(1),
+    ]
+
+
+def case_a_stream_is_not_rescued_after_its_first_chunk(env):
+    def breaks(chunks):
+        yield "first"
+        raise ValueError("late")
+
+    def never(chunks):
+        raise ValueError("early")
+        yield
+
+    def good(chunks):
+        yield "good"
+
+    def read(runnable):
+        seen = []
+        try:
+            for chunk in runnable.stream(1):
+                seen.append(chunk)
+        except ValueError as error:
+            seen.append(str(error))
+        return seen
+
+    return [
+        read(RunnableGenerator(breaks).with_fallbacks([RunnableGenerator(good)])),
+        read(RunnableGenerator(never).with_fallbacks([RunnableGenerator(good)])),
+    ]
+
+
+async def case_fallbacks_async(env):
+    async def bad(x):
+        raise ValueError(x)
+
+    r = RunnableLambda(bad).with_fallbacks([RunnableLambda(one_more)])
+    return [
+        await r.ainvoke(1),
+        [c async for c in r.astream(1)],
+        await r.abatch([1, 2]),
+        await env.aerror(
+            RunnableLambda(bad)
+            .with_fallbacks([RunnableLambda(one_more)], exceptions_to_handle=(KeyError,))
+            .ainvoke(1)
+        ),
+    ]
+
+
+def case_methods_of_all_fallbacks(env):
+    def power(x, n=2):
+        if n == 3 and x == 2:
+            raise ValueError
+        return x**n
+
+    r = RunnableLambda(power).with_fallbacks([RunnableLambda(lambda x, n=2: f"{x} to {n}")])
+    return [r.invoke(2), r.bind(n=3).invoke(2), r.with_config(tags=["t"]).invoke(2)]
+
+
+def listeners(heard, kind=None):
+    return {
+        "on_start": lambda run: heard.append(("start", run.name, run.inputs, run.tags)),
+        "on_end": lambda run, config: heard.append(("end", run.outputs, config["tags"])),
+        "on_error": lambda run: heard.append(("error", run.error.split("\n")[0] != "")),
+    }
+
+
+def case_listeners(env):
+    heard = []
+    r = RunnableLambda(one_more).with_listeners(**listeners(heard))
+    bad = RunnableLambda(fails).with_listeners(**listeners(heard))
+    chain = (RunnableLambda(one_more) | one_more).with_listeners(**listeners(heard))
+    return [
+        r.invoke(1, {"tags": ["t"]}),
+        env.error(lambda: bad.invoke(1)),
+        chain.invoke(1),
+        list(r.stream(1)),
+        r.batch([1]),
+        RunnableLambda(lambda d: d).with_listeners(**listeners(heard)).invoke({"a": 1}),
+        heard,
+    ]
+
+
+def case_tags_of_a_listener_inside_a_chain(env):
+    heard = []
+    r = RunnableLambda(one_more).with_listeners(**listeners(heard))
+    return [(r | one_more).invoke(1), heard]
+
+
+def case_listeners_know_the_runs_inside(env):
+    seen = []
+    chain = RunnableLambda(one_more) | {"a": one_more, "b": one_more}
+
+    def tree(run):
+        return [run.name, run.run_type, sorted((tree(child) for child in run.child_runs), key=str)]
+
+    chain.with_listeners(on_end=lambda run: seen.append(tree(run))).invoke(1)
+    return seen
+
+
+async def case_async_listeners(env):
+    heard = []
+
+    async def start(run):
+        heard.append(("start", run.inputs))
+
+    async def end(run, config):
+        heard.append(("end", run.outputs))
+
+    async def error(run):
+        heard.append(("error",))
+
+    options = {"on_start": start, "on_end": end, "on_error": error}
+    return [
+        await RunnableLambda(one_more).with_alisteners(**options).ainvoke(1),
+        await env.aerror(RunnableLambda(fails).with_alisteners(**options).ainvoke(1)),
+        heard,
+    ]
+
+
+def case_configurable_fields(env):
+    times = ConfigurableField(id="times", name="Times", description="how often")
+    r = Repeat(times=1).configurable_fields(times=times)
+    words = r.configurable_fields(words=ConfigurableField(id="words"))
+    return [
+        r.invoke("a"),
+        r.invoke("a", {"configurable": {"times": 3}}),
+        r.with_config(configurable={"times": 4}).invoke("a"),
+        (r | (lambda s: s + "!")).invoke("a", {"configurable": {"times": 2}}),
+        (r | (lambda s: s + "!")).with_config(configurable={"times": 2}).invoke("a"),
+        words.invoke("a", {"configurable": {"times": 2, "words": ["w"]}}),
+        r.batch(["a", "b"], [{"configurable": {"times": 2}}, {}]),
+        list(r.stream("a", {"configurable": {"times": 2}})),
+        r.config_specs,
+        (r | words).config_specs,
+        env.error(lambda: Repeat().configurable_fields(nope=times)),
+        env.error(lambda: r.invoke("a", {"configurable": {"times": "many"}})),
+    ]
+
+
+def case_configurable_options(env):
+    single = ConfigurableFieldSingleOption(
+        id="n", options={"one": 1, "two": 2}, default="one", name="N"
+    )
+    multi = ConfigurableFieldMultiOption(
+        id="w", options={"x": "X", "y": "Y"}, default=["x"], name="W"
+    )
+    r = Repeat().configurable_fields(times=single, words=multi)
+    return [
+        r.invoke("a"),
+        r.invoke("a", {"configurable": {"n": "two", "w": ["x", "y"]}}),
+        [(s.id, s.name, s.default) for s in r.config_specs],
+        json.dumps(r.get_config_jsonschema()),
+    ]
+
+
+def case_configurable_alternatives(env):
+    which = ConfigurableField(id="kind", name="Kind", description="which one")
+    options = {"long": Repeat(times=5), "made": lambda: Repeat(times=7)}
+    r = Repeat(times=1).configurable_alternatives(which, default_key="short", **options)
+    inner = Repeat(times=2).configurable_fields(times=ConfigurableField(id="times"))
+    other = ConfigurableField(id="kind", name="OtherKind")
+    prefixed = Repeat(times=1).configurable_alternatives(other, prefix_keys=True, other=inner)
+
+    def under(**configurable):
+        return {"configurable": configurable}
+
+    return [
+        r.invoke("a"),
+        r.invoke("a", under(kind="long")),
+        r.invoke("a", under(kind="made")),
+        r.with_config(configurable={"kind": "long"}).invoke("a"),
+        env.error(lambda: r.invoke("a", under(kind="nope"))),
+        (r | len).invoke("a", under(kind="long")),
+        r.batch(["a", "b"], [under(kind="long"), under(kind="short")]),
+        list(r.stream("a", under(kind="long"))),
+        prefixed.invoke("a", {"configurable": {"kind": "other", "kind==other/times": 3}}),
+        [(s.id, s.default, s.is_shared) for s in prefixed.config_specs],
+        env.error(lambda: (r | prefixed).config_specs),
+        json.dumps(r.get_config_jsonschema()),
+    ]
+
+
+def session_store():
+    sessions = {}
+
+    def session(session_id):
+        return sessions.setdefault(session_id, InMemoryChatMessageHistory())
+
+    return sessions, session
+
+
+def contents(messages):
+    return [(m.type, m.content) for m in messages]
+
+
+def talk(messages):
+    return AIMessage(" ".join(m.content for m in messages))
+
+
+def case_message_histories(env):
+    sessions, session = session_store()
+    chat = RunnableWithMessageHistory(RunnableLambda(talk), session)
+
+    def s(name):
+        return {"configurable": {"session_id": name}}
+
+    return [
+        chat.invoke([HumanMessage("a")], s("1")).content,
+        chat.invoke("b", s("1")).content,
+        chat.invoke(HumanMessage("c"), s("2")).content,
+        [m.content for m in chat.stream("d", s("2"))],
+        [m.content for m in chat.batch(["x", "y"], [s("3"), s("4")])],
+        {name: contents(h.messages) for name, h in sessions.items()},
+        env.error(lambda: chat.invoke("a")),
+        env.error(lambda: chat.invoke("a", {"configurable": {"other": 1}})),
+        chat.config_specs,
+        chat.with_config(configurable={"session_id": "5"}).invoke("z").content,
+    ]
+
+
+def case_message_histories_of_dicts(env):
+    sessions, session = session_store()
+
+    def answer(given):
+        return AIMessage(f"{given['q']} after {len(given['past'])}")
+
+    def answer_dict(given):
+        return {"said": f"{given['q']}!", "other": 1}
+
+    keys = {"input_messages_key": "q", "history_messages_key": "past"}
+    chat = RunnableWithMessageHistory(RunnableLambda(answer), session, **keys)
+    dicts = RunnableWithMessageHistory(
+        RunnableLambda(answer_dict), session, output_messages_key="said", **keys
+    )
+    last = RunnableWithMessageHistory(
+        RunnableLambda(lambda d: AIMessage(str(len(d["q"])))), session, input_messages_key="q"
+    )
+
+    def s(name):
+        return {"configurable": {"session_id": name}}
+
+    return [
+        chat.invoke({"q": "a"}, s("1")).content,
+        chat.invoke({"q": "b"}, s("1")).content,
+        dicts.invoke({"q": "c"}, s("2")),
+        last.invoke({"q": "d"}, s("3")).content,
+        last.invoke({"q": "e"}, s("3")).content,
+        {name: contents(h.messages) for name, h in sessions.items()},
+    ]
+
+
+async def case_message_histories_async(env):
+    sessions, session = session_store()
+    chat = RunnableWithMessageHistory(RunnableLambda(talk), session)
+    config = {"configurable": {"session_id": "1"}}
+    return [
+        (await chat.ainvoke("a", config)).content,
+        [m.content async for m in chat.astream("b", config)],
+        contents(await session("1").aget_messages()),
+    ]
+
+
+def case_sessions_named_by_two_values(env):
+    sessions = {}
+
+    def session(user, conversation):
+        return sessions.setdefault((user, conversation), InMemoryChatMessageHistory())
+
+    def spec(name):
+        return ConfigurableFieldSpec(
+            id=name, annotation=str, name=name, description="", default="", is_shared=True
+        )
+
+    chat = RunnableWithMessageHistory(
+        RunnableLambda(talk), session, history_factory_config=[spec("user"), spec("conversation")]
+    )
+    config = {"configurable": {"user": "u", "conversation": "c"}}
+    return [
+        chat.invoke("a", config).content,
+        chat.invoke("b", config).content,
+        sorted(sessions),
+        chat.config_specs,
+        env.error(lambda: chat.invoke("a", {"configurable": {"user": "u"}})),
+    ]
+
+
+def case_histories_alone(env):
+    class Mine(BaseChatMessageHistory):
+        def __init__(self):
+            self.kept = []
+
+        @property
+        def messages(self):
+            return self.kept
+
+        def add_messages(self, messages):
+            self.kept.extend(messages)
+
+        def clear(self):
+            self.kept.clear()
+
+    out = []
+    for history in (Mine(), InMemoryChatMessageHistory()):
+        history.add_user_message("hi")
+        history.add_ai_message("hello")
+        history.add_message(HumanMessage("again"))
+        history.add_messages([AIMessage("x"), HumanMessage("y")])
+        out += [contents(history.messages), str(history)]
+        history.clear()
+        out.append(contents(history.messages))
+    return out
+
+
+def case_passthrough_with_a_type(env):
+    return [
+        RunnablePassthrough(input_type=int).InputType,
+        RunnablePassthrough(input_type=int).get_output_jsonschema(),
+        isinstance(RunnableLambda(one_more).bind(), Runnable),
+    ]
