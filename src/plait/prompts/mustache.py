@@ -158,6 +158,9 @@ def _section(name: str, value: Any, inner: list[Part], scopes: list[Any], out: l
             f"The section {name!r} of a mustache template was given a function. A template runs no "
             "code: call the function and pass what it returns."
         )
+    if value is True:  # a mere yes is nothing to look names up in
+        _fill(inner, scopes, out)
+        return
     items = cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else (value,)
     for item in items:
         scopes.append(item)

@@ -205,7 +205,8 @@ class EventStream(TokenListener):
         name = kwargs.get("name") or _name_of(serialized)
         # What takes its input in chunks knows it when it ends.
         data = {} if inputs == {"input": ""} else {"input": inputs}
-        self._start("chain", name, data, run_id, parent_run_id, tags, metadata)
+        kind = kwargs.get("run_type") or "chain"  # "prompt" or "parser"
+        self._start(kind, name, data, run_id, parent_run_id, tags, metadata)
 
     def on_chain_stream(self, chunk: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A chain yields a chunk."""
