@@ -62,13 +62,16 @@ class AnnotatedFields:
             setattr(made, name, value)
         return made
 
-    def __repr__(self) -> str:
-        shown = (
+    def shown_fields(self) -> list[str]:
+        """What is not as by default, as `name=value`."""
+        return [
             f"{name}={getattr(self, name)!r}"
             for name, default in fields_of(type(self)).items()
             if not name.startswith("_") and getattr(self, name, None) != default
-        )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        ]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.shown_fields())})"
 
 
 def fields_of(kind: type) -> dict[str, Any]:

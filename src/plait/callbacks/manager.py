@@ -177,7 +177,7 @@ class CallbackManager(BaseCallbackManager):
         """A retriever is asked. `parent_run_id` is accepted for compatibility."""
         run = CallbackManagerForRetrieverRun(**self.run_fields(run_id))
         start = ("on_retriever_start", "ignore_retriever")
-        run.tell(*start, serialized or {}, query, metadata=run.metadata, **kwargs)
+        run.tell(*start, serialized, query, metadata=run.metadata, **kwargs)
         return run
 
     def on_custom_event(
@@ -281,7 +281,7 @@ class AsyncCallbackManager(BaseCallbackManager):
         """A retriever is asked. `parent_run_id` is accepted for compatibility."""
         run = AsyncCallbackManagerForRetrieverRun(**self.run_fields(run_id))
         start = ("on_retriever_start", "ignore_retriever")
-        await run.tell(*start, serialized or {}, query, metadata=run.metadata, **kwargs)
+        await run.tell(*start, serialized, query, metadata=run.metadata, **kwargs)
         return run
 
     async def on_custom_event(

@@ -99,6 +99,13 @@ class Document(BaseMedia):
         raise InvalidInputError(f"Not a Document, nor a dict of one: {type(value).__name__}.")
 
     @classmethod
+    def model_json_schema(cls, **options: Any) -> dict[str, Any]:
+        """The JSON schema of a document."""
+        from pydantic import TypeAdapter  # loaded by who asks
+
+        return TypeAdapter(cls).json_schema()
+
+    @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Documents as fields of pydantic models: objects are taken as they are, dicts are read."""
         from pydantic_core import core_schema  # loaded by who asks

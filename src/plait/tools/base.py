@@ -93,7 +93,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         return hash((type(self), self.name))
 
     def __str__(self) -> str:
-        return repr(self)[len(type(self).__name__) + 1 : -1].replace(", ", " ")
+        return " ".join(self.shown_fields())
 
     # --- what to define -------------------------------------------------------------------------
 

@@ -239,10 +239,8 @@ def convert_runnable_to_tool(
     >>> convert_runnable_to_tool(double, name="double", arg_types={"a": int}).invoke({"a": 2})
     4
     """
-    schema = args_schema
-    if schema is None and arg_types is None:
-        schema = runnable.get_input_schema()
-    shape = {} if schema is None else _shape(schema)
+    schema = runnable.get_input_schema() if args_schema is None else args_schema
+    shape = _shape(schema)
     name = name or cast("str", runnable.get_name())
     if args_schema is None and arg_types is None and shape.get("type") == "string":
         return Tool(name, runnable.invoke, description or _takes(shape), coroutine=runnable.ainvoke)
@@ -253,7 +251,7 @@ def convert_runnable_to_tool(
         func,
         coroutine,
         name,
-        description or _takes(shape or _shape(schema)),
+        description or _takes(shape),
         args_schema=schema,
     )
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ToolDefinitionError
-from plait.fields import AnnotatedFields
 from plait.runnables.config import run_in_executor
 from plait.tools.base import BaseTool
 from plait.tools.docstrings import parse_docstring as read_docstring
@@ -63,11 +62,11 @@ class StructuredTool(BaseTool):
         )
         super().__init__(**values)
 
-    def __repr__(self) -> str:
-        shown = AnnotatedFields.__repr__(self)
-        place = shown.find(", func=")
-        place = len(shown) - 1 if place < 0 else place
-        return f"{shown[:place]}, args_schema={self.args_schema!r}{shown[place:]}"
+    def shown_fields(self) -> list[str]:
+        """What is not as by default; the schema comes after name and description."""
+        shown = super().shown_fields()
+        place = sum(one.startswith(("name=", "description=")) for one in shown)
+        return [*shown[:place], f"args_schema={self.args_schema!r}", *shown[place:]]
 
     def sync_code(self) -> Callable[..., Any] | None:
         """The function, unless a subclass defines `_run`."""

@@ -4,7 +4,7 @@ import enum
 from typing import Annotated, Any
 
 from langchain_core.messages import HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import (
     BaseTool,
     BaseToolkit,
@@ -13,6 +13,7 @@ from langchain_core.tools import (
     StructuredTool,
     Tool,
     ToolException,
+    convert_runnable_to_tool,
     create_schema_from_function,
     render_text_description,
     render_text_description_and_args,
@@ -527,3 +528,35 @@ def case_text_is_checked(env):
 
 def case_unknown_fields(env):
     return env.error(lambda: Shout(marc="?").mark)
+
+
+class Pair(BaseModel):
+    """A pair."""
+
+    a: int = Field(description="the first")
+    b: int = 3
+
+
+def case_runnables_as_tools(env):
+    def exclaim(text: str) -> str:
+        return text + "!"
+
+    summed = RunnableLambda(lambda pair: pair["a"] + pair["b"])
+    typed = convert_runnable_to_tool(summed, arg_types={"a": int, "b": int})
+    given = convert_runnable_to_tool(summed, Pair, name="sum")
+    text = convert_runnable_to_tool(RunnableLambda(exclaim), name="exclaim", description="Loud.")
+    named = tool("named", description="Named.")(summed)
+    return (
+        (typed.name, typed.description, typed.args, typed.invoke({"a": "1", "b": 2})),
+        (given.name, given.description, given.args, given.invoke({"a": 1})),
+        (type(text).__name__, text.name, text.description, text.args, text.invoke("hi")),
+        (named.name, named.description, named.args, named.invoke({"a": 1, "b": 2})),
+        shown(typed.invoke(call(a=1, b=2))),
+        env.error(lambda: tool("text", RunnableLambda(exclaim))),
+        env.error(lambda: tool(summed)),
+        summed.as_tool(name="s", arg_types={"a": int, "b": int}).invoke({"a": 1, "b": 1}),
+    )
+
+
+def case_tools_as_text(env):
+    return str(Shout(mark="a, b")), repr(Shout(mark="a, b")), repr(Shout())
