@@ -3,24 +3,28 @@
 import asyncio
 import subprocess
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired, Required, TypedDict
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
+from plait import tools
 from plait.checkpoint.memory import InMemorySaver
 from plait.documents import Blob, Document
 from plait.errors import InvalidInputError, ToolDefinitionError, ToolInputError
 from plait.func import task
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage, ToolMessage
+from plait.runtime import Runtime
 from plait.tools import (
     BaseTool,
+    InjectedToolArg,
     InjectedToolCallId,
     StructuredTool,
     ToolException,
+    base,
     create_retriever_tool,
     tool,
 )
@@ -230,6 +234,47 @@ async def test_a_journaled_step_inside_a_tool_does_not_run_again(kind):
     assert effects == [5]
 
 
+def test_a_tool_gets_the_runtime_of_the_graph_that_it_runs_in():
+    @tool
+    def whose(runtime: Runtime[dict[str, str]]) -> str:
+        """Whose."""
+        return runtime.context["user"]
+
+    def act(state):
+        return {"messages": [whose.invoke(call("whose"))]}
+
+    builder = StateGraph(MessagesState, context_schema=dict).add_node(act).add_edge(START, "act")
+    done = builder.compile().invoke({"messages": []}, context={"user": "ada"})
+    assert done["messages"][-1].content == "ada"
+    assert whose.args == {}
+
+
+def test_a_tool_says_which_arguments_a_model_must_not_fill():
+    @tool
+    def own(a: int, id: Annotated[str, InjectedToolCallId], b: Annotated[int, InjectedToolArg] = 1):
+        """Own."""
+
+    assert own.injected_args == {"id", "b"}
+    assert list(own.args) == ["a"]
+
+
+def test_keys_of_a_typed_dict_may_be_left_out():
+    class Query(TypedDict):
+        """A query."""
+
+        text: Required[Annotated[str, ..., "what to find"]]
+        limit: NotRequired[int]
+
+    assert convert_to_openai_tool(Query)["function"]["parameters"] == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "what to find"},
+            "limit": {"type": "integer"},
+        },
+        "required": ["text"],
+    }
+
+
 def test_a_command_from_a_tool_is_handed_on_as_it_is():
     @tool
     def go(id: Annotated[str, InjectedToolCallId]):
@@ -395,3 +440,11 @@ async def test_errors_of_async_tools_are_told_to_the_model():
 
     fail.handle_tool_error = True
     assert (await fail.ainvoke(call("fail", a=1))).content == "boom"
+
+
+def test_every_public_name_of_langchain_cores_tools_is_here():
+    theirs = pytest.importorskip("langchain_core.tools").__all__
+    missing = [name for name in theirs if not name.startswith("_") and not hasattr(tools, name)]
+    assert missing == []
+    for name in ("BaseTool", "BaseToolkit", "ToolException", "create_schema_from_function"):
+        assert getattr(base, name) is getattr(tools, name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, cast
 
 from plait.errors import InvalidInputError
+from plait.lazy import lazily
 from plait.runnables.config import run_in_executor
 
 
@@ -128,6 +129,10 @@ class Document(BaseMedia):
             python_schema=core_schema.union_schema([core_schema.is_instance_schema(cls), read]),
             serialization=core_schema.plain_serializer_function_ser_schema(cls.model_dump),
         )
+
+
+# The peer's path of it.
+__getattr__ = lazily(__name__, {"Blob": "plait.documents.blob"})
 
 
 class BaseDocumentTransformer:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from plait.lazy import lazily
 
 if TYPE_CHECKING:
-    from plait.tools.base import ArgsSchema, BaseTool
+    from plait.tools.base import ArgsSchema, BaseTool, BaseToolkit
     from plait.tools.convert import convert_runnable_to_tool, tool
     from plait.tools.injected import (
         DirectlyInjectedToolArg,
@@ -24,14 +24,13 @@ if TYPE_CHECKING:
     from plait.tools.signatures import FILTERED_ARGS
     from plait.tools.simple import Tool
     from plait.tools.structured import StructuredTool
-    from plait.tools.toolkit import BaseToolkit
 
 __getattr__ = lazily(
     __name__,
     {
         "ArgsSchema": "base",
         "BaseTool": "base",
-        "BaseToolkit": "toolkit",
+        "BaseToolkit": "base",
         "DirectlyInjectedToolArg": "injected",
         "FILTERED_ARGS": "signatures",
         "InjectedToolArg": "injected",

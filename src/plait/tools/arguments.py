@@ -21,6 +21,7 @@ class Target:
         "configs",
         "injected",
         "names",
+        "runtimes",
         "spread_args",
         "spread_kwargs",
         "wants_callbacks",
@@ -33,11 +34,12 @@ class Target:
         its: list[Parameter] = parameters(call)
         self.names = frozenset(one.name for one in its)
         self.configs = tuple(one.name for one in its if one.is_config)
+        self.runtimes = tuple(one.name for one in its if one.is_runtime)
         self.injected = frozenset(one.name for one in its if one.is_injected)
         self.call_ids = frozenset(one.name for one in its if one.is_call_id)
         self.wants_run = "run_manager" in self.names
         self.wants_callbacks = "callbacks" in self.names
-        self.wired = bool(self.configs or self.wants_run or self.wants_callbacks)
+        self.wired = bool(self.configs or self.runtimes or self.wants_run or self.wants_callbacks)
         self.spread_args = next((one.name for one in its if one.spread == "*"), None)
         self.spread_kwargs = next((one.name for one in its if one.spread == "**"), None)
 

@@ -4,6 +4,7 @@ A call goes: read the arguments (`arguments`), run the code, wrap what it return
 tell those who listen. Nobody listening is the common case and costs nothing.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
@@ -11,11 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from plait.callbacks.context import has_listeners, inherited_config, var_child_runnable_config
 from plait.errors import ToolDefinitionError
 from plait.fields import AnnotatedFields
+from plait.lazy import lazily
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, patch_config, run_in_executor
+from plait.runtime import get_runtime
 from plait.scope import current_scope, current_tool_call
 from plait.tools import failures
-from plait.tools.injected import Handler, SchemaAnnotationError
+from plait.tools.injected import (
+    Handler,
+    InjectedToolArg,
+    InjectedToolCallId,
+    SchemaAnnotationError,
+    ToolException,
+)
 from plait.tools.output import as_output, as_text, split_response
 
 if TYPE_CHECKING:
@@ -121,6 +130,11 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         return self.shown_json_schema.get("properties", {})
 
     @property
+    def injected_args(self) -> frozenset[str]:
+        """The arguments that the program fills; what a model supplies for them must not count."""
+        return self._plans().arguments.hidden
+
+    @property
     def is_single_input(self) -> bool:
         """Whether there is one argument, so that a text can be it."""
         return len([name for name in self.args if name != "kwargs"]) == 1
@@ -147,7 +161,12 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         return plan.shown_json
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
-        """The schema of all arguments, as a pydantic model class (a JSON schema stays one)."""
+        """The schema of all arguments as a pydantic model class.
+
+        Of a tool with a JSON schema it is that of whatever a tool may be invoked with.
+        """
+        if isinstance(self.args_schema, dict):
+            return super().get_input_schema(config)
         if self.args_schema is not None:
             return self.args_schema
         from plait.tools.schema import create_schema_from_function  # loads pydantic
@@ -156,13 +175,12 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         return create_schema_from_function(self.name, cast("Callable[..., Any]", code))
 
     def _shown_schema(self) -> Any:
-        schema = self.get_input_schema()
-        if isinstance(schema, dict):
+        if isinstance(self.args_schema, dict):
             described = {"description": self.description} if self.description else {}
-            return {**cast("dict[str, Any]", schema), **described}
+            return {**cast("dict[str, Any]", self.args_schema), **described}
         from plait.tools.schema import without_injected  # loads pydantic
 
-        return without_injected(self.name, schema, self.description)
+        return without_injected(self.name, self.get_input_schema(), self.description)
 
     # --- running --------------------------------------------------------------------------------
 
@@ -428,10 +446,20 @@ def _wire(
 ) -> None:
     for name in target.configs:
         kwargs[name] = ensure_config(config)
+    for name in target.runtimes:
+        kwargs[name] = get_runtime()
     if target.wants_callbacks:
         kwargs["callbacks"] = failures.unheard_children() if run is None else run.get_child()
     if target.wants_run:
         kwargs["run_manager"] = failures.unheard(target.call) if run is None else run
+
+
+class BaseToolkit(AnnotatedFields, ABC):
+    """Tools that share something, such as a connection. Derive from it and define `get_tools`."""
+
+    @abstractmethod
+    def get_tools(self) -> list[BaseTool]:
+        """The tools."""
 
 
 def _check_schema(name: str, schema: Any) -> None:
@@ -460,3 +488,17 @@ def _parts(callbacks: Any, tags: Any, metadata: Any, run_name: Any, run_id: Any)
         "run_id": run_id,
     }
     return {name: value for name, value in parts.items() if value is not None}
+
+
+# What programs import from here; made elsewhere, and only when asked for.
+__getattr__ = lazily(__name__, {"create_schema_from_function": "plait.tools.schema"})
+
+__all__ = [
+    "ArgsSchema",
+    "BaseTool",
+    "BaseToolkit",
+    "InjectedToolArg",
+    "InjectedToolCallId",
+    "SchemaAnnotationError",
+    "ToolException",
+]

@@ -31,6 +31,14 @@ class Parameter(NamedTuple):
         return any(getattr(kind, "__name__", "") == "RunnableConfig" for kind in kinds)
 
     @property
+    def is_runtime(self) -> bool:
+        """Whether it takes the `Runtime` of the graph around."""
+        kind = get_origin(self.annotation) or self.annotation
+        return (
+            isinstance(kind, type) and kind.__name__ == "Runtime" and "runtime" in kind.__module__
+        )
+
+    @property
     def is_injected(self) -> bool:
         """Whether the program fills it, by an annotation."""
         return is_injected(self.annotation)
@@ -43,7 +51,7 @@ class Parameter(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether it is no wiring of plait's (injected ones are plain: callers fill them)."""
-        return self.name not in FILTERED_ARGS and not self.is_config
+        return not (self.name in FILTERED_ARGS or self.is_config or self.is_runtime)
 
 
 _SPREADS: dict[Any, str] = {
