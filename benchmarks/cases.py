@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import floors, functional, programs, stores, tokens, tools, travel
+from benchmarks import floors, functional, messages, programs, stores, tokens, tools, travel
 from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 from benchmarks.memory import FLOOR
@@ -226,6 +226,28 @@ CASES: tuple[Case, ...] = (
         Bounds(5, 15),
         9,
         (3, 3),
+    ),
+    *_pair(
+        "messages-compare",
+        "construct twice and compare 10,000 messages",
+        messages.compare,
+        messages.floor_compare,
+        10_000,
+        "us/message",
+        Bounds(3, 8),
+        7,
+        (2, 2),
+    ),
+    *_pair(
+        "messages-convert",
+        "convert 10,000 messages to OpenAI's form",
+        messages.convert,
+        messages.floor_convert,
+        10_000,
+        "us/message",
+        Bounds(3, 8),
+        7,
+        (2, 2),
     ),
     *_pair(
         "first-event",

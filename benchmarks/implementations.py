@@ -78,6 +78,10 @@ class Implementation:
         """The message class that goes with the graphs: plait's, or langchain_core's."""
         return self._beside("messages", "langchain_core.messages", "AIMessage")
 
+    def message(self, name: str) -> Any:
+        """A message class, or a function on messages, as `AIMessage`."""
+        return self._beside("messages", "langchain_core.messages", name)
+
     @property
     def GenericFakeChatModel(self) -> Any:
         """The fake chat model that goes with the graphs, as `AIMessage`."""

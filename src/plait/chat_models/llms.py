@@ -76,6 +76,16 @@ class BaseLLM(BaseLanguageModel):
         while (chunk := await run_in_executor(None, next, chunks, None)) is not None:
             yield chunk
 
+    def _details(
+        self,
+        config: RunnableConfig,
+        stop: list[str] | None,
+        kwargs: dict[str, Any],
+        batch_size: int = 1,
+    ) -> dict[str, Any]:
+        # Arguments of a call are told for chat models only, as in the peer.
+        return super()._details(config, stop, {}, batch_size)
+
     # --- what a caller calls ---
 
     def invoke(

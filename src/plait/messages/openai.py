@@ -6,15 +6,31 @@ import json
 import warnings
 from base64 import b64encode
 from collections.abc import Mapping
+from json import encoder
 from typing import Any, Literal, cast
 
+from plait.messages.ai import AIMessage
 from plait.messages.blocks import is_data_content_block
 from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import is_message, kind_of
+from plait.messages.human import HumanMessage
+from plait.messages.system import SystemMessage
 from plait.messages.tokens import role_of
 from plait.messages.tool import ToolMessage
 
 Block = dict[str, Any]
+
+to_json = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps makes an encoder for each call
+if encoder.c_make_encoder is not None:
+    # And `encode` makes a scanner in C for each call, which costs twice what the encoding does.
+    _scan: Any = encoder.c_make_encoder(
+        None, json.JSONEncoder().default, encoder.encode_basestring, None, ": ", ", ",
+        False, False, True,
+    )  # fmt: skip
+
+    def to_json(value: Any) -> str:  # pyright: ignore[reportRedeclaration]
+        """A value as JSON text."""
+        return "".join(_scan(value, 0))
 
 
 def convert_to_openai_messages(
@@ -43,10 +59,48 @@ def convert_to_openai_messages(
         raise ValueError(f"Unrecognized {text_format=}, expected one of 'string' or 'block'.")
     single = isinstance(messages, (str, Mapping)) or is_message(messages)
     converted: list[Block] = []
+    if messages.__class__ is list and text_format == "string" and not include_id:
+        plain = plain_messages(messages)
+        if plain is not None:
+            return plain
     for n, message in enumerate(convert_to_messages(messages)):
         reader = BlockReader(n, text_format == "block", pass_through_unknown_blocks)
         converted += reader.message(message, include_id)
     return converted[0] if single else converted
+
+
+ROLES: dict[type[Any], str] = {
+    HumanMessage: "user",
+    AIMessage: "assistant",
+    SystemMessage: "system",
+    ToolMessage: "tool",
+}
+
+
+def plain_messages(messages: list[Any]) -> list[Block] | None:
+    """The dicts of messages whose contents are all text, as most are; None if one is more.
+
+    One loop without a call for most messages: agents convert whole histories at every turn.
+    """
+    converted: list[Block] = []
+    role_of_class = ROLES.get
+    for message in messages:
+        role = role_of_class(message.__class__)
+        if role is None or message.content.__class__ is not str:
+            return None
+        made: Block = {"role": role, "content": message.content}
+        rare = message.__plait_rare__
+        if rare is not None:
+            if rare.get("additional_kwargs"):
+                return None
+            if name := rare.get("name"):
+                made["name"] = name
+            if role == "tool":
+                made["tool_call_id"] = rare["tool_call_id"]
+            elif calls := rare.get("tool_calls"):
+                made["tool_calls"] = [openai_call(c["id"], c["name"], c["args"]) for c in calls]
+        converted.append(made)
+    return converted
 
 
 class BlockReader:
@@ -223,7 +277,7 @@ READERS = {
 
 def openai_call(call_id: Any, name: str, args: Any) -> Block:
     """A tool call in OpenAI's form."""
-    text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+    text = args if isinstance(args, str) else to_json(args)
     return {"type": "function", "id": call_id, "function": {"name": name, "arguments": text}}
 
 
