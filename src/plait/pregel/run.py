@@ -415,8 +415,8 @@ def _check_extras(graph: Pregel, extras: Mapping[str, Any]) -> None:
             )
 
 
-_ARGUMENTS = ("config", "context", "deadline", "debug", "durability", "interrupt_after", "interrupt_before",
-              "output_keys", "print_mode", "stream_mode", "subgraphs", "version")  # fmt: skip
+_ARGUMENTS = ("config", "context", "deadline", "debug", "durability", "interrupt_after",
+              "interrupt_before", "output_keys", "print_mode", "stream_mode", "subgraphs", "version")  # fmt: skip
 
 
 def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:

@@ -142,7 +142,7 @@ def _ask(outcome: UnknownOutcome, scope: Scope) -> Any:
 class _Answer:
     """The shape of the answer, as `interrupt(response_schema=)` takes it."""
 
-    json: Final = {
+    json: Final[dict[str, Any]] = {
         "anyOf": [
             {"const": AGAIN},
             {"type": "object", "required": ["done"], "additionalProperties": False,

@@ -1,18 +1,23 @@
-"""Deleting, copying and pruning, as plans.
+"""Deleting and pruning, as plans.
 
 Pruning keeps some checkpoints of a lane and drops the rest, with every version of a channel that
 only they needed. A kept checkpoint whose parent is dropped gets a full map, so that it loads
-without its ancestors; the records of values stay where they are.
+without its ancestors; the records of values stay where they are, and so do those that forks share.
+The lane of a graph inside a task goes with the root's checkpoint that the task belonged to.
+
+A thread is claimed for as long as it takes, and not at all where nothing is to be done; one that a
+live run owns is left alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple, TypeAlias
 
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.reader import LaneReader
 from plait.checkpoint.log.records import (
     CHECKPOINT,
@@ -28,21 +33,46 @@ from plait.checkpoint.log.records import (
 )
 from plait.checkpoint.log.requests import (
     CheckpointRow,
+    Done,
     DropLane,
     LaneRow,
     ListLanes,
+    ListThreads,
     ListValues,
     ReadCheckpoints,
+    ReadLane,
     ReadValues,
     ReadWrites,
+    Refused,
     WriteRow,
 )
 from plait.checkpoint.log.session import LogSession
-from plait.checkpoint.serde import place, seal, unseal
-from plait.errors import ConfigError, nearest
+from plait.checkpoint.serde import place, seal
+from plait.constants import NS_END
+from plait.errors import ConfigError, ThreadBusyError, nearest
 
-Version = tuple[str, bytes]
-_BATCH = 256
+Version: TypeAlias = tuple[str, bytes]
+OpenSession: TypeAlias = Callable[[str], LogSession]
+THREAD_TTL = "thread_ttl"
+"""The key of `configurable` that says how many seconds a thread is kept."""
+BATCH = 256
+
+
+class Progress(NamedTuple):
+    """How far long work has come."""
+
+    thread_id: str
+    """The thread that was just dealt with."""
+    done: int
+    """How many threads were."""
+    total: int | None
+    """Of how many, where that is known."""
+
+
+Tell: TypeAlias = Callable[[Progress], None] | None
+Keep: TypeAlias = Callable[[int, str, Mapping[str, Any]], bool]
+"""Whether the n-th newest checkpoint of its lane (from 0), made at a time, with its metadata, is
+kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +80,12 @@ class Rule:
     """Which checkpoints of a lane are kept."""
 
     keep_last: int
-    older_than: str | None
+    older_than: datetime | None
 
     @classmethod
-    def of(cls, strategy: str, keep_last: int | None, older_than: str | None) -> Rule:
+    def of(
+        cls, strategy: str, keep_last: int | None, older_than: str | datetime | timedelta | None
+    ) -> Rule:
         """The rule that `prune`'s arguments ask for. Raises ConfigError."""
         if strategy not in ("keep_latest", "delete"):
             raise ConfigError(
@@ -63,131 +95,258 @@ class Rule:
             keep_last = 1 if strategy == "keep_latest" else 0
         if keep_last < 0:
             raise ConfigError(f"keep_last is {keep_last}; keep 0 or more checkpoints.")
-        return cls(keep_last, older_than)
+        return cls(keep_last, None if older_than is None else moment(older_than))
 
-    def keeps(self, place: int, ts: str) -> bool:
+    def keeps(self, place: int, ts: str, metadata: Mapping[str, Any]) -> bool:
         """Whether the `place`-th newest checkpoint (0: the newest), made at `ts`, is kept."""
-        return place < self.keep_last or (self.older_than is not None and ts >= self.older_than)
+        return place < self.keep_last or (
+            self.older_than is not None and moment(ts) >= self.older_than
+        )
+
+
+def moment(given: str | datetime | timedelta) -> datetime:
+    """A time: as it is, from ISO 8601, or so long ago. Without a time zone, it is UTC.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if isinstance(given, timedelta):
+        return datetime.now(UTC) - given
+    if isinstance(given, str):
+        try:
+            given = datetime.fromisoformat(given)
+        except ValueError:
+            raise ConfigError(
+                f"{given!r} is no time. Give one in ISO 8601, such as 2026-01-31T12:00:00+00:00."
+            ) from None
+    return given if given.tzinfo is not None else given.replace(tzinfo=UTC)
 
 
 def delete_thread(session: LogSession) -> Plan[None]:
     """Delete all lanes of a thread, under a claim."""
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
-    if not lanes:
-        return
-    yield from session.claim()
-    lanes = yield ListLanes(session.thread_id)
-    for lane in sorted(lanes, key=lambda row: row.ns == ""):  # the root, with the claim, last
-        yield DropLane(lane.lane, session.thread_id, session.fence)
+    if lanes:
+        yield from session.claim()
+        yield from _drop_all(session)
+
+
+def _drop_all(session: LogSession) -> Plan[None]:
+    """Delete all lanes of a thread that is claimed, and the claim with them."""
+    try:
+        lanes: list[LaneRow] = yield ListLanes(session.thread_id)
+        for lane in sorted(lanes, key=_root_last):
+            yield from _drop_lane(session, lane.lane)
+    except BaseException:
+        yield from session.release()
+        raise
     session.forget_claim()
+
+
+def _root_last(lane: LaneRow) -> bool:
+    return lane.ns == ""
+
+
+def _drop_lane(session: LogSession, lane: int) -> Plan[None]:
+    answer: Done | Refused = yield DropLane(lane, session.thread_id, session.fence)
+    if isinstance(answer, Refused):
+        raise ThreadBusyError(
+            f"Thread {session.thread_id!r} was taken over by another run while it was deleted; "
+            "some of its history may be gone. Delete it again when that run has ended."
+        )
 
 
 def prune(session: LogSession, rule: Rule) -> Plan[None]:
     """Drop the checkpoints of a thread that a rule does not keep, under a claim."""
     if rule.keep_last == 0 and rule.older_than is None:
         yield from delete_thread(session)
-        return
-    lanes: list[LaneRow] = yield ListLanes(session.thread_id)
-    if not lanes:
-        return
-    yield from session.claim()
-    try:
-        for lane in lanes:
-            reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
-            rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane, newest_first=True)
-            kept: set[bytes] = set()
-            for n, row in enumerate(rows):
-                ts = reader.body(reader.open_checkpoint(row))[0]
-                if row.id == lane.head or rule.keeps(n, ts):
-                    kept.add(row.id)
-            yield from _keep(session, reader, rows, kept, lane.head)
-    finally:
-        yield from session.release()
+    else:
+        yield from _prune_thread(session, rule.keeps, spare_head=rule.keep_last > 0)
 
 
-def delete_for_runs(
-    open_session: Callable[[str], LogSession], run_ids: Sequence[str]
+def prune_threads(
+    open_session: OpenSession, thread_ids: Sequence[str], rule: Rule, tell: Tell
 ) -> Plan[None]:
+    """Prune several threads; those in use are left for last, and told of in the error."""
+    busy: list[str] = []
+    for done, thread_id in enumerate(thread_ids, 1):
+        try:
+            yield from prune(open_session(thread_id), rule)
+        except ThreadBusyError:
+            if len(thread_ids) == 1:
+                raise
+            busy.append(thread_id)
+        if tell is not None:
+            tell(Progress(thread_id, done, len(thread_ids)))
+    _raise_busy(busy, "pruned")
+
+
+def delete_for_runs(open_session: OpenSession, run_ids: Sequence[str], tell: Tell) -> Plan[None]:
     """Drop the checkpoints of all threads whose metadata names one of the runs."""
     wanted = set(run_ids)
-    lanes: list[LaneRow] = yield ListLanes(None)
-    for lane in lanes:
-        session = open_session(lane.thread_id)
-        reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
-        rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane, newest_first=True)
-        kept = {
-            row.id
-            for row in rows
-            if reader.body(reader.open_checkpoint(row))[1].get("run_id") not in wanted
-        }
-        if len(kept) < len(rows):
-            yield from session.claim()
+    busy: list[str] = []
+
+    def keep(nth: int, ts: str, metadata: Mapping[str, Any]) -> bool:
+        return metadata.get("run_id") not in wanted
+
+    after, done, more = 0, 0, True
+    while more:
+        page: list[LaneRow] = yield ListThreads(after, BATCH)
+        for row in page:
             try:
-                yield from _keep(session, reader, rows, kept, lane.head)
-            finally:
-                yield from session.release()
+                yield from _prune_thread(open_session(row.thread_id), keep, spare_head=False)
+            except ThreadBusyError:
+                busy.append(row.thread_id)
+            done += 1
+            if tell is not None:
+                tell(Progress(row.thread_id, done, None))
+        more = len(page) == BATCH
+        after = page[-1].lane if page else after
+    _raise_busy(busy, "changed")
 
 
-def copy_thread(codec: Any, source: str, target: LogSession) -> Plan[None]:
-    """Copy all lanes of a thread, sealed anew for their new place."""
-    existing: list[LaneRow] = yield ListLanes(target.thread_id)
-    if existing:
-        raise ConfigError(
-            f"Thread {target.thread_id!r} exists. Copy to a new thread id, or delete it first."
+def _raise_busy(busy: Sequence[str], what: str) -> None:
+    if busy:
+        names = ", ".join(map(repr, busy[:5])) + (", ..." if len(busy) > 5 else "")
+        raise ThreadBusyError(
+            f"{len(busy)} thread{'s' * (len(busy) > 1)} in use, and not {what}: {names}. All others "
+            "were. Try again when their runs have ended."
         )
-    lanes: list[LaneRow] = yield ListLanes(source)
-    if not lanes:
-        return
-    yield from target.claim()
+
+
+class Swept(NamedTuple):
+    """What a sweep did."""
+
+    deleted: list[str]
+    busy: list[str]
+    """Threads whose time was over, and that a live run owns."""
+
+
+def sweep(open_session: OpenSession, ttl: float | None, now: datetime, tell: Tell) -> Plan[Swept]:
+    """Delete the threads whose last checkpoint is older than they are kept."""
+    swept = Swept([], [])
+    after, done, more = 0, 0, True
+    while more:
+        page: list[LaneRow] = yield ListThreads(after, BATCH)
+        for row in page:
+            session = open_session(row.thread_id)
+            if (yield from _is_over(session, row, ttl, now)):
+                try:
+                    gone = yield from _delete_at(session, row.head)
+                except ThreadBusyError:
+                    swept.busy.append(row.thread_id)
+                else:
+                    if gone:
+                        swept.deleted.append(row.thread_id)
+            done += 1
+            if tell is not None:
+                tell(Progress(row.thread_id, done, None))
+        more = len(page) == BATCH
+        after = page[-1].lane if page else after
+    return swept
+
+
+def _is_over(session: LogSession, row: LaneRow, ttl: float | None, now: datetime) -> Plan[bool]:
+    reader = LaneReader(row.thread_id, "", session.codec, row.lane)
+    found = None if row.head is None else (yield from reader.row(row.head))
+    if found is None:
+        return False
+    ts, metadata, _ = reader.body(reader.open_checkpoint(found))
+    own = metadata.get(THREAD_TTL)
+    seconds = own if isinstance(own, (int, float)) and not isinstance(own, bool) else ttl
+    return seconds is not None and moment(ts) + timedelta(seconds=seconds) <= now
+
+
+def _delete_at(session: LogSession, head: bytes | None) -> Plan[bool]:
+    """Delete a thread, unless it has moved on from where it was judged."""
+    yield from session.claim()
+    row: LaneRow | None = yield ReadLane(session.thread_id, "")
+    if row is None or row.head != head:
+        yield from session.release()
+        return False
+    yield from _drop_all(session)
+    return True
+
+
+# --- one thread ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Roots:
+    """The root lane after pruning, as the lanes of graphs inside its tasks see it."""
+
+    head: bytes | None
+    left: set[bytes] = field(default_factory=set[bytes])
+    pinned: dict[str, set[bytes]] = field(default_factory=dict[str, set[bytes]])
+    """Checkpoints that a kept replay starts from: namespace -> ids."""
+
+    def keep(self, row: CheckpointRow, frontier: Mapping[str, Any]) -> None:
+        """A checkpoint of the root is kept, with those that it stands for."""
+        self.left.add(row.id)
+        copied = frontier.get("copy_of")
+        if copied is not None:
+            self.left.add(pack(copied))
+        if "origin" in frontier:
+            _, checkpoint_id, inside = frontier["origin"]
+            self.left.add(pack(checkpoint_id))
+            for ns, id in inside.items():
+                self.pinned.setdefault(ns, set()).add(pack(id))
+
+    def reaches(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a checkpoint inside a task belongs to a step that is left, or still to come."""
+        root: str | None = (metadata.get("parents") or {}).get("")
+        if root is None:
+            return True
+        key = pack(root)
+        return key in self.left or self.head is None or key > self.head
+
+
+def _prune_thread(session: LogSession, keep: Keep, *, spare_head: bool) -> Plan[None]:
+    """Drop what is not kept, lane by lane, the root's first; nothing is claimed in vain."""
+    lanes: list[LaneRow] = yield ListLanes(session.thread_id)
+    claimed = False
+    roots: _Roots | None = None
     try:
-        for lane in lanes:
-            reader = LaneReader(source, lane.ns, codec, lane.lane)
-            yield from _copy_lane(reader, lane, target)
+        for lane in sorted(lanes, key=_root_last, reverse=True):
+            reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
+            rows, kept, roots = yield from _judge(reader, lane, keep, spare_head, roots)
+            if len(kept) == len(rows):
+                continue
+            if not claimed:
+                yield from session.claim()
+                claimed = True
+                row: LaneRow | None = yield ReadLane(lane.thread_id, lane.ns)
+                if row is None:
+                    return
+                rows, kept, roots = yield from _judge(reader, row, keep, spare_head, roots)
+            if not kept and lane.ns == "":
+                yield from _drop_all(session)
+                return
+            yield from _keep(session, reader, rows, kept, lane.head)
     finally:
-        yield from target.release()
+        if claimed:
+            yield from session.release()
 
 
-def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[None]:
-    here = place(target.thread_id, lane.ns)
-
-    def move(record: bytes, *parts: str) -> bytes:
-        kind, payload = unseal(reader.place + place(*parts), record)
-        return seal(kind, here + place(*parts), payload)
-
-    versions: list[Version] = yield ListValues(lane.lane)
-    for some in _batches(versions):
-        records: list[bytes | None] = yield ReadValues(lane.lane, some)
-        batch = target.batch(lane.ns)
-        batch.values = [
-            (channel, key, move(record, unpack(key), channel))
-            for (channel, key), record in zip(some, records, strict=True)
-            if record is not None
-        ]
-        yield from target.send(batch)
-    rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)
-    for some in _batches(rows):
-        batch = target.batch(lane.ns)
-        batch.checkpoints = [
-            (row.id, row.parent, move(row.record, unpack(row.id), "")) for row in some
-        ]
-        writes: list[tuple[bytes, bytes, str, bytes]] = []
-        for row in some:
-            found: list[WriteRow] = yield ReadWrites(lane.lane, row.id)
-            writes += [
-                (w.checkpoint, w.task, w.path,
-                 move(w.record, unpack(w.checkpoint), f"writes:{unpack(w.task)}"))
-                for w in found
-            ]  # fmt: skip
-        batch.writes = writes
-        yield from target.send(batch)
-    batch = target.batch(lane.ns)
-    batch.head = lane.head
-    yield from target.send(batch)
-
-
-def _batches(rows: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    for start in range(0, len(rows), _BATCH):
-        yield rows[start : start + _BATCH]
+def _judge(
+    reader: LaneReader, lane: LaneRow, keep: Keep, spare_head: bool, roots: _Roots | None
+) -> Plan[tuple[list[CheckpointRow], set[bytes], _Roots | None]]:
+    """The checkpoints of a lane, which of them are kept, and the root lane as it will be."""
+    rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane, newest_first=True)
+    kept: set[bytes] = set()
+    if lane.ns == "":
+        roots = _Roots(lane.head)
+    inside = roots if NS_END in lane.ns else None
+    pinned = roots.pinned.get(lane.ns, ()) if roots is not None else ()
+    for n, row in enumerate(rows):
+        ts, metadata, frontier = reader.body(reader.open_checkpoint(row))
+        stays = keep(n, ts, metadata) or (spare_head and row.id == lane.head)
+        if inside is not None:
+            stays = stays and inside.reaches(metadata)
+        if stays or row.id in pinned:
+            kept.add(row.id)
+            if lane.ns == "" and roots is not None:
+                roots.keep(row, frontier)
+    return rows, kept, roots
 
 
 def _keep(
@@ -197,11 +356,9 @@ def _keep(
     kept: set[bytes],
     head: bytes | None,
 ) -> Plan[None]:
-    """Drop all but the kept checkpoints of a lane, in one transaction."""
-    if not kept and reader.ns != "":  # an empty root lane stays: it carries the claim
-        yield DropLane(reader.lane, session.thread_id, session.fence)
-        return
-    if len(kept) == len(rows):
+    """Drop all but the kept checkpoints of a lane (none: the lane), in one transaction."""
+    if not kept:
+        yield from _drop_lane(session, reader.lane)
         return
     by_id = {row.id: row for row in rows}
     batch = session.batch(reader.ns)
@@ -228,7 +385,7 @@ def _keep(
     batch.checkpoints = rewritten
     batch.drop_checkpoints = [row.id for row in rows if row.id not in kept]
     batch.drop_values = [version for version in stored if version not in needed]
-    if head is not None and head not in kept and kept:
+    if head is not None and head not in kept:
         batch.head = max(kept)
     yield from session.send(batch)
 
@@ -257,7 +414,7 @@ def _closure(reader: LaneReader, roots: Iterable[Version]) -> Plan[set[Version]]
     seen: set[Version] = set(roots)
     front = list(seen)
     while front:
-        some, front = front[:_BATCH], front[_BATCH:]
+        some, front = front[:BATCH], front[BATCH:]
         records: list[bytes | None] = yield ReadValues(reader.lane, some)
         for (channel, key), record in zip(some, records, strict=True):
             kind, payload = reader.open_value(channel, key, record)
@@ -279,4 +436,16 @@ def _stands_on(kind: int, payload: bytes) -> list[bytes]:
     return []
 
 
-__all__ = ["Rule", "copy_thread", "delete_for_runs", "delete_thread", "prune"]
+__all__ = [
+    "THREAD_TTL",
+    "Progress",
+    "Rule",
+    "Swept",
+    "Tell",
+    "delete_for_runs",
+    "delete_thread",
+    "moment",
+    "prune",
+    "prune_threads",
+    "sweep",
+]

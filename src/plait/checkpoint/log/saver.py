@@ -9,7 +9,6 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from plait.checkpoint.base import (
-    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -19,14 +18,14 @@ from plait.checkpoint.base import (
     run_plan,
 )
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log import peer, retention
-from plait.checkpoint.log.claims import LEASE, POLICIES, Hold, Policy
+from plait.checkpoint.log import peer
+from plait.checkpoint.log.claims import LEASE, Hold, Policy, check_policy
 from plait.checkpoint.log.codecs import codec_for
 from plait.checkpoint.log.heartbeat import heart
 from plait.checkpoint.log.requests import Pause, Renew
 from plait.checkpoint.log.session import LogSession
+from plait.checkpoint.log.tending import Tending
 from plait.checkpoint.serde import Codec, Registry
-from plait.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
@@ -34,15 +33,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class NativeSaver(BaseCheckpointSaver[str]):
+class NativeSaver(Tending):
     """A saver with the native commit port. A subclass stores rows: it adds `execute`.
 
     Args:
         serde: The serializer of values (None: plait's codec).
+        thread_busy: What a run does when another one owns its thread: "reject", "wait",
+            "takeover", or "allow" (never claim). A call may say otherwise in its configurable.
+
+    Raises:
+        ConfigError: The policy is unknown.
     """
 
-    def __init__(self, *, serde: SerializerProtocol | None = None) -> None:
+    def __init__(
+        self, *, serde: SerializerProtocol | None = None, thread_busy: Policy = "reject"
+    ) -> None:
         super().__init__(serde=serde)
+        check_policy(thread_busy)
+        self.thread_busy: Policy = thread_busy
         self._codec: tuple[Any, Codec] | None = None
 
     # --- What a subclass adds --------------------------------------------------------------------
@@ -77,7 +85,7 @@ class NativeSaver(BaseCheckpointSaver[str]):
         ns: str = "",
         *,
         registry: Registry | None = None,
-        policy: Policy = "reject",
+        policy: Policy | None = None,
         lease: float = LEASE,
     ) -> LogSession:
         """A run's hold on a thread. Does no I/O and takes no claim yet.
@@ -86,15 +94,14 @@ class NativeSaver(BaseCheckpointSaver[str]):
             thread_id: The thread.
             ns: The namespace within the thread ("": the root graph).
             registry: The types that may be stored (None: those registered globally).
-            policy: What to do when another run owns the thread: "reject", "wait", "takeover", or
-                "allow" (never claim).
+            policy: What to do when another run owns the thread (None: as the saver says).
             lease: Seconds that a claim lasts unless renewed.
 
         Raises:
             ConfigError: The policy is unknown.
         """
-        if policy not in POLICIES:
-            raise ConfigError(f"Unknown policy {policy!r}. {nearest(policy, POLICIES)}")
+        policy = self.thread_busy if policy is None else policy
+        check_policy(policy)
         shared = self.shared
         hold = Hold(
             thread_id, policy, lease, self.renew if shared else None, heart.keep if shared else None
@@ -216,77 +223,3 @@ class NativeSaver(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | None, channel: None) -> str:
         """The version that follows another: a number that sorts as text."""
         return peer.next_version(current)
-
-    # --- Retention -------------------------------------------------------------------------------
-
-    def delete_thread(self, thread_id: str) -> None:
-        """Delete all that is kept of a thread.
-
-        Raises:
-            ThreadBusyError: A run owns the thread.
-        """
-        self.run(retention.delete_thread(self.open_session(thread_id)))
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Async twin of `delete_thread`."""
-        await self.arun(retention.delete_thread(self.open_session(thread_id)))
-
-    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Delete the checkpoints, with their writes, whose metadata names one of these runs."""
-        self.run(retention.delete_for_runs(self.open_session, run_ids))
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Async twin of `delete_for_runs`."""
-        await self.arun(retention.delete_for_runs(self.open_session, run_ids))
-
-    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all that is kept of a thread to another, which must not exist.
-
-        Raises:
-            ConfigError: The target exists.
-        """
-        self.run(self._copy(source_thread_id, target_thread_id))
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Async twin of `copy_thread`."""
-        await self.arun(self._copy(source_thread_id, target_thread_id))
-
-    def _copy(self, source: str, target: str) -> Plan[None]:
-        return retention.copy_thread(self._codec_of(None), source, self.open_session(target))
-
-    def prune(
-        self,
-        thread_ids: Sequence[str],
-        *,
-        strategy: str = "keep_latest",
-        keep_last: int | None = None,
-        older_than: str | None = None,
-    ) -> None:
-        """Delete old checkpoints of threads, and what only they needed.
-
-        Args:
-            thread_ids: Which threads.
-            strategy: "keep_latest" keeps the newest of each namespace, "delete" keeps none.
-            keep_last: Keep so many of each namespace, instead of one.
-            older_than: Only delete checkpoints made before this time (ISO 8601, UTC).
-
-        Raises:
-            ThreadBusyError: A run owns one of the threads.
-            ConfigError: The strategy is unknown.
-        """
-        rule = retention.Rule.of(strategy, keep_last, older_than)
-        for thread_id in thread_ids:
-            self.run(retention.prune(self.open_session(thread_id), rule))
-
-    async def aprune(
-        self,
-        thread_ids: Sequence[str],
-        *,
-        strategy: str = "keep_latest",
-        keep_last: int | None = None,
-        older_than: str | None = None,
-    ) -> None:
-        """Async twin of `prune`."""
-        rule = retention.Rule.of(strategy, keep_last, older_than)
-        for thread_id in thread_ids:
-            await self.arun(retention.prune(self.open_session(thread_id), rule))

@@ -1,0 +1,110 @@
+"""Copying a thread, as a plan: all lanes, sealed anew for their new place.
+
+The source is not claimed: a run may go on meanwhile. Its checkpoints are read before their values,
+so that whatever a copied checkpoint needs is copied; where it is pruned at the same time, the copy
+is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.reader import LaneReader
+from plait.checkpoint.log.requests import (
+    CheckpointRow,
+    LaneRow,
+    ListLanes,
+    ListValues,
+    ReadCheckpoints,
+    ReadValues,
+    ReadWrites,
+    WriteRow,
+)
+from plait.checkpoint.log.retention import BATCH, Progress, Tell, Version, delete_thread
+from plait.checkpoint.log.session import LogSession
+from plait.checkpoint.serde import place, seal, unseal
+from plait.errors import ConfigError, ThreadBusyError
+
+
+def copy_thread(codec: Any, source: str, target: LogSession, tell: Tell) -> Plan[None]:
+    """Copy all lanes of a thread.
+
+    Raises:
+        ConfigError: The target exists, or the source does not.
+        ThreadBusyError: The source was pruned meanwhile; nothing is left of the copy.
+    """
+    existing: list[LaneRow] = yield ListLanes(target.thread_id)
+    if existing:
+        raise ConfigError(
+            f"Thread {target.thread_id!r} exists. Copy to a new thread id, or delete it first."
+        )
+    lanes: list[LaneRow] = yield ListLanes(source)
+    if not lanes:
+        raise ConfigError(f"There is no thread {source!r} to copy.")
+    yield from target.claim()
+    try:
+        for done, lane in enumerate(lanes, 1):
+            reader = LaneReader(source, lane.ns, codec, lane.lane)
+            yield from _copy_lane(reader, lane, target)
+            if tell is not None:
+                tell(Progress(source, done, len(lanes)))
+    except Exception:
+        yield from target.release()
+        yield from delete_thread(target)
+        raise
+    yield from target.release()
+
+
+def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[None]:
+    here = place(target.thread_id, lane.ns)
+
+    def move(record: bytes, *parts: str) -> bytes:
+        kind, payload = unseal(reader.place + place(*parts), record)
+        return seal(kind, here + place(*parts), payload)
+
+    rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)
+    writes: list[list[WriteRow]] = []
+    for row in rows:
+        found: list[WriteRow] = yield ReadWrites(lane.lane, row.id)
+        writes.append(found)
+    versions: list[Version] = yield ListValues(lane.lane)
+    for some in _batches(versions):
+        records: list[bytes | None] = yield ReadValues(lane.lane, some)
+        if None in records:
+            raise ThreadBusyError(
+                f"Thread {reader.thread_id!r} was pruned while it was copied. Copy it again."
+            )
+        batch = target.batch(lane.ns)
+        batch.values = [
+            (channel, key, move(record, unpack(key), channel))
+            for (channel, key), record in zip(some, records, strict=True)
+            if record is not None
+        ]
+        yield from target.send(batch)
+    for start in range(0, len(rows), BATCH):
+        batch = target.batch(lane.ns)
+        batch.checkpoints = [
+            (row.id, row.parent, move(row.record, unpack(row.id), ""))
+            for row in rows[start : start + BATCH]
+        ]
+        batch.writes = [
+            (w.checkpoint, w.task, w.path,
+             move(w.record, unpack(w.checkpoint), f"writes:{unpack(w.task)}"))
+            for found in writes[start : start + BATCH]
+            for w in found
+        ]  # fmt: skip
+        yield from target.send(batch)
+    batch = target.batch(lane.ns)
+    batch.head = lane.head
+    yield from target.send(batch)
+
+
+def _batches(rows: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    for start in range(0, len(rows), BATCH):
+        yield rows[start : start + BATCH]
+
+
+__all__ = ["copy_thread"]
