@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakSet
 
 from plait.checkpoint.base import SerializerProtocol
+from plait.checkpoint.log.claims import Policy
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.requests import (
     Append,
@@ -347,6 +348,8 @@ class InMemorySaver(NativeSaver):
     Args:
         serde: The serializer of values (None: plait's codec).
         factory: Only `defaultdict`, the default.
+        thread_busy: What a run does when another one owns its thread: "reject", "wait",
+            "takeover" or "allow".
 
     Raises:
         NotSupportedError: another `factory`.
@@ -357,14 +360,18 @@ class InMemorySaver(NativeSaver):
     """
 
     def __init__(
-        self, *, serde: SerializerProtocol | None = None, factory: Any = defaultdict
+        self,
+        *,
+        serde: SerializerProtocol | None = None,
+        factory: Any = defaultdict,
+        thread_busy: Policy = "reject",
     ) -> None:
         if factory is not defaultdict:
             raise NotSupportedError(
                 f"InMemorySaver(factory={factory!r}) is not supported: rows are kept in a form of "
                 "plait's own. For threads in a file, use SqliteSaver."
             )
-        super().__init__(serde=serde)
+        super().__init__(serde=serde, thread_busy=thread_busy)
         self._rows = _Rows()
 
     @property

@@ -124,10 +124,17 @@ class ForeignSession:
         self._known: dict[str, _Known] = {}
         _warn(saver)
 
-    def load(self, checkpoint_id: str | None = None) -> Plan[Snapshot | None]:
+    def load(
+        self, checkpoint_id: str | None = None, *, to_write: bool = False
+    ) -> Plan[Snapshot | None]:
         """Read a checkpoint (None: the newest). Returns None where there is none."""
         found = yield Call("get_tuple", (self._at(checkpoint_id),))
         return None if found is None else self._snapshot(found)
+
+    @property
+    def may_wait(self) -> bool:
+        """Nobody is waited for."""
+        return False
 
     def claim(self) -> Plan[None]:
         """Nothing to take: a foreign saver has no fence."""

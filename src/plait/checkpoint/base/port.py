@@ -39,8 +39,18 @@ class Session(Protocol):
     """Set by the driver while its run stands still because the consumer of its stream holds it; a
     later run of the same process may then take the thread over."""
 
-    def load(self, checkpoint_id: str | None = None) -> Plan[Snapshot | None]:
-        """Read a checkpoint (None: the head). Returns None where there is none."""
+    def load(
+        self, checkpoint_id: str | None = None, *, to_write: bool = False
+    ) -> Plan[Snapshot | None]:
+        """Read a checkpoint (None: the head). Returns None where there is none.
+
+        With `to_write`, for a run that will write, it may claim the thread before it reads.
+        """
+        ...
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether a claim may wait for another run to end."""
         ...
 
     def claim(self) -> Plan[None]:

@@ -160,6 +160,11 @@ class LogSession:
         return self._hold.held
 
     @property
+    def may_wait(self) -> bool:
+        """Whether a claim may wait for another run."""
+        return self._hold.policy == "wait"
+
+    @property
     def fence(self) -> int | None:
         """The fence of the claim, if this run holds it."""
         return self._hold.fence if self._hold.held else None
@@ -178,15 +183,27 @@ class LogSession:
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def load(self, checkpoint_id: str | None = None) -> Plan[Snapshot | None]:
+    def load(
+        self, checkpoint_id: str | None = None, *, to_write: bool = False
+    ) -> Plan[Snapshot | None]:
         """Read a checkpoint (None: the head), with values and task writes.
+
+        Args:
+            checkpoint_id: Which one.
+            to_write: The caller is going to claim the thread; where that must come first, the
+                thread is claimed here.
 
         Raises:
             CorruptCheckpointError: What is stored is damaged.
+            ThreadBusyError: Another live run owns the thread.
         """
         row: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
-        if self.ns == "" and not self._hold.held:
-            self._hold.look(row)
+        if not self._hold.held and (to_write or self.ns == ""):
+            self._hold.look(row if self.ns == "" else (yield ReadLane(self.thread_id, "")))
+            if to_write and self._hold.comes_first():
+                self._loaded = False
+                yield from self.claim()
+                row = yield ReadLane(self.thread_id, self.ns)
         if checkpoint_id is None:
             self._loaded = row.head if row is not None else None
             self._loaded_fence = row.fence if row is not None else None

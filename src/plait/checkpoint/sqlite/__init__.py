@@ -6,6 +6,7 @@ import os
 import sqlite3
 from typing import Any
 
+from plait.checkpoint.log.claims import Policy
 from plait.checkpoint.log.requests import Renew
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.sqlite.rows import READS, SCHEMA, WRITES, renew
@@ -24,6 +25,8 @@ class SqliteSaver(NativeSaver):
         synchronous: "NORMAL" (default): a commit survives the death of the process; "FULL": also
             a loss of power.
         timeout: Seconds to wait for other writers.
+        thread_busy: What a run does when another one owns its thread: "reject", "wait",
+            "takeover" or "allow".
 
     >>> with SqliteSaver.from_conn_string(":memory:") as saver:
     ...     saver.get_tuple({"configurable": {"thread_id": "1"}}) is None
@@ -37,8 +40,9 @@ class SqliteSaver(NativeSaver):
         serde: Any = None,
         synchronous: Synchronous = "NORMAL",
         timeout: float = 30.0,
+        thread_busy: Policy = "reject",
     ) -> None:
-        super().__init__(serde=serde)
+        super().__init__(serde=serde, thread_busy=thread_busy)
         self._database = Database(conn, SCHEMA, synchronous=synchronous, timeout=timeout)
         self._heartbeat: Database | None = None
         self._worker = Worker("plait-sqlite")
@@ -51,9 +55,16 @@ class SqliteSaver(NativeSaver):
         serde: Any = None,
         synchronous: Synchronous = "NORMAL",
         timeout: float = 30.0,
+        thread_busy: Policy = "reject",
     ) -> SqliteSaver:
         """A saver for `with` and `async with`, which close it at their end."""
-        return cls(conn_string, serde=serde, synchronous=synchronous, timeout=timeout)
+        return cls(
+            conn_string,
+            serde=serde,
+            synchronous=synchronous,
+            timeout=timeout,
+            thread_busy=thread_busy,
+        )
 
     @property
     def shared(self) -> bool:

@@ -1,0 +1,178 @@
+"""`FaultySaver`: one of plait's savers, that fails, hangs or dies at its nth storage request."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from threading import Event, Lock
+from typing import Any, Final, Literal, TypeAlias
+
+from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.requests import Append, Done, Renew, Transact
+from plait.checkpoint.log.saver import NativeSaver
+from plait.errors import ConfigError, nearest
+
+Fault: TypeAlias = Literal[
+    "raise", "commit then raise", "hang", "crash", "commit then crash", "kill", "commit then kill"
+]
+"""What happens at the request: see `FaultySaver`."""
+
+FAULTS: Final = ("raise", "commit then raise", "hang", "crash", "commit then crash", "kill",
+                 "commit then kill")  # fmt: skip
+
+
+class InjectedFailure(OSError):
+    """What a `FaultySaver` raises: an error that plait does not know."""
+
+
+class InjectedCrash(BaseException):
+    """The process is as good as dead: nothing more is stored. No `Exception`, as nothing in a
+    program outlives its process."""
+
+
+class FaultySaver(NativeSaver):
+    """Passes storage requests on to one of plait's savers, until the nth.
+
+    | fault | at the nth request |
+    |---|---|
+    | `raise` | raises `InjectedFailure`; the request has no effect |
+    | `commit then raise` | the request takes effect, then raises |
+    | `hang` | waits until `release()`, or until the call is cancelled; then raises |
+    | `crash`, `commit then crash` | raises `InjectedCrash`, and so does every request after it |
+    | `kill`, `commit then kill` | the process gets SIGKILL |
+
+    Args:
+        saver: A saver of plait's (a `NativeSaver`). Who closes it: you.
+        at: Which request, from 1 (0: none).
+        fault: What happens then.
+        stored: Hears the id of each task whose outcome the storage has confirmed.
+
+    Raises:
+        ConfigError: The saver has not the native port, or the fault is unknown.
+
+    >>> from plait.checkpoint.memory import InMemorySaver
+    >>> saver = FaultySaver(InMemorySaver(), at=1, fault="raise")
+    >>> saver.get_tuple({"configurable": {"thread_id": "1"}})
+    Traceback (most recent call last):
+    plait.testing.faults.InjectedFailure: Storage request 1 failed (ReadLane).
+    >>> saver.get_tuple({"configurable": {"thread_id": "1"}}) is None, saver.failed, saver.requests
+    (True, True, 2)
+    """
+
+    def __init__(
+        self,
+        saver: Any,
+        *,
+        at: int = 0,
+        fault: Fault = "raise",
+        stored: Callable[[str], None] | None = None,
+    ) -> None:
+        if not isinstance(saver, NativeSaver):
+            raise ConfigError(
+                f"FaultySaver wraps plait's own savers, which take storage requests; "
+                f"{type(saver).__name__} has only LangGraph's port."
+            )
+        if fault not in FAULTS:
+            raise ConfigError(f"Unknown fault {fault!r}. {nearest(fault, FAULTS)}")
+        super().__init__(serde=saver.serde, thread_busy=saver.thread_busy)
+        self.saver = saver
+        self.at = at
+        self.fault: Fault = fault
+        self.requests = 0
+        """How many storage requests there were."""
+        self.failed = False
+        """Whether the fault has happened."""
+        self.hanging = Event()
+        """Set when a request hangs."""
+        self._released = Event()
+        self._stored = stored
+        self._counting = Lock()
+
+    @property
+    def drain(self) -> Callable[[], None] | None:
+        """As the saver's."""
+        return self.saver.drain
+
+    @property
+    def shared(self) -> bool:
+        """As the saver's."""
+        return self.saver.shared
+
+    def renew(self, request: Renew) -> None:
+        """Prolong claims; renewals are not counted, since they come by the clock."""
+        self.saver.renew(request)
+
+    def release(self) -> None:
+        """Let the request that hangs go on to its error."""
+        self._released.set()
+
+    def execute(self, request: Any) -> Any:
+        """Do a storage request, or fail."""
+        here = self._count()
+        if here:
+            self._before(request)
+            if self.fault == "hang":
+                self.hanging.set()
+                self._released.wait()
+                raise self._failure(request)
+        answer = self.saver.execute(request)
+        return self._after(request, answer, here)
+
+    async def aexecute(self, request: Any) -> Any:
+        """Do a storage request, or fail."""
+        here = self._count()
+        if here:
+            self._before(request)
+            if self.fault == "hang":
+                self.hanging.set()
+                while not self._released.is_set():
+                    await asyncio.sleep(0.001)
+                raise self._failure(request)
+        answer = await self.saver.aexecute(request)
+        return self._after(request, answer, here)
+
+    def _count(self) -> bool:
+        with self._counting:
+            self.requests += 1
+            if self.failed and self.fault.endswith("crash"):
+                raise InjectedCrash("The process has crashed already.")
+            here = self.requests == self.at
+            self.failed = self.failed or here
+        return here
+
+    def _before(self, request: Any) -> None:
+        if self.fault == "raise":
+            raise self._failure(request)
+        if self.fault == "crash":
+            raise InjectedCrash(f"Died before storage request {self.requests}.")
+        if self.fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _after(self, request: Any, answer: Any, here: bool) -> Any:
+        if self._stored is not None and type(answer) is Done:
+            self._tell_stored(request, self._stored)
+        if not here:
+            return answer
+        if self.fault == "commit then kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.fault == "commit then crash":
+            raise InjectedCrash(f"Died after storage request {self.requests}.")
+        raise self._failure(request)
+
+    @staticmethod
+    def _tell_stored(request: Any, stored: Callable[[str], None]) -> None:
+        batch = request.make() if type(request) is Append else request
+        if type(batch) is Transact:
+            for _, task, _, _ in batch.writes:
+                stored(unpack(task))
+
+    def _failure(self, request: Any) -> InjectedFailure:
+        when = " after it was done" if self.fault == "commit then raise" else ""
+        return InjectedFailure(
+            f"Storage request {self.at} failed{when} ({type(request).__name__})."
+        )
+
+
+__all__ = ["FAULTS", "Fault", "FaultySaver", "InjectedCrash", "InjectedFailure"]
