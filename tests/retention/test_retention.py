@@ -1,0 +1,241 @@
+"""Retention over real graphs: what is kept still works, what is gone takes no bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+from plait.checkpoint.log.requests import ListLanes
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.drivers.env import run_env
+from plait.drivers.sim import SimEnv
+from plait.errors import ConfigError, ThreadBusyError
+from plait.graph import START, StateGraph
+from plait.types import Command, interrupt
+
+
+class State(TypedDict, total=False):
+    items: Annotated[list[Any], operator.add]
+
+
+class Tender:
+    """The methods of a saver by their sync or async names."""
+
+    def __init__(self, saver: Any, flavor: str) -> None:
+        self.saver = saver
+        self.flavor = flavor
+
+    def __getattr__(self, name: str) -> Any:
+        if self.flavor == "sync":
+            return getattr(self.saver, name)
+        method = getattr(self.saver, f"a{name}")
+        return lambda *args, **options: asyncio.run(method(*args, **options))
+
+
+@pytest.fixture(params=["memory-sync", "memory-async", "sqlite-sync", "sqlite-async"])
+def tender(request: Any, tmp_path: Path) -> Iterator[Tender]:
+    kind, _, flavor = request.param.partition("-")
+    if kind == "memory":
+        yield Tender(InMemorySaver(), flavor)
+        return
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        yield Tender(saver, flavor)
+
+
+def thread(name: str = "t", **more: Any) -> Any:
+    return {"configurable": {"thread_id": name, **more}}
+
+
+def chat(saver: Any) -> Any:
+    """Each call appends what it is told, and an answer."""
+    builder = StateGraph(State)
+    builder.add_node("answer", lambda state: {"items": [f"re: {state['items'][-1]}"]})
+    return builder.add_edge(START, "answer").compile(checkpointer=saver)
+
+
+def nesting(saver: Any) -> Any:
+    """A graph inside a node, which asks; what it asks is answered by the next call."""
+    inner = StateGraph(State)
+    inner.add_node("ask", lambda state: {"items": [interrupt("more?")]})
+    outer = StateGraph(State)
+    outer.add_node("inner", inner.add_edge(START, "ask").compile())
+    return outer.add_edge(START, "inner").compile(checkpointer=saver)
+
+
+def lanes(saver: Any, name: str = "t") -> list[str]:
+    def plan() -> Any:
+        return (yield ListLanes(name))
+
+    return sorted(lane.ns for lane in saver.run(plan()))
+
+
+def test_a_pruned_thread_goes_on_and_its_kept_history_is_whole(tender: Tender) -> None:
+    graph = chat(tender.saver)
+    for n in range(30):
+        graph.invoke({"items": [n]}, thread())
+    history = list(graph.get_state_history(thread()))
+    before = tender.usage("t").total
+    tender.prune(["t"], keep_last=5)
+    kept = list(graph.get_state_history(thread()))
+    assert [each.values for each in kept] == [each.values for each in history[:5]]
+    assert [each.next for each in kept] == [each.next for each in history[:5]]
+    assert tender.usage("t").total < before
+    assert graph.invoke({"items": ["x"]}, thread())["items"][-2:] == ["x", "re: x"]
+    old = graph.invoke(None, kept[-1].config)
+    assert old["items"] == kept[-1].values["items"] or kept[-1].next
+
+
+def test_forks_share_segments_and_outlive_each_other(tender: Tender) -> None:
+    graph = chat(tender.saver)
+    for n in range(10):
+        graph.invoke({"items": [n]}, thread())
+    middle = list(graph.get_state_history(thread()))[9]
+    fork = graph.update_state(middle.config, {"items": ["forked"]}, as_node="answer")
+    forked = graph.get_state(fork).values
+    last = graph.invoke({"items": ["after"]}, fork)
+    assert last["items"][: len(forked["items"])] == forked["items"]
+    tender.prune(["t"], keep_last=1)
+    assert graph.get_state(thread()).values == last
+    assert graph.invoke({"items": ["on"]}, thread())["items"][-2:] == ["on", "re: on"]
+
+
+def test_graphs_inside_tasks_go_with_the_steps_that_ran_them(tender: Tender) -> None:
+    graph = nesting(tender.saver)
+    for n in range(4):
+        graph.invoke({"items": []}, thread())
+        graph.invoke(Command(resume=n), thread())
+    graph.invoke({"items": []}, thread())
+    assert len(lanes(tender.saver)) == 1 + 5
+    tender.prune(["t"])
+    assert len(lanes(tender.saver)) == 1 + 1, "only the graph that still asks is needed"
+    asked = graph.get_state(thread(), subgraphs=True)
+    assert [task.state.next for task in asked.tasks] == [("ask",)]
+    assert graph.invoke(Command(resume="last"), thread())["items"][-1] == "last"
+
+
+def test_a_replay_that_is_kept_finds_what_it_stands_on(tender: Tender) -> None:
+    graph = nesting(tender.saver)
+    graph.invoke({"items": []}, thread())
+    asked = graph.get_state(thread(), subgraphs=True)
+    graph.invoke(Command(resume="one"), thread())
+    graph.invoke(None, asked.tasks[0].state.config)  # again, from inside
+    tender.prune(["t"])
+    assert "__interrupt__" in graph.invoke(None, thread())
+    assert graph.invoke(Command(resume="two"), thread())["items"] == ["two"]
+
+
+def test_a_live_owner_is_left_alone_and_all_others_are_pruned(tender: Tender) -> None:
+    graph = chat(tender.saver)
+    for name in ("busy", "free", "other"):
+        for n in range(3):
+            graph.invoke({"items": [n]}, thread(name))
+    owner = tender.saver.open_session("busy")
+    tender.saver.run(owner.claim())
+    told: list[Any] = []
+    with pytest.raises(ThreadBusyError, match="'busy'"):
+        tender.prune(["busy", "free", "other"], progress=told.append)
+    assert [(each.thread_id, each.done, each.total) for each in told] == [
+        ("busy", 1, 3), ("free", 2, 3), ("other", 3, 3)
+    ]  # fmt: skip
+    with pytest.raises(ThreadBusyError):
+        tender.delete_thread("busy")
+    long = len(list(graph.get_state_history(thread("busy"))))
+    tender.saver.run(owner.release())
+    for name in ("free", "other"):
+        assert len(list(graph.get_state_history(thread(name)))) == 1
+    assert long == 9
+
+
+def test_older_than_takes_times_and_ages(tender: Tender) -> None:
+    clock = SimEnv()
+    token = run_env.set(clock)
+    try:
+        graph = chat(tender.saver)
+        for n in range(3):
+            graph.invoke({"items": [n]}, thread())
+            clock.clock += 3600
+    finally:
+        run_env.reset(token)
+    start = datetime.fromtimestamp(clock.now() - 3 * 3600, timezone.utc)
+    tender.prune(["t"], keep_last=0, older_than=start + timedelta(minutes=90))
+    assert [each.values["items"] for each in graph.get_state_history(thread()) if not each.next] == [
+        [0, "re: 0", 1, "re: 1", 2, "re: 2"]
+    ]
+    tender.prune(["t"], strategy="delete", older_than=(start + timedelta(days=9)).isoformat())
+    assert lanes(tender.saver) == [], "nothing is left of a thread that is older altogether"
+    with pytest.raises(ConfigError, match="is no time"):
+        tender.prune(["t"], older_than="yesterday")
+
+
+def test_threads_are_kept_as_long_as_they_say_or_else_the_saver(tender: Tender) -> None:
+    clock = SimEnv()
+    token = run_env.set(clock)
+    try:
+        graph = chat(tender.saver)
+        graph.invoke({"items": [1]}, thread("short", thread_ttl=60))
+        graph.invoke({"items": [1]}, thread("long", thread_ttl=10_000))
+        graph.invoke({"items": [1]}, thread("plain"))
+    finally:
+        run_env.reset(token)
+    now = datetime.fromtimestamp(clock.now(), timezone.utc)
+    assert tender.sweep(now=now + timedelta(seconds=59)) == ([], [])
+    assert tender.sweep(now=now + timedelta(seconds=60)).deleted == ["short"]
+    tender.saver.ttl = 600
+    owner = tender.saver.open_session("plain")
+    tender.saver.run(owner.claim())
+    assert tender.sweep(now=now + timedelta(seconds=600)) == ([], ["plain"])
+    tender.saver.run(owner.release())
+    told: list[Any] = []
+    swept = tender.sweep(now=now + timedelta(seconds=600), progress=told.append)
+    assert swept == (["plain"], [])
+    assert [each.done for each in told] == [1, 2]
+    assert graph.get_state(thread("long")).values["items"] == [1, "re: 1"]
+
+
+def test_a_copy_goes_on_by_itself(tender: Tender) -> None:
+    graph = nesting(tender.saver)
+    graph.invoke({"items": ["a"]}, thread())
+    tender.copy_thread("t", "copy")
+    assert graph.invoke(Command(resume="there"), thread("copy"))["items"][-1] == "there"
+    assert graph.get_state(thread()).interrupts, "the source still waits"
+    assert graph.invoke(Command(resume="here"), thread())["items"][-1] == "here"
+    states = [each.values for each in graph.get_state_history(thread("copy"))]
+    assert len(states) == len(list(graph.get_state_history(thread())))
+    tender.delete_thread("t")
+    assert [each.values for each in graph.get_state_history(thread("copy"))] == states
+    with pytest.raises(ConfigError, match="exists"):
+        tender.copy_thread("copy", "copy")
+    with pytest.raises(ConfigError, match="no thread 'nobody'"):
+        tender.copy_thread("nobody", "new")
+
+
+def test_deleting_runs_takes_their_steps_from_every_thread(tender: Tender) -> None:
+    graph = chat(tender.saver)
+    for name in ("a", "b"):
+        graph.invoke({"items": [1]}, {**thread(name), "metadata": {"run_id": "first"}})
+    graph.invoke({"items": [2]}, {**thread("a"), "metadata": {"run_id": "second"}})
+    tender.delete_for_runs(["first"])
+    assert graph.get_state(thread("a")).values["items"] == [1, "re: 1", 2, "re: 2"]
+    assert lanes(tender.saver, "b") == []
+    tender.delete_for_runs(["second"])
+    assert lanes(tender.saver, "a") == []
+    assert graph.invoke({"items": [3]}, thread("a"))["items"] == [3, "re: 3"]
+
+
+def test_usage_adds_up_by_channel_node_and_namespace(tender: Tender) -> None:
+    graph = chat(tender.saver)
+    graph.invoke({"items": ["x" * 5000]}, thread())
+    usage = tender.usage("t")
+    assert sum(usage.by_node.values()) == sum(usage.by_namespace.values()) == usage.total
+    assert sum(usage.by_channel.values()) == usage.values
+    assert usage.by_channel["items"] > 5000
+    assert {"(input)", "answer"} <= usage.by_node.keys()
+    assert usage.checkpoints == 3
+    assert tender.usage("nobody").total == 0
