@@ -38,13 +38,14 @@ def dumpd(obj: Any) -> Any:
 def _written(described: dict[str, Any]) -> dict[str, Any]:
     if described.get("type") != "constructor":
         return described
-    secrets = {
-        key: value
-        for key, value in described["kwargs"].items()
-        if isinstance(value, dict) and cast("dict[str, Any]", value).get("type") == "secret"
-    }
-    kwargs = {key: secrets.get(key) or dumpd(value) for key, value in described["kwargs"].items()}
+    given: dict[str, Any] = described["kwargs"]
+    kwargs = {key: value if _is_secret(value) else dumpd(value) for key, value in given.items()}
     return {**described, "kwargs": kwargs}
+
+
+def _is_secret(value: Any) -> bool:
+    marks = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return marks.keys() == {"lc", "type", "id"} and marks["type"] == "secret"
 
 
 def dumps(obj: Any, *, pretty: bool = False, **kwargs: Any) -> str:

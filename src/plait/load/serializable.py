@@ -1,6 +1,6 @@
 """`Serializable`: a pydantic base whose instances can be written as JSON, secrets left out."""
 
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -64,7 +64,7 @@ class Serializable(BaseModel):
     def __repr_args__(self) -> Any:
         fields = type(self).model_fields
         shown = super().__repr_args__()
-        return [(k, v) for k, v in shown if k not in fields or self._is_kept(cast("str", k))]
+        return [(k, v) for k, v in shown if k not in fields or self._is_kept(k or "")]
 
     def _is_kept(self, name: str) -> bool:
         """Fields that say nothing (None, or empty by default) are left out."""

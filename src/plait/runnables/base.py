@@ -326,7 +326,7 @@ class Runnable(Generic[Input, Output]):
                 limit = shared.get("max_concurrency")
                 shared = unnamed(shared)
                 return [partial(self.run_unheard, one, shared) for one in inputs], limit
-        configs = get_config_list(config, len(inputs))
+        configs = get_config_list(cast("Any", config), len(inputs))
         pairs = zip(inputs, configs, strict=True)
         calls = [partial(self.invoke, one, its_config, **kwargs) for one, its_config in pairs]
         return calls, configs[0].get("max_concurrency")

@@ -126,7 +126,7 @@ class RunnableBindingBase(Runnable[Input, Output]):
 
     def _configs(self, config: Configs) -> Any:
         if config is None or isinstance(config, Mapping):
-            return self._config(cast("RunnableConfig | None", config))
+            return self._config(config)
         return [self._config(one) for one in config]
 
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:

@@ -126,7 +126,7 @@ class DynamicRunnable(Runnable[Input, Output]):
         prepared = [self.prepare(one) for one in get_config_list(config, len(inputs))]
         if prepared and all(runnable is self.default for runnable, _ in prepared):
             return self.default.batch(inputs, [its for _, its in prepared], **kwargs)
-        return Runnable.batch(self, inputs, config, **kwargs)
+        return super().batch(inputs, config, **kwargs)
 
     async def abatch(
         self,
@@ -141,7 +141,7 @@ class DynamicRunnable(Runnable[Input, Output]):
         prepared = [self.prepare(one) for one in get_config_list(config, len(inputs))]
         if prepared and all(runnable is self.default for runnable, _ in prepared):
             return await self.default.abatch(inputs, [its for _, its in prepared], **kwargs)
-        return await Runnable.abatch(self, inputs, config, **kwargs)
+        return await super().abatch(inputs, config, **kwargs)
 
     def stream(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
@@ -256,7 +256,7 @@ def with_fields(
 
 def fields_of(runnable: Any) -> Mapping[str, Any]:
     """The fields of a runnable that its class takes: pydantic's, or annotated ones."""
-    known = getattr(type(runnable), "model_fields", None)
+    known = getattr(cast("Any", type(runnable)), "model_fields", None)
     if isinstance(known, Mapping):
         return cast("Mapping[str, Any]", known)
     if isinstance(runnable, AnnotatedFields):

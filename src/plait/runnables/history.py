@@ -29,6 +29,10 @@ _SESSION = ConfigurableFieldSpec(
 )
 
 
+_EACH_ALONE: Any = Runnable
+"""Its batches invoke with each input, its transforms stream the sum of the chunks."""
+
+
 class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
     """A runnable that gets the messages of a session before its input, and whose output is kept.
 
@@ -206,21 +210,21 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Any]:
         """`stream`, with the sum of the chunks."""
-        return Runnable.transform(self, input, config, **kwargs)
+        return _EACH_ALONE.transform(self, input, config, **kwargs)
 
     def atransform(
         self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """`astream`, with the sum of the chunks."""
-        return Runnable.atransform(self, input, config, **kwargs)
+        return _EACH_ALONE.atransform(self, input, config, **kwargs)
 
     def batch(self, inputs: Any, config: Any = None, **kwargs: Any) -> list[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Invoke with each input."""
-        return Runnable.batch(self, inputs, config, **kwargs)
+        return _EACH_ALONE.batch(self, inputs, config, **kwargs)
 
     async def abatch(self, inputs: Any, config: Any = None, **kwargs: Any) -> list[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Invoke with each input."""
-        return await Runnable.abatch(self, inputs, config, **kwargs)
+        return await _EACH_ALONE.abatch(self, inputs, config, **kwargs)
 
 
 def _part(whole: Any, key: str | None, usual: str) -> Any:
@@ -243,14 +247,14 @@ def _messages(value: Any, kind: Any, what: str) -> list[BaseMessage]:
     if isinstance(value, BaseMessage):
         return [value]
     if isinstance(value, (list, tuple)):
-        items = cast("list[Any]", list(cast("Any", value)))
+        items: list[Any] = [*cast("Sequence[Any]", value)]
         if len(items) == 1 and isinstance(items[0], list):
             return _messages(items[0], kind, what)
         if all(isinstance(item, BaseMessage) for item in items):
             return items
     raise ValueError(
         f"The {what} holds no messages to keep: expected text, a message or a list of messages, "
-        f"got {type(value).__name__}: {value!r}"
+        f"got {value!r}"
     )
 
 

@@ -64,7 +64,7 @@ class _Runs:
             metadata=dict(told.get("metadata") or {}),
         )
         self._runs[run_id] = run
-        if parent in self._runs:
+        if parent is not None and parent in self._runs:
             self._runs[parent].child_runs.append(run)
         if self._root is not None:
             return None

@@ -31,13 +31,14 @@ class _Tee:
         """What reader number `reader` gets."""
         mine = self._waiting[reader]
         while True:
+            while mine:  # what is there is given without waiting for another reader's fetch
+                yield mine.popleft()
             with self._lock:
-                if not mine and not self._fetch():
-                    if self._error is not None:
-                        raise self._error
-                    return
-                item = mine.popleft()
-            yield item
+                if mine or self._fetch():
+                    continue
+            if self._error is not None:
+                raise self._error
+            return
 
     def _fetch(self) -> bool:
         if self._error is not None:
@@ -134,13 +135,14 @@ class _AsyncTee:
         """What reader number `reader` gets."""
         mine = self._waiting[reader]
         while True:
+            while mine:  # what is there is given without waiting for another reader's fetch
+                yield mine.popleft()
             async with self._lock:
-                if not mine and not await self._fetch():
-                    if self._error is not None:
-                        raise self._error
-                    return
-                item = mine.popleft()
-            yield item
+                if mine or await self._fetch():
+                    continue
+            if self._error is not None:
+                raise self._error
+            return
 
     async def _fetch(self) -> bool:
         if self._error is not None:

@@ -15,6 +15,9 @@ from plait.runnables.runs import acall_as_run, acall_child, call_as_run, call_ch
 if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 
+_EACH_ALONE: Any = Runnable
+"""Its batches invoke with each input."""
+
 Which = tuple[type[BaseException], ...] | Callable[[BaseException], bool]
 
 
@@ -135,7 +138,7 @@ class RunnableRetry(RunnableBindingBase[Input, Output]):
     ) -> list[Output]:
         """Invoke with each input, which is tried again on its own; outputs in the inputs' order."""
         given = {**kwargs, "return_exceptions": return_exceptions}
-        return Runnable.batch(self, inputs, config, **given)
+        return _EACH_ALONE.batch(self, inputs, config, **given)
 
     async def abatch(
         self,
@@ -147,7 +150,7 @@ class RunnableRetry(RunnableBindingBase[Input, Output]):
     ) -> list[Output]:
         """The async twin of `batch`."""
         given = {**kwargs, "return_exceptions": return_exceptions}
-        return await Runnable.abatch(self, inputs, config, **given)
+        return await _EACH_ALONE.abatch(self, inputs, config, **given)
 
     def _goes_on(self, error: BaseException, attempt: int) -> bool:
         if attempt >= self.max_attempt_number:

@@ -28,8 +28,8 @@ def type_argument(runnable: Any, which: str) -> Any:
     """The input or output type (`which`: "InputType", "OutputType") that a class declares."""
     at = 0 if which == "InputType" else 1
     for cls in type(runnable).__mro__:
-        pydantics = cls.__dict__.get("__pydantic_generic_metadata__") or {}
-        found = [pydantics.get("args") or ()]
+        pydantics = cast("dict[str, Any]", cls.__dict__.get("__pydantic_generic_metadata__") or {})
+        found: list[tuple[Any, ...]] = [pydantics.get("args") or ()]
         found += [get_args(base) for base in cls.__dict__.get("__orig_bases__", ())]
         for types in found:
             if len(types) == 2 and not isinstance(types[at], TypeVar):
@@ -43,7 +43,7 @@ def _signature(func: Any) -> tuple[list[Any], Any]:
         signature = inspect.signature(func)
     except (TypeError, ValueError):
         return [], Any
-    target = func if hasattr(func, "__annotations__") else getattr(type(func), "__call__", func)
+    target = func if hasattr(func, "__annotations__") else cast("Any", type(func)).__call__
     try:
         hints = get_type_hints(target)
     except (NameError, TypeError):  # names that exist for type checkers only

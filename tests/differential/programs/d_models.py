@@ -130,7 +130,12 @@ def case_cache(env):
     model = Counting(cache=InMemoryCache(), callbacks=[events])
     seen = [model.invoke("a"), model.invoke("a"), model.invoke("b"), model.invoke("a", stop=["s"])]
     again = model.invoke([HumanMessage("a", id="other")])
-    return [said(m) for m in seen], said(again), [e[0] for e in events.heard], seen[0].id == seen[1].id
+    return (
+        [said(m) for m in seen],
+        said(again),
+        [e[0] for e in events.heard],
+        seen[0].id == seen[1].id,
+    )
 
 
 async def case_cache_async(env):
@@ -230,14 +235,24 @@ def replies(name, args):
 
 def case_structured_output(env):
     told = []
-    forms = ((Person, "Person", {"name": "Ann"}), (Plan, "Plan", {"steps": ["a"]}),
-             (SCHEMA, "Thing", {"x": 1}))
+    forms = (
+        (Person, "Person", {"name": "Ann"}),
+        (Plan, "Plan", {"steps": ["a"]}),
+        (SCHEMA, "Thing", {"x": 1}),
+    )
     for schema, name, args in forms:
         for reply in replies(name, args):
             model = Counting(reply=reply)
             plain = env.error(lambda: str(model.with_structured_output(schema).invoke("q")))
             raw = model.with_structured_output(schema, include_raw=True).invoke("q")
-            told.append((plain, sorted(raw), str(raw["parsed"]), type(raw["parsing_error"]).__name__ in ("NoneType",)))
+            told.append(
+                (
+                    plain,
+                    sorted(raw),
+                    str(raw["parsed"]),
+                    type(raw["parsing_error"]).__name__ in ("NoneType",),
+                )
+            )
     return told
 
 
@@ -270,7 +285,11 @@ def case_simple_chat_model(env):
             return messages[-1].content.upper()
 
     model = Shout()
-    return said(model.invoke("hi")), [said(c) for c in model.stream("x")], len(model.batch(["a", "b"]))
+    return (
+        said(model.invoke("hi")),
+        [said(c) for c in model.stream("x")],
+        len(model.batch(["a", "b"])),
+    )
 
 
 def case_disable_streaming(env):
@@ -338,7 +357,11 @@ def case_token_counts(env):
     given = Counting(custom_get_token_ids=lambda text: [1, 2, 3])
     model = Words()
     messages = [HumanMessage("a b"), SystemMessage("c")]
-    return model.get_num_tokens("a b c"), model.get_num_tokens_from_messages(messages), given.get_num_tokens("x")
+    return (
+        model.get_num_tokens("a b c"),
+        model.get_num_tokens_from_messages(messages),
+        given.get_num_tokens("x"),
+    )
 
 
 def case_chunks_of_generations(env):

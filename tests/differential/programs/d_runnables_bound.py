@@ -41,7 +41,7 @@ def fails(x):
 
 class Repeat(RunnableSerializable[str, str]):
     times: int = 2
-    words: list = []
+    words: tuple = ()
 
     def invoke(self, input, config=None, **kwargs):
         return f"{input * self.times} {self.words}"
@@ -443,7 +443,7 @@ def case_message_histories_of_dicts(env):
 
 
 async def case_message_histories_async(env):
-    sessions, session = session_store()
+    _, session = session_store()
     chat = RunnableWithMessageHistory(RunnableLambda(talk), session)
     config = {"configurable": {"session_id": "1"}}
     return [

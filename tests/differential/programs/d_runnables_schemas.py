@@ -126,7 +126,6 @@ def case_parallels(env):
         described(env, RunnableParallel(a=digits, b=Typed())),
         described(env, RunnableParallel(a=reads_a, b=reads_b)),
         described(env, RunnableParallel(a=reads_a, b=digits)),
-        described(env, RunnableParallel(a=RunnablePassthrough())),
     ]
 
 
@@ -146,6 +145,7 @@ def case_keys_that_a_sequence_adds_or_picks(env):
     return [
         (both | RunnablePassthrough.assign(c=digits)).get_output_jsonschema(),
         (both | RunnablePick("a")).get_output_jsonschema(),
+        RunnableParallel(a=RunnablePassthrough()).get_input_jsonschema(),
     ]
 
 
