@@ -19,7 +19,7 @@ from plait.errors import EmptyChannelError, InvalidUpdateError, UnknownNodeError
 from plait.types import Overwrite, Send
 from plait.typing import MISSING
 
-_MAY_OVERWRITE = (Overwrite, dict)
+_MAY_OVERWRITE = frozenset({Overwrite, dict})
 """The types of values that might say "replace what is there"."""
 
 
@@ -105,7 +105,7 @@ class State:
         if isinstance(reads, str):
             return self.read_or_none(reads)
         view = self._view(reads)
-        if len(view) < 2:
+        if len(view) < 2 or tuple(view) == reads.keys:
             return view.copy()
         return {key: view[key] for key in reads.keys if key in view}
 
@@ -113,19 +113,26 @@ class State:
         """The live dict of a view; callers copy it."""
         values = self._views.get(view)
         if values is None:
-            values = self._views[view] = {}
-            held, simple = self._channels, self._values
-            initial = self.plan.initial
-            for key in view.keys:
-                if key in simple:
-                    values[key] = simple[key]
-                elif key in held or key in initial:
-                    channel = self.channel(key)
-                    if channel.is_available():
-                        values[key] = channel.get()
+            values = self._views[view] = self._filled(view)
             for key, views in self._views_of.items():
                 if key in view.members:
                     views.append(values)
+        return values
+
+    def _filled(self, view: View) -> dict[str, Any]:
+        """Every key of a view that holds something, in the order of the schema."""
+        held, simple = self._channels, self._values
+        if simple.keys() >= view.members:
+            return {key: simple[key] for key in view.keys}
+        initial = self.plan.initial
+        values: dict[str, Any] = {}
+        for key in view.keys:
+            if key in simple:
+                values[key] = simple[key]
+            elif key in held or key in initial:
+                channel = self.channel(key)
+                if channel.is_available():
+                    values[key] = channel.get()
         return values
 
     def _views_with(self, key: str) -> list[dict[str, Any]]:
@@ -200,8 +207,8 @@ class State:
 
     def _set(self, values: dict[str, Any]) -> None:
         """New values of `plan.simple` keys."""
-        for name, value in values.items():
-            if type(value) in _MAY_OVERWRITE:
+        if not _MAY_OVERWRITE.isdisjoint(map(type, values.values())):
+            for name, value in values.items():
                 values[name] = _last(name, (value,))
         self._values.update(values)
         self.changed.update(values)

@@ -111,9 +111,11 @@ class Writer:
         """The writes of the result itself: its update and its goto, then the plain edges."""
         if type(result) is dict and not self.root:
             keys, update = self.keys, cast("dict[str, Any]", result)
-            writes: Writes = [item for item in update.items() if item[0] in keys]
-            if len(writes) != len(update):
+            if update.keys() <= keys.keys():
+                writes: Writes = list(update.items())
+            else:
                 self._unknown(update)
+                writes = [item for item in update.items() if item[0] in keys]
         else:
             writes = self._values(result)
             writes.extend(self._gotos(result))
