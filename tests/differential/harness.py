@@ -156,6 +156,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stores_different::a_subgraph_with_a_store_in_a_graph_without": "The store of a subgraph",
     "c_stores_different::any_object_with_the_two_methods_embeds": "Objects that embed",
     "c_stores_different::comparisons_of_text_and_mixtures": "Comparisons in filters of stores",
+    "d_models::structured_output_of_a_model_that_does_not_stream": "Streams of structured output",
     "c_stores_different::created_at_of_an_item_put_again": "created_at of items put again",
     "c_stores_different::dotted_keys_of_filters": "Filters mean the same in every store",
     "c_stores_different::expired_items_are_omitted": "omit_expired",

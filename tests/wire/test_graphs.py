@@ -28,11 +28,10 @@ def test_tokens_of_a_model_in_a_node_come_through_the_graph_as_they_arrive(wire)
     seen = []
     for chunk, where in graph_of(node).stream({"messages": "hi"}, stream_mode="messages"):
         seen.append(chunk.content)
+        assert (where["langgraph_node"], where["ls_model_name"]) == ("ask", "m")
         if chunk.content == "one ":
             gate.set()  # the second word is not sent before the first was seen
     assert "".join(seen) == "one two"
-    assert where["langgraph_node"] == "ask"
-    assert where["ls_model_name"] == "m"
 
 
 async def test_and_in_an_async_graph_with_two_models_at_once(wire):

@@ -36,6 +36,11 @@ def added(chunks):
     return total
 
 
+async def heard(stream, seen):
+    async for chunk in stream:
+        seen.append(chunk)
+
+
 def same(whole, streamed):
     """What an invoked and a streamed answer must agree on."""
     for name in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata", "id",
@@ -290,8 +295,7 @@ async def test_a_silent_server_and_a_slow_stream_time_out(wire):
         seen.extend(model.stream("hi"))
     wire.chat(script.texts("one"), hold={2: wire.ended})
     with pytest.raises(ModelTimeoutError):
-        async for chunk in model.astream("hi"):
-            seen.append(chunk)
+        await heard(model.astream("hi"), seen)
     assert "one" in [chunk.content for chunk in seen]
 
 
@@ -300,13 +304,11 @@ async def test_a_stream_that_breaks_off_is_an_error_and_never_a_short_answer(mod
         wire.chat(script.texts("one", "two")[:-2], **ending)
         seen = []
         with pytest.raises(ModelConnectionError):
-            for chunk in model.stream("hi"):
-                seen.append(chunk.content)
-        assert "".join(seen) == "onetwo"
+            seen.extend(model.stream("hi"))
+        assert "".join(chunk.content for chunk in seen) == "onetwo"
         wire.chat(script.texts("one", "two")[:-2], **ending)
         with pytest.raises(ModelConnectionError):
-            async for _ in model.astream("hi"):
-                pass
+            await heard(model.astream("hi"), [])
 
 
 async def test_no_server_is_a_connection_error(wire):

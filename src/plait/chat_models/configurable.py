@@ -141,17 +141,19 @@ class ConfigurableModel(Runnable[Any, Any]):
 
     def with_config(self, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """This model with a config of its own; what it chooses becomes the default."""
-        given = cast("RunnableConfig", {**(config or {}), **kwargs})
-        chosen = self._chosen(given) if given.get("configurable") else {}
+        given: dict[str, Any] = {**(config or {}), **kwargs}
+        said: dict[str, Any] = given.get("configurable") or {}
+        chosen = self._chosen(cast("RunnableConfig", given)) if said else {}
         defaults = {**self._defaults, **chosen}
         made = ConfigurableModel(defaults, self._fields, self._prefix, self._queued)
-        if chosen:
-            names = {self._prefix + name for name in chosen}
-            rest = {k: v for k, v in given.get("configurable", {}).items() if k not in names}
-            given = {**given, "configurable": rest}
-            if not rest:
-                given.pop("configurable")  # pyright: ignore[reportGeneralTypeIssues]
-        return super(ConfigurableModel, made).with_config(given) if given else made
+        names = {self._prefix + name for name in chosen}
+        rest = {k: v for k, v in said.items() if k not in names}
+        given = {k: v for k, v in given.items() if k != "configurable"}
+        if rest:
+            given["configurable"] = rest
+        if not given:
+            return made
+        return Runnable[Any, Any].with_config(made, cast("RunnableConfig", given))
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Invoke the chosen model."""

@@ -133,9 +133,9 @@ def kind_of_failure(status: int | None, codes: tuple[Any, ...], message: str) ->
         BY_CODE[code.lower()] for code in codes if isinstance(code, str) and code.lower() in BY_CODE
     ]
     found = named[0] if named else None
-    if found in (None, ModelRequestError) and status in (None, 400, 413, 422, 500):
-        if any(words in message.lower() for words in TOO_LONG):
-            return ContextLengthError
+    open_question = found in (None, ModelRequestError) and status in (None, 400, 413, 422, 500)
+    if open_question and any(words in message.lower() for words in TOO_LONG):
+        return ContextLengthError
     if found is not None and found is not ModelRequestError:
         return found
     if status in BY_STATUS:

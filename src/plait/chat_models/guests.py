@@ -17,8 +17,8 @@ def as_chat_model(model: Any) -> Any:
     """Whatever can chat, as a chat model of plait's.
 
     Args:
-        model: A chat model of plait's (as it is), "provider:name", a chat model of LangChain's, or a
-            chat generator of Haystack's.
+        model: A chat model of plait's (as it is), "provider:name", a chat model of LangChain's, or
+            a chat generator of Haystack's.
 
     Raises:
         InvalidInputError: It is none of these.

@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextvars import copy_context
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 from haystack.dataclasses import (  # pyright: ignore[reportMissingImports]
     ChatMessage,
@@ -250,7 +250,8 @@ def to_ours(reply: Any) -> Any:
         extras = {"extras": reply.reasoning.extra} if reply.reasoning.extra else {}
         thought = {"type": "reasoning", "reasoning": reply.reasoning.reasoning_text, **extras}
         content = [thought, *([{"type": "text", "text": content}] if content else [])]
-    message: Any = AIMessage(content, **({"tool_calls": calls} if calls else {}))
+    fields: Any = {"tool_calls": calls} if calls else {}
+    message: Any = AIMessage(content, **fields)
     message.usage_metadata = _usage(meta.pop("usage", None))
     message.response_metadata = meta
     return message
@@ -261,7 +262,7 @@ def _usage(usage: Any) -> Any:
         return None
     from plait.chat_models.openai.chat import read_usage  # most generators count as OpenAI does
 
-    return read_usage(usage)
+    return read_usage(cast("Block", usage))
 
 
 def read_piece(piece: Any) -> AIMessageChunk:
@@ -279,7 +280,8 @@ def read_piece(piece: Any) -> AIMessageChunk:
         }
         for call in piece.tool_calls or ()
     ]
-    return AIMessageChunk(content, **({"tool_call_chunks": calls} if calls else {}))
+    fields: Any = {"tool_call_chunks": calls} if calls else {}
+    return AIMessageChunk(content, **fields)
 
 
 def _tool(tool: Any) -> Any:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plait.callbacks.context import has_listeners
-from plait.fields import AnnotatedFields
 from plait.errors import MissingExtraError
+from plait.fields import AnnotatedFields
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from importlib import import_module
 from threading import Lock
 from typing import Any, ClassVar, Protocol
@@ -197,7 +197,7 @@ class RemoteChatModel(BaseChatModel):
             await events.aclose()
         self._check_end(reader)
 
-    def _events(self, request: dict[str, Any]) -> Any:
+    def _events(self, request: dict[str, Any]) -> Generator[dict[str, Any], None, None]:
         """The events of a stream as plain data; the connection closes with the generator."""
         try:
             stream = self._open(self.client, request)
@@ -211,7 +211,7 @@ class RemoteChatModel(BaseChatModel):
             self._raise(error)
             raise
 
-    async def _aevents(self, request: dict[str, Any]) -> Any:
+    async def _aevents(self, request: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """The async twin of `_events`."""
         try:
             stream = await self._open(self.async_client, request)

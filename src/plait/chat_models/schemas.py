@@ -50,7 +50,8 @@ def is_strict(schema: Schema) -> bool:
         return False
     inner: list[Any] = []
     for key in NAMED:
-        inner += list((schema.get(key) or {}).values())
+        named: Schema = schema.get(key) or {}
+        inner += named.values()
     for key in LISTED:
         inner += schema.get(key) or []
     inner.append(schema.get("items"))

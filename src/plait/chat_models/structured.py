@@ -72,8 +72,8 @@ def json_schema(schema: Any) -> dict[str, Any]:
     if isinstance(schema, Mapping):
         described = cast("dict[str, Any]", schema)
         described = described.get("function", described)
-        inner = described.get("parameters") or described.get("schema")
-        return inner if isinstance(inner, dict) else dict(described)
+        inner: Any = described.get("parameters") or described.get("schema")
+        return cast("dict[str, Any]", inner) if isinstance(inner, dict) else dict(described)
     from plait.utils.function_calling import convert_to_json_schema  # loads pydantic
 
     return convert_to_json_schema(schema)

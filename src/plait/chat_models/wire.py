@@ -47,7 +47,7 @@ def media_of(block: Block) -> Media | None:
 
 
 def standard_blocks(content: Any, provider: str | None = None) -> Iterator[Block]:
-    """The blocks of a content in standard form, whichever provider's form they have; no empty text."""
+    """The blocks of a content in standard form, whichever form they have; no empty text."""
     items = [content] if isinstance(content, str) else cast("Sequence[Any]", content)
     for item in items:
         if item != "":
@@ -149,6 +149,16 @@ def introduced(chunk: AIMessageChunk, told: Mapping[str, Any], usage: Any) -> AI
     return chunk
 
 
+def part_of(block: Mapping[str, Any], key: str) -> Block:
+    """The dict under a key; an empty one if there is none.
+
+    >>> part_of({"extras": None}, "extras")
+    {}
+    """
+    value = block.get(key)
+    return cast("Block", value) if isinstance(value, dict) else {}
+
+
 def present(**values: Any) -> dict[str, Any]:
     """The values that are not None, by name."""
     return {name: value for name, value in values.items() if value is not None}
@@ -173,7 +183,7 @@ def described(tool: Any) -> Block:
             return {k: v for k, v in given.items() if k != "type"}
     from plait.utils.function_calling import convert_to_openai_tool  # loads pydantic
 
-    return convert_to_openai_tool(tool)["function"]
+    return convert_to_openai_tool(cast("Any", tool))["function"]
 
 
 def is_builtin(tool: Any, *, custom: Sequence[str] = ("function",)) -> bool:

@@ -20,17 +20,20 @@ from plait.messages.tool import ToolMessage
 
 Block = dict[str, Any]
 
-to_json = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps makes an encoder for each call
-if encoder.c_make_encoder is not None:
-    # And `encode` makes a scanner in C for each call, which costs twice what the encoding does.
-    _scan: Any = encoder.c_make_encoder(
-        None, json.JSONEncoder().default, encoder.encode_basestring, None, ": ", ", ",
-        False, False, True,
-    )  # fmt: skip
+_make_scanner: Any = getattr(encoder, "c_make_encoder", None)
+_scan: Any = None
+if _make_scanner is not None:
+    # json.dumps makes an encoder, and that one a scanner in C, for each call: three times the work.
+    _default = json.JSONEncoder().default
+    _quoted = encoder.encode_basestring  # pyright: ignore
+    _scan = _make_scanner(None, _default, _quoted, None, ": ", ", ", False, False, True)
 
-    def to_json(value: Any) -> str:  # pyright: ignore[reportRedeclaration]
-        """A value as JSON text."""
-        return "".join(_scan(value, 0))
+
+def to_json(value: Any) -> str:
+    """A value as JSON text, as `json.dumps(value, ensure_ascii=False)` writes it."""
+    if _scan is None:
+        return json.dumps(value, ensure_ascii=False)
+    return "".join(_scan(value, 0))
 
 
 def convert_to_openai_messages(
@@ -59,8 +62,8 @@ def convert_to_openai_messages(
         raise ValueError(f"Unrecognized {text_format=}, expected one of 'string' or 'block'.")
     single = isinstance(messages, (str, Mapping)) or is_message(messages)
     converted: list[Block] = []
-    if messages.__class__ is list and text_format == "string" and not include_id:
-        plain = plain_messages(messages)
+    if type(cast("Any", messages)) is list and text_format == "string" and not include_id:
+        plain = plain_messages(cast("list[Any]", messages))
         if plain is not None:
             return plain
     for n, message in enumerate(convert_to_messages(messages)):

@@ -11,7 +11,7 @@ from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
 from plait.chat_models.schemas import closed
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
-from plait.chat_models.wire import Block, described, is_builtin, present
+from plait.chat_models.wire import Block, described, is_builtin, part_of, present
 from plait.errors import ModelConnectionError, ModelTimeoutError
 from plait.runnables.base import Runnable
 
@@ -77,8 +77,8 @@ class ChatAnthropic(RemoteChatModel):
         made = [tool if is_builtin(tool) else anthropic_tool(tool, strict) for tool in tools]
         chosen = choice(tool_choice, [str(tool.get("name")) for tool in made])
         if parallel_tool_calls is not None:
-            chosen = {**(chosen or {"type": "auto"})}
-            chosen["disable_parallel_tool_use"] = not parallel_tool_calls
+            one = {"disable_parallel_tool_use": not parallel_tool_calls}
+            chosen = ({"type": "auto"} if chosen is None else chosen) | one
         return self.bind(tools=made, **present(tool_choice=chosen), **kwargs)
 
     def with_structured_output(
@@ -188,7 +188,7 @@ def anthropic_tool(tool: Any, strict: bool | None) -> Block:
     if isinstance(tool, Mapping) and "input_schema" in tool:
         return dict(cast("Block", tool))
     function = described(tool)
-    schema = function.get("parameters") or {"type": "object", "properties": {}}
+    schema = part_of(function, "parameters") or {"type": "object", "properties": {}}
     made: Block = {"name": function["name"], "input_schema": schema}
     if function.get("description"):
         made["description"] = function["description"]
@@ -210,7 +210,7 @@ def choice(wanted: Any, names: Sequence[str]) -> Block | None:
         return None
     if isinstance(wanted, Mapping):
         given = dict(cast("Block", wanted))
-        name = (given.get("function") or {}).get("name")
+        name = part_of(given, "function").get("name")
         return {"type": "tool", "name": name} if name else given
     if wanted is True or wanted in ("any", "required"):
         return {"type": "any"}

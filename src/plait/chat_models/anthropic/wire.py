@@ -14,6 +14,7 @@ from plait.chat_models.wire import (
     introduced,
     media_of,
     ordered,
+    part_of,
     present,
     simplest,
     standard_blocks,
@@ -92,8 +93,9 @@ def _parts(content: Any) -> list[Block]:
     items: list[Any] = [content] if isinstance(content, str) else content
     made: list[Block] = []
     for item in items:
-        if isinstance(item, dict) and ("source" in item or item.get("type") in OWN_TYPES):
-            made.append(cast("Block", item))
+        block = cast("Block", item) if isinstance(item, dict) else {}
+        if "source" in block or block.get("type") in OWN_TYPES:
+            made.append(block)
         else:
             made += [_part(block) for block in standard_blocks([item])]
     return made
@@ -163,7 +165,7 @@ def _said_part(block: Block) -> Block:
             return {**thought, "signature": extras["signature"]}
         case "tool_call":
             args = block["args"]
-            given = args if isinstance(args, dict) else {"unreadable": args}
+            given: Any = {"unreadable": args} if isinstance(args, str) else args
             return {"type": "tool_use", "id": block["id"], "name": block["name"], "input": given}
         case "server_tool_call":
             call = {key: block[key] for key in ("id", "name")}
@@ -190,7 +192,7 @@ def read_block(block: Block, index: int) -> Block | None:
     if kind == "tool_use":
         return None
     if kind in ("server_tool_use", "mcp_tool_use"):
-        call = {"id": block["id"], "name": block["name"], "args": block.get("input") or {}}
+        call = {"id": block["id"], "name": block["name"], "args": part_of(block, "input")}
         more = {} if kind == "server_tool_use" else {"extras": {"type": kind}}
         return {"type": "server_tool_call", **call, **more, **place}
     if kind.endswith("_tool_result"):
@@ -232,13 +234,14 @@ def read_answer(answer: Block) -> ChatResult:
     """The message in an answer."""
     given: list[Block] = answer.get("content") or []
     blocks = [read_block(block, index) for index, block in enumerate(given)]
-    calls = [
-        {"name": block["name"], "args": block.get("input") or {}, "id": block["id"]}
+    calls: Any = [
+        {"name": block["name"], "args": part_of(block, "input"), "id": block["id"]}
         for block in given
         if block["type"] == "tool_use"
     ]
     content = simplest([block for block in blocks if block is not None])
-    message: Any = AIMessage(content, **({"tool_calls": calls} if calls else {}))
+    fields: Any = {"tool_calls": calls} if calls else {}
+    message: Any = AIMessage(content, **fields)
     message.id = answer.get("id") or None
     message.usage_metadata = read_usage(answer.get("usage") or {})
     message.response_metadata = {**_introduction(answer), **_ending(answer)}
@@ -255,7 +258,7 @@ def _ending(answer: Block) -> Block:
 
 
 def read_usage(usage: Block) -> Any:
-    """Token counts in standard form; input counts what came from the cache and went into it, too."""
+    """Token counts in standard form; what the cache gave or took is input, too."""
     read = usage.get("cache_read_input_tokens") or 0
     written = usage.get("cache_creation_input_tokens") or 0
     given = (usage.get("input_tokens") or 0) + read + written
@@ -375,6 +378,6 @@ class MessageReader:
         details = total.get("input_token_details")
         if not details:
             return counted
-        known = before.get("input_token_details") or {}
+        known = part_of(before, "input_token_details")
         grown = {k: v - known.get(k, 0) for k, v in details.items()}
         return {**counted, "input_token_details": grown}

@@ -10,7 +10,7 @@ from plait.chat_models.google.wire import PartReader, read_answer, to_wire
 from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
-from plait.chat_models.wire import Block, described, is_builtin, present
+from plait.chat_models.wire import Block, described, is_builtin, part_of, present
 from plait.runnables.base import Runnable
 
 
@@ -215,7 +215,7 @@ def choice(wanted: Any, names: Sequence[str]) -> Block | None:
         return None
     if isinstance(wanted, Mapping):
         given = dict(cast("Block", wanted))
-        wanted = (given.get("function") or {}).get("name")
+        wanted = part_of(given, "function").get("name")
         if wanted is None:
             return given
     if wanted is True or wanted in ("any", "required"):

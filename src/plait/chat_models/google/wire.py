@@ -15,6 +15,7 @@ from plait.chat_models.wire import (
     Block,
     media_of,
     ordered,
+    part_of,
     present,
     simplest,
     standard_blocks,
@@ -121,7 +122,7 @@ def _said(message: Any) -> list[Block]:
         match block["type"]:
             case "tool_call":
                 args = block["args"]
-                given = args if isinstance(args, dict) else {"unreadable": args}
+                given: Any = {"unreadable": args} if isinstance(args, str) else args
                 call = {"id": block["id"], "name": block["name"], "args": given}
                 signed = present(thought_signature=signatures.get(str(block["id"])))
                 made.append({"function_call": call, **signed})
@@ -161,7 +162,7 @@ def read_part(part: Block, index: int) -> Block:
 def read_call(part: Block) -> Block:
     """A function call; one without an id gets one, so that its result can name it."""
     call: Block = part["function_call"]
-    made = {"name": call["name"], "args": call.get("args") or {}}
+    made = {"name": call["name"], "args": part_of(call, "args")}
     return {**made, "id": call.get("id") or f"call_{new_id()}"}
 
 
@@ -174,7 +175,7 @@ def read_answer(answer: Block) -> ChatResult:
     check(answer)
     generations: list[ChatGeneration] = []
     for candidate in answer.get("candidates") or ():
-        parts: list[Block] = (candidate.get("content") or {}).get("parts") or []
+        parts: list[Block] = part_of(candidate, "content").get("parts") or []
         blocks: list[Block] = []
         calls: list[Block] = []
         signatures: Block = {}
@@ -268,8 +269,9 @@ class PartReader:
         if not self._introduced:
             self._introduced = True
             fields["response_metadata"] = _introduction(event)
-        candidate: Block = (event.get("candidates") or [{}])[0]
-        content, calls, signatures = self._parts((candidate.get("content") or {}).get("parts"))
+        candidates: list[Block] = event.get("candidates") or [{}]
+        candidate = candidates[0]
+        content, calls, signatures = self._parts(part_of(candidate, "content").get("parts"))
         if candidate.get("finish_reason"):
             self._ended = True
             fields["response_metadata"] |= _ending(candidate)
@@ -310,7 +312,7 @@ class PartReader:
         """What was counted since the last piece; Gemini's counts are totals, chunks add up."""
         if total is None:
             return None
-        before = self._usage or {}
+        before: Block = self._usage or {}
         self._usage = total
         return _minus(total, before)
 

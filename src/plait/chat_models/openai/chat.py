@@ -10,6 +10,7 @@ from plait.chat_models.wire import (
     Block,
     args_text,
     ordered,
+    part_of,
     present,
     read_args,
     split_calls,
@@ -106,7 +107,8 @@ def read_message(said: Block) -> Any:
         cited = [read_annotation(a) for a in said["annotations"]]
         content = [{"type": "text", "text": content, "annotations": cited}]
     kept = _beside(said)
-    return AIMessage(content, **split_calls(calls), **({"additional_kwargs": kept} if kept else {}))
+    fields: Any = {"additional_kwargs": kept} if kept else {}
+    return AIMessage(content, **split_calls(calls), **fields)
 
 
 def _beside(said: Block) -> Block:
@@ -202,10 +204,10 @@ class ChatReader:
         return AIMessageChunk(content, id=event.get("id") or None, **fields)
 
     def _delta(self, delta: Block) -> Block:
-        pieces = [
+        pieces: list[Block] = [
             {
-                "name": (call.get("function") or {}).get("name"),
-                "args": (call.get("function") or {}).get("arguments"),
+                "name": part_of(call, "function").get("name"),
+                "args": part_of(call, "function").get("arguments"),
                 "id": call.get("id"),
                 "index": call.get("index", 0),
             }

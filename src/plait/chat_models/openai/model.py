@@ -264,7 +264,7 @@ def choice(wanted: Any, tools: Sequence[Block]) -> Any:
     ('required', None)
     """
     if wanted in (None, False) or isinstance(wanted, Mapping):
-        return wanted or None
+        return cast("Any", wanted) or None
     if wanted is True or wanted == "any":
         return "required"
     if wanted in ("auto", "none", "required"):
@@ -289,7 +289,7 @@ def responses_choice(wanted: Any) -> Any:
     """A tool choice of chat completions in the form of the responses API."""
     if isinstance(wanted, dict) and "function" in wanted:
         return {"type": "function", "name": cast("Block", wanted)["function"]["name"]}
-    return wanted
+    return cast("Any", wanted)
 
 
 def responses_format(form: Block) -> Block:

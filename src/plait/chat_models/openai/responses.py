@@ -13,6 +13,7 @@ from plait.chat_models.wire import (
     call_chunk,
     introduced,
     ordered,
+    part_of,
     present,
     read_args,
     simplest,
@@ -59,7 +60,7 @@ def _part(block: Block) -> Block:
         return {"type": "input_image", "file_id": block["file_id"]}
     if block["type"] in ("image", "file") and is_data_content_block(block):
         made = convert_to_openai_data_block(block, "responses")
-        detail = (block.get("extras") or {}).get("detail")
+        detail = part_of(block, "extras").get("detail")
         return {**made, "detail": detail} if detail else made
     if block["type"] == "non_standard":
         return block["value"]
@@ -114,7 +115,8 @@ def read_answer(answer: Block) -> ChatResult:
     blocks: list[Block] = []
     calls: list[Block] = []
     kept: Block = {}
-    for index, item in enumerate(answer.get("output") or ()):
+    items: list[Block] = answer.get("output") or []
+    for index, item in enumerate(items):
         match item.get("type"):
             case "message":
                 for part in item.get("content") or ():
@@ -183,7 +185,7 @@ def read_usage(usage: Block | None) -> Any:
     """Token counts in standard form."""
     if not usage:
         return None
-    inputs = present(cache_read=(usage.get("input_tokens_details") or {}).get("cached_tokens"))
+    inputs = present(cache_read=part_of(usage, "input_tokens_details").get("cached_tokens"))
     made_of: Block = usage.get("output_tokens_details") or {}
     outputs = present(reasoning=made_of.get("reasoning_tokens"))
     counts = {key: usage.get(key) or 0 for key in ("input_tokens", "output_tokens", "total_tokens")}
