@@ -55,7 +55,8 @@ def open_storage(
     thread_id = thread_of(configurable)
     open_session = getattr(saver, "open_session", None)
     if open_session is not None:
-        session = open_session(thread_id, ns, registry=graph.registry())
+        policy = configurable.get("thread_busy")
+        session = open_session(thread_id, ns, registry=graph.registry(), policy=policy)
         return Storage(saver, session, durability)
     from plait.checkpoint.base.foreign import ForeignRunner  # only for savers of third parties
     from plait.checkpoint.serde import Codec

@@ -142,7 +142,17 @@ class _Update:
         Returns:
             The new checkpoint's id, and those of the checkpoints around it.
         """
-        stored = yield from self.session.load(asked)
+        try:
+            return (yield from self._update(asked, updates))
+        except BaseException:
+            if self.claims:  # the load may have taken the thread
+                yield from self.session.release()
+            raise
+
+    def _update(
+        self, asked: str | None, updates: Sequence[StateUpdate]
+    ) -> Plan[tuple[str, Mapping[str, str]]]:
+        stored = yield from self.session.load(asked, to_write=self.claims)
         if stored is None and asked is not None:
             raise UnknownCheckpointError(
                 f"Checkpoint {asked!r} does not exist on {self.loop.spec.where}."
