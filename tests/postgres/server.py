@@ -12,6 +12,7 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
+from urllib.parse import quote
 
 _numbers = count(1)
 
@@ -32,6 +33,8 @@ class Server:
         if own is not None:  # no test here cuts the power
             self.execute("ALTER SYSTEM SET fsync = off")
             self.execute("SELECT pg_reload_conf()")
+        if self.execute("SELECT FROM pg_available_extensions WHERE name = 'vector'"):
+            self.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
     @classmethod
     def find(cls) -> Server:
@@ -66,18 +69,15 @@ class Server:
         cursor = self._admin.execute(sql)  # pyright: ignore
         return cursor.fetchall() if cursor.description else []
 
-    def terminate(self, name: str) -> int:
+    def terminate(self, url: str) -> int:
         """End all connections to a database; how many they were."""
-        return len(
-            self._admin.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
-            ).fetchall()
-        )
+        sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
+        return len(self._admin.execute(sql, [name_of(url)]).fetchall())
 
-    def connections(self, name: str) -> int:
+    def connections(self, url: str) -> int:
         """How many connections a database has."""
-        sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
-        row = self._admin.execute(sql, [name]).fetchone()
+        sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+        row = self._admin.execute(sql, [name_of(url)]).fetchone()
         assert row is not None
         return row[0]
 
@@ -101,13 +101,12 @@ class Server:
 
     @contextmanager
     def database(self) -> Iterator[str]:
-        """The URL of a new and empty database, dropped at the end if the server stays."""
+        """The URL of a new and empty schema, which is a database to whoever uses it."""
         name = f"plait_{os.getpid()}_{next(_numbers)}"
-        self.execute(f"CREATE DATABASE {name}")
-        head, mark, query = self.url.partition("?")
-        yield head.rpartition("/")[0] + f"/{name}" + mark + query
-        if self._own is None:  # ours goes as a whole, sooner than one by one
-            self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        self.execute(f"CREATE SCHEMA {name}")
+        path = quote(f"-csearch_path={name},public")
+        yield f"{self.url}{'&' if '?' in self.url else '?'}options={path}&application_name={name}"
+        self.execute(f"DROP SCHEMA {name} CASCADE")
 
     def stop(self) -> None:
         """End the server, if it was started here."""
@@ -119,5 +118,5 @@ class Server:
 
 
 def name_of(url: str) -> str:
-    """The database of a URL."""
-    return url.partition("?")[0].rpartition("/")[2]
+    """The schema of a URL."""
+    return url.rpartition("application_name=")[2]

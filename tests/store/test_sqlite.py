@@ -28,7 +28,7 @@ from plait.store.memory import InMemoryStore
 from plait.store.sqlite import SqliteStore
 from plait.store.sqlite.aio import AsyncSqliteStore
 from plait.store.sqlite.rows import SCHEMA, SQL
-from plait.store.sqlite.sweeper import Sweeper
+from plait.store.base.sweeper import Sweeper
 from plait.testing.stores import HOSTILE
 
 

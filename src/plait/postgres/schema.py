@@ -35,6 +35,9 @@ class Schema:
         """
         if not (yield _SQL.has_versions, ())[0][0]:
             return 0
+        return (yield from self._read())
+
+    def _read(self) -> Steps[int]:
         rows = yield _SQL.read_version, (self._component,)
         current = rows[0][0] if rows else 0
         if current > self.latest:
@@ -47,9 +50,9 @@ class Schema:
     def migrate(self) -> Steps[None]:
         """Bring the tables up to date, inside a transaction; other set-ups wait for it."""
         yield _SQL.alone, (_LOCK,)
-        current = yield from self.version()  # another process may have been first
+        yield _SQL.make_versions, ()
+        current = yield from self._read()  # another process may have been first
         for number, text in migrations(self._package):
             if number > current:
                 yield text, ()
-        yield _SQL.make_versions, ()
         yield _SQL.write_version, (self._component, self.latest)

@@ -22,7 +22,8 @@ def pack(vector: Iterable[float]) -> bytes:
     return numbers.tobytes()
 
 
-def _unpack(data: bytes) -> array[float]:
+def unpack(data: bytes) -> array[float]:
+    """The numbers of a packed vector."""
     numbers = array("f", data)
     if sys.byteorder == "big":
         numbers.byteswap()
@@ -65,11 +66,11 @@ def _cosines(query: bytes, vectors: list[bytes]) -> list[float]:
 
 
 def _plain_cosines(query: bytes, vectors: list[bytes]) -> list[float]:
-    wanted = _unpack(query)
+    wanted = unpack(query)
     norm = hypot(*wanted)
     scores: list[float] = []
     for data in vectors:
-        vector = _unpack(data)
+        vector = unpack(data)
         norms = norm * hypot(*vector)
         dot = sum(a * b for a, b in zip(wanted, vector, strict=True))
         scores.append(dot / norms if norms else 0.0)

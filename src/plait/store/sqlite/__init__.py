@@ -8,9 +8,9 @@ from concurrent.futures import Future
 
 from plait.sqlite import Synchronous
 from plait.store.base import IndexConfig, TTLConfig
+from plait.store.base.sweeper import Sweeper
 from plait.store.sqlite.aio import AsyncSqliteStore
 from plait.store.sqlite.store import SqliteItems
-from plait.store.sqlite.sweeper import Sweeper
 
 
 class SqliteStore(SqliteItems):

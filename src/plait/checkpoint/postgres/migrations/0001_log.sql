@@ -37,7 +37,7 @@ CREATE TABLE plait_writes (
 );
 
 -- Seconds since the epoch by this server's clock, which all leases are told by.
-CREATE FUNCTION plait_clock() RETURNS float8 LANGUAGE sql VOLATILE
+CREATE OR REPLACE FUNCTION plait_clock() RETURNS float8 LANGUAGE sql VOLATILE
 AS 'SELECT extract(epoch FROM clock_timestamp())::float8';
 
 -- One transaction of the log (`requests.Transact`): one statement, so one round trip.

@@ -1,0 +1,156 @@
+"""The Postgres store keeps the promises of the public suite, under every way to open it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from random import Random
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from plait.errors import InvalidStoreOpError
+from plait.store.base import BaseStore, PutOp
+from plait.store.memory import InMemoryStore
+from plait.store.postgres import AsyncPostgresStore, PostgresStore
+from plait.testing.stores import StoreConformance
+
+from .server import Server
+
+
+class OverPostgres:
+    server: Server
+
+    @pytest.fixture(autouse=True)
+    def use(self, postgres_server: Server) -> None:
+        self.server = postgres_server
+
+
+class TestSync(OverPostgres, StoreConformance):
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[BaseStore]:
+        with self.server.database() as url, PostgresStore.from_conn_string(url) as store:
+            yield store
+
+
+class TestAsync(OverPostgres, StoreConformance):
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[BaseStore]:
+        with self.server.database() as url:
+            async with AsyncPostgresStore.from_conn_string(url) as store:
+                await store.setup()
+                yield store
+
+
+class TestPoolOfTheUser(OverPostgres, StoreConformance):
+    """Rows of another kind, and transactions that begin by themselves, do not disturb it."""
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[BaseStore]:
+        options = {"row_factory": dict_row}
+        with (
+            self.server.database() as url,
+            ConnectionPool(url, kwargs=options, min_size=1, max_size=2) as pool,
+            PostgresStore(pool) as store,
+        ):
+            yield store
+
+
+class TestAsyncPoolOfTheUser(OverPostgres, StoreConformance):
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[BaseStore]:
+        options = {"autocommit": True, "row_factory": dict_row}
+        with self.server.database() as url:
+            pool = AsyncConnectionPool(url, kwargs=options, min_size=1, max_size=2, open=False)
+            async with pool, AsyncPostgresStore(pool) as store:
+                yield store
+
+
+class TestConnectionOfTheUser(OverPostgres, StoreConformance):
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[BaseStore]:
+        with self.server.database() as url, psycopg.connect(url) as conn, PostgresStore(conn) as s:
+            yield s
+
+
+WORDS = ("red", "green", "blue", "sky", "sea", "leaf")
+
+
+def embed(texts: list[str]) -> list[list[float]]:
+    """Counts words; a text without any of them is a vector of zeros."""
+    return [[float(text.split().count(word)) for word in WORDS] for text in texts]
+
+
+INDEX: Any = {"dims": len(WORDS), "embed": embed, "fields": ["text"]}
+
+
+@contextmanager
+def stores(url: str) -> Iterator[list[BaseStore]]:
+    """In memory; in Postgres with pgvector; in Postgres where plait compares vectors itself."""
+    with (
+        PostgresStore.from_conn_string(url, index=INDEX) as server,
+        PostgresStore.from_conn_string(url, index=INDEX) as own,
+    ):
+        own._pgvector = False
+        yield [InMemoryStore(index=INDEX), server, own]
+
+
+def test_pgvector_finds_what_numpy_and_memory_find(postgres_url: str) -> None:
+    random = Random(1)
+    with stores(postgres_url) as (memory, server, own):
+        for number in range(60):
+            text = " ".join(random.choices((*WORDS, "nothing"), k=3))
+            for store in (memory, server):
+                store.put(("n", str(number % 3)), str(number), {"text": text, "n": number})
+        memory.put(("n",), "plain", {"text": "sky"}, index=False)
+        server.put(("n",), "plain", {"text": "sky"}, index=False)
+        for query in ("sky sea", "red", "leaf leaf green", "nothing"):
+            for filter in (None, {"n": {"$lt": 30}}):
+                found = [
+                    {
+                        item.key: None if item.score is None else round(item.score, 5)
+                        for item in store.search(("n",), query=query, filter=filter, limit=100)
+                    }
+                    for store in (memory, server, own)
+                ]
+                assert found[0] == found[1] == found[2]
+                assert len(found[0]) == (61 if filter is None else 30)
+                pages = [
+                    [i.key for i in server.search(("n",), query=query, limit=7, offset=offset)]
+                    for offset in range(0, 70, 7)
+                ]
+            whole = [i.key for i in server.search(("n",), query=query, limit=100)]
+            assert [key for page in pages for key in page] == whole
+        assert server._pgvector is True  # pyright: ignore
+
+
+def test_vectors_of_another_length_are_a_named_error(postgres_url: str) -> None:
+    with PostgresStore.from_conn_string(postgres_url, index=INDEX) as store:
+        store.put(("n",), "k", {"text": "sky"})
+    other: Any = {"dims": 2, "embed": lambda texts: [[1.0, 2.0] for _ in texts]}
+    with (
+        PostgresStore.from_conn_string(postgres_url, index=other) as store,
+        pytest.raises(InvalidStoreOpError, match="2 dimensions, stored vectors have 6"),
+    ):
+        store.search(("n",), query="sky")
+
+
+def test_puts_of_the_same_keys_in_any_order_do_not_stand_in_each_others_way(
+    postgres_url: str,
+) -> None:
+    async def main() -> int:
+        async with AsyncPostgresStore.from_conn_string(postgres_url, max_connections=8) as store:
+            orders = [list(range(20)) for _ in range(40)]
+            for seed, order in enumerate(orders):
+                Random(seed).shuffle(order)
+            batches = [[PutOp(("n",), str(k), {"seed": seed}) for k in order]
+                       for seed, order in enumerate(orders)]  # fmt: skip
+            await asyncio.gather(*map(store.abatch, batches))
+            found = await store.asearch(("n",), limit=100)
+            return len({item.value["seed"] for item in found}) if len(found) == 20 else 0
+
+    assert asyncio.run(main()) == 1, "one batch was the last, and whole"
