@@ -9,10 +9,10 @@ from plait.messages.partial_json import (
     is_too_deep,
     longest_part,
     parse_partial_json,
-    too_deep,
 )
 
 _FENCE = re.compile(r"```(json)?(.*)", re.DOTALL)
+_KEY = re.compile(r'[\s,]*(?:"(?:[^"\\]|\\.)*(?:"\s*:?\s*|\\)?)?', re.DOTALL)
 _STRUCTURE = re.compile(r'["\\{}\[\],]')
 _AROUND = " \n\r\t`"
 NOTHING: Any = object()
@@ -47,7 +47,7 @@ class JsonStream:
     ({'a': 'x'}, {'a': 'xy'}, {'a': 'xy'})
     """
 
-    __slots__ = ("_cut", "_escaped", "_in_string", "_mismatched", "_open", "_plain", "_string", "_text")
+    __slots__ = ("_cut", "_escaped", "_in_string", "_last", "_mismatched", "_open", "_plain", "_text")
 
     def __init__(self) -> None:
         self._text = ""
@@ -55,7 +55,7 @@ class JsonStream:
         self._open: list[str] = []
         self._in_string = self._escaped = self._mismatched = False
         self._cut = 0  # where the last item of the innermost bracket begins
-        self._string = 0  # where the last string begins
+        self._last: Any = NOTHING
 
     def feed(self, piece: str) -> Any:
         """The value of all that came so far; `NOTHING` if that is no JSON.
@@ -73,7 +73,8 @@ class JsonStream:
         self._look(start)
         if self._mismatched or not self._open:
             return self._anyhow()
-        return self._closed()
+        self._last = self._closed(start)
+        return self._last
 
     def _look(self, start: int) -> None:
         """Follow strings and brackets from `start` to the end."""
@@ -90,7 +91,7 @@ class JsonStream:
                 elif char == '"':
                     self._in_string = False
             elif char == '"':
-                self._in_string, self._string = True, at - 1
+                self._in_string = True
             elif char in CLOSERS:
                 self._open.append(CLOSERS[char])
                 self._cut = at
@@ -100,16 +101,16 @@ class JsonStream:
                 self._mismatched = True
                 return
 
-    def _closed(self) -> Any:
-        body = self._text.rstrip(_AROUND)
+    def _closed(self, start: int) -> Any:
         closing = "".join(reversed(self._open))
+        if closing[0] == "}" and _KEY.fullmatch(self._text, self._cut):
+            # A key without its value reads as nothing, and takes the comma before it along.
+            if self._cut < start and self._last is not NOTHING:
+                return self._last
+            return self._longest(self._text[: self._cut], closing)
+        body = self._text.rstrip(_AROUND)
         if self._in_string:
             body = (body[:-1] if self._escaped else body) + '"'
-            if not self._text[self._cut : self._string].strip(" \n\r\t,"):
-                # An item that begins with a string: half a key reads as nothing, and takes the
-                # comma before it along.
-                found, value = _read(body + closing)
-                return value if found else self._longest(self._text[: self._cut], closing)
         return self._longest(body, closing)
 
     def _longest(self, body: str, closing: str) -> Any:
@@ -123,15 +124,6 @@ class JsonStream:
             if is_too_deep(error):
                 raise
             return NOTHING
-
-
-def _read(text: str) -> tuple[bool, Any]:
-    try:
-        return True, json.loads(text, strict=False)
-    except json.JSONDecodeError:
-        return False, None
-    except RecursionError:
-        raise too_deep(text) from None
 
 
 def changes(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:

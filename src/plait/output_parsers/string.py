@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, Literal
 
 from plait.chat_models.results import text_of
+from plait.messages import AIMessageChunk
 from plait.messages.foreign import is_message
 from plait.output_parsers.base import generation_of
 from plait.output_parsers.transform import BaseTransformOutputParser
@@ -47,7 +48,15 @@ class StrOutputParser(BaseTransformOutputParser[str]):
         return self.parse_result(result, partial=partial)
 
     def _transform(self, input: Iterator[Any]) -> Iterator[str]:
-        return map(self.text, input)
+        text = self.text
+        if type(self).parse is not StrOutputParser.parse:
+            yield from map(text, input)
+            return
+        for chunk in input:  # what nearly all chunks are is read here, without a call
+            if chunk.__class__ is AIMessageChunk and chunk.content.__class__ is str:
+                yield chunk.content
+            else:
+                yield text(chunk)
 
     async def _atransform(self, input: AsyncIterator[Any]) -> AsyncIterator[str]:
         text = self.text
