@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from copy import copy
 from typing import Annotated, Any, NotRequired, Required, TypedDict
 
 import pytest
@@ -25,6 +26,7 @@ from plait.tools import (
     StructuredTool,
     ToolException,
     base,
+    coerce_to_tool,
     create_retriever_tool,
     tool,
 )
@@ -258,6 +260,25 @@ def test_a_tool_says_which_arguments_a_model_must_not_fill():
     assert list(own.args) == ["a"]
 
 
+def test_a_copy_of_a_tool_is_independent():
+    class Counter(BaseTool):
+        name: str = "count"
+        description: str = "Count."
+        start: int = 0
+
+        def _run(self) -> int:
+            self.__dict__["start"] += 1
+            return self.start
+
+    one = Counter()
+    assert one.invoke({}) == 1
+    for other in (one.model_copy(), one.model_copy(deep=True), copy(one)):
+        assert other.invoke({}) == 2
+    assert one.start == 1
+    add.args["a"].clear()
+    assert add.args["a"] == {"title": "A", "type": "integer"}
+
+
 def test_keys_of_a_typed_dict_may_be_left_out():
     class Query(TypedDict):
         """A query."""
@@ -379,6 +400,27 @@ def test_marks_messages_and_errors_of_langchain_core_count_in_plaits_tools():
     answer = mixed.invoke(call("mixed", id="7", a=1))
     assert (type(answer), answer.tool_call_id) == (messages.ToolMessage, "7")
     assert mixed.invoke(call("mixed", a=-1)).content == "negative"
+
+
+def test_tools_of_haystack_work_as_plaits_own():
+    haystack = pytest.importorskip("haystack.tools")
+    shape = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    theirs = haystack.Tool("half", "Half of it.", shape, lambda a: 10 // a)
+    mine = coerce_to_tool(theirs)
+    assert convert_to_openai_tool(theirs) == convert_to_openai_tool(mine)
+    assert mine.invoke(call("half", a=2)).content == "5"
+    with pytest.raises(ToolException, match="half"):
+        mine.invoke({"a": 0})
+
+
+def test_what_stands_where_a_tool_belongs_becomes_one_or_is_refused():
+    theirs = pytest.importorskip("langchain_core.tools").tool(add.func)
+    assert coerce_to_tool(theirs) is theirs
+    assert coerce_to_tool(add) is add
+    assert coerce_to_tool(add.func).invoke({"a": 1}) == 2
+    for wrong in (5, "add", int, {"name": "add"}):
+        with pytest.raises(ToolDefinitionError, match="is no tool"):
+            coerce_to_tool(wrong)
 
 
 def test_runnables_and_retrievers_of_langchain_core_become_tools():

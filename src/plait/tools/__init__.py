@@ -7,6 +7,7 @@ from plait.lazy import lazily
 if TYPE_CHECKING:
     from plait.tools.base import ArgsSchema, BaseTool, BaseToolkit
     from plait.tools.convert import convert_runnable_to_tool, tool
+    from plait.tools.guests import coerce_to_tool
     from plait.tools.injected import (
         DirectlyInjectedToolArg,
         InjectedToolArg,
@@ -41,6 +42,7 @@ __getattr__ = lazily(
         "Tool": "simple",
         "ToolException": "injected",
         "ToolsRenderer": "render",
+        "coerce_to_tool": "guests",
         "convert_runnable_to_tool": "convert",
         "create_retriever_tool": "retriever",
         "create_schema_from_function": "schema",
@@ -64,6 +66,7 @@ __all__ = [
     "Tool",
     "ToolException",
     "ToolsRenderer",
+    "coerce_to_tool",
     "convert_runnable_to_tool",
     "create_retriever_tool",
     "create_schema_from_function",

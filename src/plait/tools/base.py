@@ -7,6 +7,7 @@ tell those who listen. Nobody listening is the common case and costs nothing.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextvars import copy_context
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from plait.callbacks.context import has_listeners, inherited_config, var_child_runnable_config
@@ -95,6 +96,9 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         self.__dict__.pop("_plan", None)  # made from the fields, so it goes with each of them
         object.__setattr__(self, name, value)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return _fields(self)  # a copy makes its own plan: this one is bound to this object
+
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and _fields(self) == _fields(cast("BaseTool", other))
 
@@ -127,7 +131,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     @property
     def args(self) -> dict[str, Any]:
         """The JSON schema of each argument that a model supplies."""
-        return self.shown_json_schema.get("properties", {})
+        return deepcopy(self.shown_json_schema.get("properties", {}))
 
     @property
     def injected_args(self) -> frozenset[str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ToolDefinitionError
 from plait.ids import new_id
+from plait.tools.guests import is_haystack_tool
 from plait.utils.json_schema import all_required, dereference_refs, without_titles
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def convert_to_openai_function(
     """Name, description and parameters, as OpenAI's function calling takes them.
 
     Args:
-        function: A tool (plait's or langchain_core's), a function, a pydantic class, a TypedDict
-            class, or a dict: an OpenAI function, a JSON schema with a title, or a tool in the form
-            of Anthropic or Bedrock.
+        function: A tool (plait's, langchain_core's or Haystack's), a function, a pydantic class, a
+            TypedDict class, or a dict: an OpenAI function, a JSON schema with a title, or a tool in
+            the form of Anthropic or Bedrock.
         strict: Whether the model must follow the schema to the letter; None leaves it open.
 
     Raises:
@@ -126,6 +127,9 @@ def _converted(function: Any) -> dict[str, Any]:
         return _from_dict(cast("Mapping[str, Any]", function))
     if hasattr(function.__class__, "tool_call_schema"):
         return _from_tool(function)
+    if is_haystack_tool(function):
+        described = {"name": function.name, "description": function.description}
+        return {**described, "parameters": dict(function.parameters)}
     if isinstance(function, type):
         if hasattr(function, "model_fields") or hasattr(function, "__fields__"):
             return _from_model(function)

@@ -1,0 +1,63 @@
+"""Tools of other frameworks: recognised without importing their packages."""
+
+from typing import Any
+
+from plait.errors import ToolDefinitionError
+from plait.runnables.base import Runnable
+from plait.tools.base import BaseTool
+from plait.tools.convert import tool
+from plait.tools.injected import ToolException
+from plait.tools.structured import StructuredTool
+
+
+def coerce_to_tool(value: Any) -> Any:
+    """A tool of what stands where a tool belongs.
+
+    Args:
+        value: A tool, plait's or langchain_core's (both are handed back as they are), a Haystack
+            tool, or a function.
+
+    Raises:
+        ToolDefinitionError: It is none of these.
+
+    >>> def add(a: int, b: int) -> int:
+    ...     '''Add.'''
+    ...     return a + b
+    >>> coerce_to_tool(add).invoke({"a": 1, "b": 2})
+    3
+    """
+    if isinstance(value, BaseTool) or hasattr(value.__class__, "tool_call_schema"):
+        return value
+    if is_haystack_tool(value):
+        return _of_haystack(value)
+    if callable(value) and not isinstance(value, (type, Runnable)):
+        return tool(value)
+    raise ToolDefinitionError(
+        f"{value!r} is no tool. Pass a tool, or a function with a docstring; a runnable becomes "
+        "one by its as_tool()."
+    )
+
+
+def is_haystack_tool(value: Any) -> bool:
+    """Whether a value is a tool of Haystack."""
+    return any(
+        base.__name__ == "Tool" and base.__module__.startswith("haystack.")
+        for base in value.__class__.__mro__
+    )
+
+
+def _of_haystack(theirs: Any) -> StructuredTool:
+    def invoke(**arguments: Any) -> Any:
+        try:
+            return theirs.invoke(**arguments)
+        except Exception as error:
+            if type(error).__name__ == "ToolInvocationError":
+                raise ToolException(str(error)) from error
+            raise
+
+    return StructuredTool(
+        name=theirs.name,
+        description=theirs.description,
+        args_schema=theirs.parameters,
+        func=invoke,
+    )
