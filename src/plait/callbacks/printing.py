@@ -59,9 +59,7 @@ class PrintingHandler(BaseCallbackHandler):
         if llm_prefix is not None:
             self._print(f"\n{llm_prefix}")
 
-    def on_text(
-        self, text: str, color: str | None = None, end: str = "", **kwargs: Any
-    ) -> None:
+    def on_text(self, text: str, color: str | None = None, end: str = "", **kwargs: Any) -> None:
         """Print a text."""
         self._print(text, color, end)
 

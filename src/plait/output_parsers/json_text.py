@@ -47,7 +47,16 @@ class JsonStream:
     ({'a': 'x'}, {'a': 'xy'}, {'a': 'xy'})
     """
 
-    __slots__ = ("_cut", "_escaped", "_in_string", "_last", "_mismatched", "_open", "_plain", "_text")
+    __slots__ = (
+        "_cut",
+        "_escaped",
+        "_in_string",
+        "_last",
+        "_mismatched",
+        "_open",
+        "_plain",
+        "_text",
+    )
 
     def __init__(self) -> None:
         self._text = ""

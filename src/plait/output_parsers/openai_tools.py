@@ -48,7 +48,9 @@ def parse_tool_call(
             f"Received {type(error).__name__} {error}"
         ) from error
     call: Any = tool_call(
-        name=function["name"] or "", args=args or {}, id=raw_tool_call.get("id") if return_id else None
+        name=function["name"] or "",
+        args=args or {},
+        id=raw_tool_call.get("id") if return_id else None,
     )
     return call
 

@@ -17,7 +17,7 @@ from plait.output_parsers.xml_text import (
 )
 
 
-class XMLParserException(OutputParserException, ParseError):  # noqa: N818 - as its base
+class XMLParserException(OutputParserException, ParseError):
     """What a model said is no XML."""
 
     __str__ = Exception.__str__  # a SyntaxError shows a message of its own

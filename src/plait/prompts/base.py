@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from plait.fields import AnnotatedFields, fields_of
 from plait.errors import (
     ConfigError,
     InvalidInputError,
@@ -11,6 +10,7 @@ from plait.errors import (
     InvalidValueError,
     MissingVariablesError,
 )
+from plait.fields import AnnotatedFields, fields_of
 from plait.prompt_values import ChatPromptValueConcrete, PromptValue, StringPromptValue
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, merge_configs

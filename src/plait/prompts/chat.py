@@ -174,9 +174,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         if isinstance(other, ChatPromptTemplate):
             partials.update(other.partial_variables)
             more = other.messages
-        elif isinstance(other, (str, BaseMessage, BaseMessagePromptTemplate)):
-            more = [other]
-        elif isinstance(other, BaseChatPromptTemplate):
+        elif isinstance(other, (str, BaseMessage, BaseMessagePromptTemplate)) or isinstance(other, BaseChatPromptTemplate):
             more = [other]
         elif isinstance(other, (list, tuple)):
             more = list(cast("Sequence[Any]", other))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from plait.errors import InvalidTemplateError
-from plait.prompts.chat import BaseChatPromptTemplate, ChatPromptTemplate
+from plait.prompts.chat import BaseChatPromptTemplate
 from plait.prompts.message import BaseMessagePromptTemplate
 from plait.prompts.prompt import PromptTemplate
 from plait.prompts.string import StringPromptTemplate

@@ -80,8 +80,7 @@ def _check(template: str, name: str, spec: str, conversion: str | None) -> None:
     else:
         return
     raise InvalidTemplateError(
-        f"{reason}. Double the braces if they are meant as text. "
-        f"The template: {_shown(template)}."
+        f"{reason}. Double the braces if they are meant as text. The template: {_shown(template)}."
     )
 
 

@@ -27,9 +27,7 @@ class ConsoleTracer(Tracer):
     'HI'
     """
 
-    def __init__(
-        self, file: TextIO | None = None, *, width: int = 100, times: bool = True
-    ) -> None:
+    def __init__(self, file: TextIO | None = None, *, width: int = 100, times: bool = True) -> None:
         super().__init__()
         self._out = file
         self._width = width

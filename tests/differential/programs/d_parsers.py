@@ -85,7 +85,11 @@ def case_no_json(env):
 def case_json_streams(env):
     parser = JsonOutputParser()
     fenced = f"Here: ```json\n{STREAMED}\n```"
-    by = [[text[i : i + n] for i in range(0, len(text), n)] for text in (STREAMED, fenced) for n in (1, 3, 7)]
+    by = [
+        [text[i : i + n] for i in range(0, len(text), n)]
+        for text in (STREAMED, fenced)
+        for n in (1, 3, 7)
+    ]
     return [streamed(parser, chunks) for chunks in by] + [streamed(parser, ["nope", " nope"])]
 
 
@@ -245,7 +249,9 @@ def case_own_parser(env):
 
 def case_chains_stream(env):
     prompt = ChatPromptTemplate.from_messages([("human", "{q}")])
-    texts = prompt | GenericFakeChatModel(messages=iter(["one two three", "a b"])) | StrOutputParser()
+    texts = (
+        prompt | GenericFakeChatModel(messages=iter(["one two three", "a b"])) | StrOutputParser()
+    )
     json = prompt | FakeListChatModel(responses=['{"a": [1, "x"]}']) | JsonOutputParser()
     return [
         list(texts.stream({"q": 1})),
@@ -259,4 +265,8 @@ async def case_chain_events(env):
     prompt = ChatPromptTemplate.from_messages([("human", "{q}")])
     chain = prompt | GenericFakeChatModel(messages=iter(["one two"])) | StrOutputParser()
     events = [event async for event in chain.astream_events({"q": 1}, version="v2")]
-    return [(e["event"], e["name"], e["tags"], e["data"].get("chunk")) for e in events if e["event"] != "on_chat_model_stream"]
+    return [
+        (e["event"], e["name"], e["tags"], e["data"].get("chunk"))
+        for e in events
+        if e["event"] != "on_chat_model_stream"
+    ]

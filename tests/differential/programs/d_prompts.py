@@ -101,8 +101,12 @@ def case_partials(env):
 
 
 def case_schemas(env):
-    chat = ChatPromptTemplate.from_messages(["{a}", MessagesPlaceholder("h"), ("placeholder", "{o}")])
-    nested = PromptTemplate.from_template("{{a}}{{#l}}{{n}}{{/l}}{{b.c}}", template_format="mustache")
+    chat = ChatPromptTemplate.from_messages(
+        ["{a}", MessagesPlaceholder("h"), ("placeholder", "{o}")]
+    )
+    nested = PromptTemplate.from_template(
+        "{{a}}{{#l}}{{n}}{{/l}}{{b.c}}", template_format="mustache"
+    )
     its = chat.get_input_jsonschema()
     return [
         PromptTemplate.from_template("{a}{b}").get_input_jsonschema(),
@@ -208,17 +212,32 @@ def case_composition(env):
         (SystemMessage("x") + HumanMessage("y") + "{z}").invoke("q").to_messages(),
         (MessagesPlaceholder("m") + HumanMessage("y")).input_variables,
         (HumanMessagePromptTemplate.from_template("{a}") + "b").input_variables,
-        ChatPromptTemplate([ChatPromptTemplate(["{a}"]), "{b}"]).invoke({"a": 1, "b": 2}).to_string(),
+        ChatPromptTemplate([ChatPromptTemplate(["{a}"]), "{b}"])
+        .invoke({"a": 1, "b": 2})
+        .to_string(),
         ChatPromptTemplate(["{a}"]) == ChatPromptTemplate(["{a}"]),
         ChatPromptTemplate(["{a}"]) == ChatPromptTemplate(["{b}"]),
         chat.pretty_repr(),
-        ChatPromptTemplate([AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": "1"}]),
-                            ToolMessage("{x}", tool_call_id="1")]).invoke({}).to_messages(),
+        ChatPromptTemplate(
+            [
+                AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": "1"}]),
+                ToolMessage("{x}", tool_call_id="1"),
+            ]
+        )
+        .invoke({})
+        .to_messages(),
     ]
 
 
 def case_what_is_no_message(env):
-    wrong = [3, ("a", "b", "c"), ("foo", "x"), ("tool", "x"), {"role": "user", "x": 1}, PromptTemplate]
+    wrong = [
+        3,
+        ("a", "b", "c"),
+        ("foo", "x"),
+        ("tool", "x"),
+        {"role": "user", "x": 1},
+        PromptTemplate,
+    ]
     return [env.error(lambda w=w: ChatPromptTemplate.from_messages([w])) for w in wrong]
 
 
@@ -238,7 +257,11 @@ def case_few_shot(env):
     shown = PromptTemplate.from_template("{q}={r}")
     examples = [{"q": "1", "r": "2"}, {"q": "3", "r": "4"}]
     few = FewShotPromptTemplate(
-        examples=examples, example_prompt=shown, prefix="P {p}", suffix="S {s}", input_variables=["p"]
+        examples=examples,
+        example_prompt=shown,
+        prefix="P {p}",
+        suffix="S {s}",
+        input_variables=["p"],
     )
     selector = LengthBasedExampleSelector(examples=examples, example_prompt=shown, max_length=3)
     chosen = FewShotPromptTemplate(
