@@ -7,7 +7,7 @@ token, end and error. A handler with `wants_tokens` makes an invoked model strea
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from plait.chat_models.caching import cache_of, known_chat, prompt_key
+from plait.chat_models.caching import cache_of, known_chat, prompt_key, to_keep
 from plait.chat_models.language import BaseLanguageModel
 from plait.chat_models.results import (
     ChatGenerationChunk,
@@ -321,7 +321,7 @@ class BaseChatModel(BaseLanguageModel):
             return known_chat(known)
         result = self._made(messages, stop, run, seen, kwargs)
         message_of(result, new_id() if run is None else run.run_id)
-        cache.update(*key, result.generations)
+        cache.update(*key, to_keep(result))
         return result
 
     async def _aanswer(
@@ -342,7 +342,7 @@ class BaseChatModel(BaseLanguageModel):
             return known_chat(known)
         result = await self._amade(messages, stop, run, seen, kwargs)
         message_of(result, new_id() if run is None else run.run_id)
-        await cache.aupdate(*key, result.generations)
+        await cache.aupdate(*key, to_keep(result))
         return result
 
     def _made(

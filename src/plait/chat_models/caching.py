@@ -53,6 +53,11 @@ def known_chat(found: Sequence[Any]) -> ChatResult:
     return ChatResult([_known(generation) for generation in found])
 
 
+def to_keep(result: ChatResult) -> list[ChatGeneration]:
+    """An answer as a cache keeps it: copies, as callers may change what they were given."""
+    return [ChatGeneration(g.message.model_copy(), g.generation_info) for g in result.generations]
+
+
 def _known(generation: Any) -> ChatGeneration:
     message = getattr(generation, "message", None)
     if message is None:

@@ -138,7 +138,8 @@ class ChatAnthropic(RemoteChatModel):
         asked = {**own, **self.model_kwargs, **kwargs, "messages": turns}
         beside = {key: asked.pop(key) for key in ("temperature", "top_p", "top_k") if key in asked}
         if beside:
-            asked["extra_body"] = {**beside, **asked.get("extra_body", {})}
+            extra: Block = asked.get("extra_body") or {}
+            asked["extra_body"] = {**beside, **extra}
         return asked
 
     def _make_client(self, is_async: bool) -> Any:
