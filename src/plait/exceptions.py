@@ -3,15 +3,15 @@
 from typing import Any
 
 
-class LangChainException(Exception):  # noqa: N818 - the field's name
+class LangChainException(Exception):
     """What errors of runnables, parsers and models have in common."""
 
 
-class TracerException(LangChainException):  # noqa: N818 - the field's name
+class TracerException(LangChainException):
     """A tracer cannot go on."""
 
 
-class OutputParserException(ValueError, LangChainException):  # noqa: N818 - the field's name
+class OutputParserException(ValueError, LangChainException):
     """The output of a model is not what a parser expects.
 
     Args:

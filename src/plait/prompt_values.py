@@ -20,8 +20,8 @@ class PromptValue:
         raise NotImplementedError(f"{type(self).__name__} must define to_messages().")
 
     def _values(self) -> dict[str, Any]:
-        names: Sequence[str] = type(self).__slots__ or type(self).__mro__[1].__slots__
-        return {name: getattr(self, name) for name in names}
+        slots = (cast("Sequence[str]", vars(kind).get("__slots__", ())) for kind in type(self).__mro__)
+        return {name: getattr(self, name) for names in slots for name in names}
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from plait.scope import current_scope
+
 var_child_runnable_config: ContextVar[Mapping[str, Any] | None] = ContextVar(
     "child_runnable_config", default=None
 )
@@ -18,8 +20,17 @@ COPIED_TO_METADATA = ("model", "checkpoint_ns")
 
 
 def inherited_config() -> Mapping[str, Any] | None:
-    """The config of the run around the calling code; None outside any run."""
-    return var_child_runnable_config.get()
+    """The config of the run around the calling code; None outside any run.
+
+    A task of a graph puts its config into the context only if somebody listens; else it is made
+    when it is asked for here.
+    """
+    config = var_child_runnable_config.get()
+    if config is None:
+        scope = current_scope.get()
+        if scope is not None:
+            return scope.config()
+    return config
 
 
 def has_listeners(config: Mapping[str, Any] | None) -> bool:

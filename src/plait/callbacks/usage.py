@@ -36,7 +36,7 @@ class UsageMetadataCallbackHandler(BaseCallbackHandler):
 
     def on_llm_end(self, response: Any, **kwargs: Any) -> None:
         """Add the usage of an answer."""
-        candidates = response.generations[0] if response.generations else []
+        candidates: list[Any] = response.generations[0] if response.generations else []
         message = getattr(candidates[0], "message", None) if candidates else None
         usage = getattr(message, "usage_metadata", None)
         model = getattr(message, "response_metadata", {}).get("model_name")

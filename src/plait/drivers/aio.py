@@ -9,7 +9,16 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
-from plait.drivers.base import Closed, Part, ScopeFactory, Storage, aenter, enter, thread_of_control
+from plait.drivers.base import (
+    Closed,
+    Part,
+    ScopeFactory,
+    Storage,
+    aenter,
+    enter,
+    no_scope,
+    thread_of_control,
+)
 from plait.drivers.calls import ThreadCall, result_of
 from plait.drivers.pacing import AioRoom, Paced
 from plait.drivers.pool import STALL_SECONDS, workers
@@ -132,26 +141,11 @@ class AioDriver:
         self._behind: asyncio.Queue[Any] | None = None
         self._writer: asyncio.Task[None] | None = None
         self._write_error: BaseException | None = None
-        self._handlers: dict[type[Command], Callable[[Any], Any]] = {
-            Start: self._start,
-            Emit: self._emit,
-            Sleep: self._sleep,
-            Unset: self._unset,
-            Expire: self._expire,
-            Cancel: self._cancel,
-            Resolve: self._resolve,
-        }
-        self._awaited: dict[type[Command], Callable[[Any], Awaitable[Any]]] = {
-            Run: self._run,
-            Wait: self._wait,
-            ReadCache: self._read_cache,
-            WriteCache: self._write_cache,
-        }
-        stores = (Load, Claim, SaveWrites, Commit, Release)
-        if storage is None or (not storage.saver.shared and storage.durability != "async"):
-            self._handlers.update(dict.fromkeys(stores, self._store_now))
-        else:
-            self._awaited.update(dict.fromkeys(stores, self._store))
+        waits = storage is not None and (
+            storage.saver.shared or storage.durability == "async" or storage.session.may_wait
+        )
+        self._stores_now = not waits
+        """Whether storage commands are done without waiting for anything."""
 
     # --- driving ---------------------------------------------------------------------------------
 
@@ -175,11 +169,13 @@ class AioDriver:
                     self.outcome = end.value
                     break
                 try:
-                    handler = self._handlers.get(type(command))
+                    handler = _HANDLERS.get(type(command))
                     if handler is not None:
-                        answer = handler(command)
+                        answer = handler(self, command)
+                    elif self._stores_now and type(command) in _STORES:
+                        answer = self._store_now(command)
                     else:
-                        answer = await self._awaited[type(command)](command)
+                        answer = await _AWAITED[type(command)](self, command)
                     advance = send
                 except BaseException as error:
                     self._room.close()
@@ -197,16 +193,19 @@ class AioDriver:
             raise
         finally:
             await self._close()
+            self._make_scope = no_scope  # the run, which has this driver, is free at once
 
     def _park(self, parked: bool) -> None:
         if self.storage is not None:
             self.storage.session.parked = parked
 
     async def _do(self, command: Command) -> Any:
-        handler = self._handlers.get(type(command))
+        handler = _HANDLERS.get(type(command))
         if handler is not None:
-            return handler(command)
-        return await self._awaited[type(command)](command)
+            return handler(self, command)
+        if self._stores_now and type(command) in _STORES:
+            return self._store_now(command)
+        return await _AWAITED[type(command)](self, command)
 
     async def _unwind(self, error: BaseException) -> None:
         """Let the loop stop what runs and give the thread back."""
@@ -505,6 +504,26 @@ class AioDriver:
             handle = ThreadCall()
         self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle
+
+
+_STORES = frozenset({Load, Claim, SaveWrites, Commit, Release})
+# What does each command; not in the driver, so that an ended one is free at once.
+_HANDLERS: dict[type[Command], Callable[[Any, Any], Any]] = {
+    Start: AioDriver._start,
+    Emit: AioDriver._emit,
+    Sleep: AioDriver._sleep,
+    Unset: AioDriver._unset,
+    Expire: AioDriver._expire,
+    Cancel: AioDriver._cancel,
+    Resolve: AioDriver._resolve,
+}
+_AWAITED: dict[type[Command], Callable[[Any, Any], Awaitable[Any]]] = {
+    Run: AioDriver._run,
+    Wait: AioDriver._wait,
+    ReadCache: AioDriver._read_cache,
+    WriteCache: AioDriver._write_cache,
+    **dict.fromkeys(_STORES, AioDriver._store),
+}
 
 
 async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:

@@ -95,6 +95,13 @@ class Storage:
         return not (command.claim or command.release)
 
 
+def no_scope(task: Task, here: Here) -> Scope:
+    """The scope factory of a run that has ended: no task of it begins any more."""
+    raise NodeCancelledError(
+        task.name, f"Task {task.name!r} does not start: its run has ended meanwhile."
+    )
+
+
 def enter(task: Task, scope: Scope) -> Writes:
     """Run a task's code; call it inside the task's own context."""
     current_scope.set(scope)
@@ -188,5 +195,6 @@ __all__ = [
     "aenter",
     "driver_source",
     "enter",
+    "no_scope",
     "thread_of_control",
 ]

@@ -16,7 +16,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from plait.drivers.backlog import Room
-from plait.drivers.base import Closed, Part, ScopeFactory, Storage, enter, thread_of_control
+from plait.drivers.base import (
+    Closed,
+    Part,
+    ScopeFactory,
+    Storage,
+    enter,
+    no_scope,
+    thread_of_control,
+)
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.drivers.timers import Timers
 from plait.drivers.writer import BackgroundWriter
@@ -50,7 +58,7 @@ from plait.errors import SupersededError
 if TYPE_CHECKING:
     from plait.drivers.calls import ThreadCall
 
-Handler = Callable[[Any], Any]
+Handler = Callable[[Any, Any], Any]
 
 
 class SyncDriver:
@@ -87,24 +95,6 @@ class SyncDriver:
             if storage is not None and storage.durability == "async"
             else None
         )
-        self._handlers: dict[type[Command], Handler] = {
-            Run: self._run,
-            Start: self._start,
-            Wait: self._wait,
-            Emit: self._emit,
-            Sleep: self._sleep,
-            Unset: self._unset,
-            Expire: self._expire,
-            ReadCache: self._read_cache,
-            WriteCache: self._write_cache,
-            Cancel: self._cancel,
-            Resolve: self._resolve,
-            Load: self._store,
-            Claim: self._store,
-            SaveWrites: self._store,
-            Commit: self._store,
-            Release: self._store,
-        }
 
     # --- driving ---------------------------------------------------------------------------------
 
@@ -117,14 +107,14 @@ class SyncDriver:
 
     def parts(self) -> Generator[Part, None, None]:
         """Run to the end, yielding the parts of the stream as they come."""
-        send, throw, handlers = self._generator.send, self._generator.throw, self._handlers
+        send, throw, handlers = self._generator.send, self._generator.throw, _HANDLERS
         advance: Callable[[Any], Command] = send
         answer: Any = None
         try:
             while True:
                 command = advance(answer)
                 try:
-                    answer = handlers[type(command)](command)
+                    answer = handlers[type(command)](self, command)
                     advance = send
                 except BaseException as error:
                     self._room.close()
@@ -138,6 +128,7 @@ class SyncDriver:
             self._unwind(Closed())
             raise
         finally:
+            self._make_scope = no_scope  # the run, which has this driver, is free at once
             if self._writer is not None:
                 self._writer.close()
 
@@ -330,8 +321,29 @@ class SyncDriver:
         """Do commands until one of type `until` comes (None: until the loop ends)."""
         while type(command) is not until:
             try:
-                answer = self._handlers[type(command)](command)
+                answer = _HANDLERS[type(command)](self, command)
             except BaseException as error:
                 command = self._generator.throw(error)
             else:
                 command = self._generator.send(answer)
+
+
+_HANDLERS: dict[type[Command], Handler] = {
+    Run: SyncDriver._run,
+    Start: SyncDriver._start,
+    Wait: SyncDriver._wait,
+    Emit: SyncDriver._emit,
+    Sleep: SyncDriver._sleep,
+    Unset: SyncDriver._unset,
+    Expire: SyncDriver._expire,
+    ReadCache: SyncDriver._read_cache,
+    WriteCache: SyncDriver._write_cache,
+    Cancel: SyncDriver._cancel,
+    Resolve: SyncDriver._resolve,
+    Load: SyncDriver._store,
+    Claim: SyncDriver._store,
+    SaveWrites: SyncDriver._store,
+    Commit: SyncDriver._store,
+    Release: SyncDriver._store,
+}
+"""What does each command; not in the driver, so that an ended one is free at once."""

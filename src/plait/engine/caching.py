@@ -18,6 +18,8 @@ from plait.engine.tasks import Task
 class Caching(Handlers):
     """The side of a loop that spares work whose result is known."""
 
+    __slots__ = ()
+
     def _look_up(self, tasks: Sequence[Task]) -> Generator[Command, Any, list[Task]]:
         """Settle tasks whose results are cached; returns the others."""
         asked = [task for task in tasks if _is_cacheable(task)]

@@ -121,6 +121,16 @@ class Foreseen:
 class EagerLoop(Loop):
     """A loop that starts tasks of coming super-steps as soon as their inputs are certain."""
 
+    __slots__ = (
+        "_announced",
+        "_foresight",
+        "_levels",
+        "_postponed",
+        "_senders",
+        "_sent",
+        "_told",
+    )
+
     def __init__(self, spec: RunSpec, env: Env) -> None:
         super().__init__(spec, env)
         assert spec.plan.foresight is not None

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 class Handlers(Limits):
     """The side of a loop that runs error handlers."""
 
+    __slots__ = ("_handlers",)
+
     def __init__(self, spec: RunSpec, env: Env) -> None:
         super().__init__(spec, env)
         self._handlers: list[Task] = []

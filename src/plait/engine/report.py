@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plait.constants import ERROR, INTERRUPT, RETURN
-from plait.engine.journal import MARKS
 from plait.engine.inside import graph_inside
+from plait.engine.journal import MARKS
 from plait.engine.plan import Reads, Writes
 from plait.engine.tasks import Task
 from plait.types import Interrupt

@@ -23,6 +23,8 @@ def task_order(task: Task) -> str:
 class Reporting:
     """The reporting side of a loop: collects parts, which the loop emits when they may be told."""
 
+    __slots__ = ("parts",)
+
     spec: RunSpec
     env: Env
     plan: GraphPlan

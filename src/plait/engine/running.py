@@ -42,6 +42,20 @@ WAIT = Wait()
 class Running(Guards):
     """The side of a loop that runs the tasks of a super-step."""
 
+    __slots__ = (
+        "_calls",
+        "_cut",
+        "_drained",
+        "_failure",
+        "_held",
+        "_inflight",
+        "_interrupted",
+        "_lost",
+        "_timers",
+        "_waiting",
+        "recorded",
+    )
+
     def __init__(self, spec: RunSpec, env: Env) -> None:
         super().__init__(spec, env)
         self._waiting: deque[Task] = deque()

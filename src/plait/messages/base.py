@@ -77,7 +77,7 @@ class BaseMessage(ModelMethods):
             "response_metadata", factory=dict, check=check_dict, json=DICT_JSON
         ),
         "type": Field("type", required=True, check=check_fixed, json={"type": "string"}),
-        "name": Field("name", check=check_optional_str, json=OPTIONAL_STR_JSON),
+        "name": Field("name", check=check_optional_str, json=OPTIONAL_STR_JSON, plain=str),
         "id": Field("id", check=check_id, json=OPTIONAL_STR_JSON),
     }
     __plait_required__: ClassVar[tuple[str, ...]] = ("type",)
@@ -335,10 +335,13 @@ def fill(message: BaseMessage, values: dict[str, Any]) -> None:
     cls = type(message)
     rare: dict[str, Any] = {}
     extra: dict[str, Any] = {}
+    known = cls.model_fields
     for name, value in values.items():
-        field = cls.model_fields.get(name)
+        field = known.get(name)
         if field is None:
             extra[name] = value
+        elif field.plain is not None and value.__class__ is field.plain:
+            rare[name] = value.copy() if field.plain is dict else value
         elif name == "type" and not field.required:
             if value != cls.type:
                 where = f"{cls.__name__}.type"

@@ -30,7 +30,8 @@ class Field:
     """One field of a message class, also the descriptor that reads and writes it.
 
     Attributes: `default`, `default_factory` (makes the container when first read), `required`,
-    `shown` (in reprs), `annotation` (None for plait's own), `json` (its JSON schema).
+    `shown` (in reprs), `annotation` (None for plait's own), `json` (its JSON schema), `plain` (dict
+    or str if values of exactly this class need no check; dicts are copied).
     """
 
     __slots__ = (
@@ -40,6 +41,7 @@ class Field:
         "default_factory",
         "json",
         "name",
+        "plain",
         "required",
         "shown",
     )
@@ -55,6 +57,7 @@ class Field:
         check: Check | None = None,
         json: dict[str, Any] = ANY_JSON,
         annotation: Any = None,
+        plain: type[Any] | None = None,
     ) -> None:
         self.name = name
         self.default = default
@@ -64,6 +67,7 @@ class Field:
         self.check = check
         self.json = json
         self.annotation = annotation
+        self.plain = dict if check is check_dict else plain
 
     def __get__(self, message: Any, owner: Any = None) -> Any:
         if message is None:

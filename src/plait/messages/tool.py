@@ -67,7 +67,11 @@ class ToolMessage(BaseMessage, ToolOutputMixin):
         "response_metadata", factory=dict, shown=False, check=check_dict, json=DICT_JSON
     )
     tool_call_id: str = Field(  # pyright: ignore[reportAssignmentType]
-        "tool_call_id", required=True, check=check_tool_call_id, json={"type": "string"}
+        "tool_call_id",
+        required=True,
+        check=check_tool_call_id,
+        json={"type": "string"},
+        plain=str,
     )
     artifact: Any = Field("artifact")
     status: Literal["success", "error"] = Field(  # pyright: ignore[reportAssignmentType]

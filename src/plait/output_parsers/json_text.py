@@ -143,7 +143,8 @@ def changes(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
     """
     if isinstance(before, dict) and isinstance(after, dict):
         old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", after)
-        patch = [{"op": "remove", "path": _at(path, key)} for key in old if key not in new]
+        patch: list[dict[str, Any]] = []
+        patch += ({"op": "remove", "path": _at(path, key)} for key in old if key not in new)
         for key, value in new.items():
             if key not in old:
                 patch.append({"op": "add", "path": _at(path, key), "value": value})
@@ -152,15 +153,15 @@ def changes(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
         return patch
     if isinstance(before, list) and isinstance(after, list):
         was, now = cast("list[Any]", before), cast("list[Any]", after)
-        patch = []
+        items: list[dict[str, Any]] = []
         for index, (one, other) in enumerate(zip(was, now, strict=False)):
-            patch += changes(one, other, f"{path}/{index}")
+            items += changes(one, other, f"{path}/{index}")
         for index in range(len(was) - 1, len(now) - 1, -1):
-            patch.append({"op": "remove", "path": f"{path}/{index}"})
+            items.append({"op": "remove", "path": f"{path}/{index}"})
         for index in range(len(was), len(now)):
-            patch.append({"op": "add", "path": f"{path}/{index}", "value": now[index]})
-        return patch
-    same = before == after and type(before) is type(after)
+            items.append({"op": "add", "path": f"{path}/{index}", "value": now[index]})
+        return items
+    same = before == after and cast("Any", type(before)) is type(after)
     return [] if same else [{"op": "replace", "path": path, "value": after}]
 
 

@@ -35,6 +35,7 @@ def parse_tool_call(
     if function is None:
         return None
     arguments = function["arguments"]
+    args: Any
     try:
         if partial:
             args = parse_partial_json(arguments)

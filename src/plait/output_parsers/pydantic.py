@@ -73,7 +73,7 @@ class PydanticOutputParser(JsonOutputParser[T]):
             return None
 
     def _diff(self, prev: Any, next: Any) -> list[dict[str, Any]]:
-        return changes(*(one.model_dump() if one is not None else None for one in (prev, next)))
+        return changes(None if prev is None else prev.model_dump(), next.model_dump())
 
 
 __all__ = ["PydanticOutputParser"]

@@ -157,7 +157,7 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
 
     def _told(self) -> dict[str, Any]:
         kind = type(self)
-        said = {"lc": 1, "type": "not_implemented", "name": self.get_name()}
+        said: dict[str, Any] = {"lc": 1, "type": "not_implemented", "name": self.get_name()}
         said["id"] = [*kind.__module__.split("."), kind.__qualname__]
         return {"run_type": "prompt", "serialized": said}
 

@@ -270,8 +270,9 @@ def _of_class(kind: Any, template: Any, template_format: PromptTemplateFormat) -
     """From a class of messages, or of message templates, in the place of the role."""
     if isinstance(kind, type) and issubclass(kind, BaseStringMessagePromptTemplate):
         return kind.from_template(template, template_format)
-    role = getattr(kind, "type", None)
-    return _part((role if isinstance(role, str) else repr(kind), template), template_format)
+    named = cast("Any", kind)
+    role = getattr(named, "type", None)
+    return _part((role if isinstance(role, str) else repr(named), template), template_format)
 
 
 def _placeholder(template: Any) -> MessagesPlaceholder:

@@ -55,7 +55,7 @@ class FewShotPromptTemplate(StringPromptTemplate):
     def __init__(self, **values: Any) -> None:
         _one_source(values)
         template_format = values.get("template_format", "f-string")
-        ahead = values.get("partial_variables") or {}
+        ahead: dict[str, Any] = values.get("partial_variables") or {}
         texts = (values.get("prefix", ""), values.get("suffix", ""))
         if values.get("validate_template"):
             given = [*values.get("input_variables", ()), *ahead]
@@ -128,7 +128,7 @@ class FewShotPromptWithTemplates(StringPromptTemplate):
             raise InvalidTemplateError(
                 f"The prompts need {sorted(names)}, not only the input_variables {given}."
             )
-        ahead = values.get("partial_variables") or {}
+        ahead: dict[str, Any] = values.get("partial_variables") or {}
         values["input_variables"] = sorted(names.difference(ahead))
         super().__init__(**values)
 

@@ -5,13 +5,14 @@ nothing else. A template is read once, into parts; filling it in only joins them
 """
 
 import re
-from _string import formatter_parser  # what `string.Formatter` is made of; `string` loads more
 from collections.abc import Mapping
+from string import Formatter
 from typing import Any
 
 from plait.errors import InvalidTemplateError
 
 _CONVERSIONS = {"r": repr, "s": str, "a": ascii}
+_FORMATTER = Formatter()
 _WIDE = re.compile(r"\d{5}")
 
 
@@ -33,7 +34,7 @@ class FString:
     def __init__(self, template: str) -> None:
         self._parts: list[tuple[str, str | None, str, str | None]] = []
         try:
-            for literal, name, spec, conversion in formatter_parser(template):
+            for literal, name, spec, conversion in _FORMATTER.parse(template):
                 if name is not None:
                     _check(template, name, spec or "", conversion)
                 self._parts.append((literal, name, spec or "", conversion))

@@ -1,6 +1,6 @@
 """`ImagePromptTemplate`: an image in a message, its address and detail filled in."""
 
-from typing import Any
+from typing import Any, cast
 
 from plait.errors import InvalidTemplateError, InvalidValueError
 from plait.prompt_values import ImagePromptValue, ImageURL, PromptValue
@@ -32,7 +32,8 @@ class ImagePromptTemplate(BasePromptTemplate):
     def __init__(self, **values: Any) -> None:
         names = set(values.get("input_variables", ()))
         template_format = values.get("template_format", "f-string")
-        for text in (values.get("template") or {}).values():
+        template: dict[str, Any] = values.get("template") or {}
+        for text in template.values():
             if isinstance(text, str):
                 names |= read_template(text, template_format).names
         taken = sorted(names & _TAKEN)
@@ -41,7 +42,7 @@ class ImagePromptTemplate(BasePromptTemplate):
                 f"The variables {taken} of an image prompt have the names of its own parts. "
                 "Rename them."
             )
-        ahead = values.get("partial_variables") or {}
+        ahead: dict[str, Any] = values.get("partial_variables") or {}
         values["input_variables"] = sorted(names.difference(ahead))
         super().__init__(**values)
 
@@ -73,7 +74,7 @@ class ImagePromptTemplate(BasePromptTemplate):
         image: ImageURL = {"url": url}
         detail = kwargs.get("detail") or filled.get("detail")
         if detail:
-            image["detail"] = detail
+            image["detail"] = cast("Any", detail)
         return image
 
     def format_prompt(self, **kwargs: Any) -> PromptValue:

@@ -1,6 +1,6 @@
 """`MessagesPlaceholder`: a place for messages that are given when the prompt is used."""
 
-from typing import Any, cast
+from typing import Any
 
 from plait.errors import InvalidTemplateError, InvalidValueError, MissingVariablesError
 from plait.messages import convert_to_messages
@@ -54,11 +54,11 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
                 f"The placeholder {name!r} needs messages. Given: {list(kwargs)}. Pass a list, or "
                 "make the placeholder optional."
             )
-        given = kwargs.get(name, [])
+        given: Any = kwargs.get(name, [])
         if not isinstance(given, list):
             raise InvalidValueError(
                 f"variable {name} should be a list of base messages, got {given!r} of type "
-                f"{type(cast('Any', given))}"
+                f"{type(given)}"
             )
         messages = convert_to_messages(given)
         return messages if self.n_messages is None else messages[-self.n_messages :]

@@ -123,8 +123,10 @@ class ContentMessagePromptTemplate(BaseStringMessagePromptTemplate):
     @property
     def input_variables(self) -> list[str]:
         """The names in the template, or in its blocks."""
-        prompts = self.prompt if isinstance(self.prompt, list) else [self.prompt]
-        return [name for block in cast("list[Any]", prompts) for name in block.input_variables]
+        if not isinstance(self.prompt, list):
+            return self.prompt.input_variables
+        blocks = cast("list[BlockTemplate]", self.prompt)
+        return [name for block in blocks for name in block.input_variables]
 
     def format(self, **kwargs: Any) -> Any:
         """The message with the values filled in."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from plait.callbacks.context import var_child_runnable_config
 from plait.runnables.addable import add_all
-from plait.runnables.config import RunnableConfig, run_in_executor
+from plait.runnables.config import RunnableConfig, patch_config, run_in_executor
 from plait.runnables.contexts import Chunks, held_under
 
 _VARKEYWORDS, _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x08, 0x20, 0x80, 0x200
@@ -113,7 +113,7 @@ def arguments_asked_for(
     """The keyword arguments of a call: the caller's, and what the function asks for by name."""
     out = dict(kwargs)
     if accepts(func, "config"):
-        out["config"] = config
+        out["config"] = patch_config(config)  # its own: it may change it
     if accepts(func, "run_manager"):
         out["run_manager"] = _unheard(func) if run is None else run
     return out

@@ -163,8 +163,7 @@ class RunnableLambda(Runnable[Input, Output]):
             context.run(var_child_runnable_config.set, config)
             output: Any = context.run(cast("Any", self.func), input)
         else:
-            given = patch_config(config)  # the function's own: it may change it
-            output = call_function(self._sync(), input, given, None, {})
+            output = call_function(self._sync(), input, config, None, {})
             if isinstance(output, Chunks):
                 output = add_all(output)
         if isinstance(output, Runnable):

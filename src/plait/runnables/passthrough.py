@@ -120,14 +120,10 @@ class RunnablePassthrough(Runnable[Input, Input]):
         def work(
             chunks: Iterator[Any], config: RunnableConfig, run: "CallbackManagerForChainRun | None"
         ) -> Iterator[Any]:
-            if self.func is None:
-                yield from chunks
-                return
-            total: Any = None
-            for chunk in chunks:
-                total = add_chunks(total, chunk)
-                yield chunk
-            call_function(self.func, total, config, run, kwargs)
+            func = self.func
+            if func is None:
+                return chunks
+            return _tapped(chunks, lambda total: call_function(func, total, config, run, kwargs))
 
         return transform_as_run(work, self.get_name(), input, config)
 
@@ -151,6 +147,15 @@ class RunnablePassthrough(Runnable[Input, Input]):
                 await acall_function(self.func, self.afunc, total, config, run, kwargs)
 
         return atransform_as_run(work, self.get_name(), input, config)
+
+
+def _tapped(chunks: Iterator[Any], tell: Callable[[Any], object]) -> Iterator[Any]:
+    """The chunks; then their sum is told."""
+    total: Any = None
+    for chunk in chunks:
+        total = add_chunks(total, chunk)
+        yield chunk
+    tell(total)
 
 
 class RunnableAssign(Runnable[dict[str, Any], dict[str, Any]]):

@@ -213,7 +213,7 @@ class RunnableSequence(Runnable[Input, Output]):
             for index, step in enumerate(self.steps):
                 chunks = step.transform(chunks, child_config(config, run, _tag(index)), **given)
                 given = {}
-            yield from chunks
+            yield from chunks  # a generator: its body runs where its chunks are made
 
         return transform_as_run(work, self.get_name(), input, config)
 

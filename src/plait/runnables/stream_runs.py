@@ -5,9 +5,9 @@ The streaming half of `runs`: as there, nobody listening costs nothing.
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
-from plait.callbacks.context import has_listeners
+from plait.callbacks.context import has_listeners, inherited_config
 from plait.runnables.addable import add_chunks
 from plait.runnables.config import (
     RunnableConfig,
@@ -112,6 +112,21 @@ def transform_as_run(
     Handlers hear of the start when the first chunk has come (`{"input": ""}` stands for what is
     not known yet), and get the sum of the input with the end.
     """
+    if is_inherited(config):
+        return work(inputs, config, None)
+    return _transform(work, name, inputs, config, run_type, serialized)
+
+
+def _transform(
+    work: Callable[
+        [Iterator[Any], RunnableConfig, "CallbackManagerForChainRun | None"], Iterator[T]
+    ],
+    name: str,
+    inputs: Iterator[Any],
+    config: Mapping[str, Any] | None,
+    run_type: str | None,
+    serialized: dict[str, Any] | None,
+) -> Iterator[T]:
     config = ensure_config(config)
     if not has_listeners(config):
         config = unnamed(config)
@@ -142,7 +157,7 @@ def transform_as_run(
     run.on_chain_end(output, inputs=heard.total)
 
 
-async def atransform_as_run(
+def atransform_as_run(
     work: Callable[
         [AsyncIterator[Any], RunnableConfig, "AsyncCallbackManagerForChainRun | None"],
         AsyncIterator[T],
@@ -154,6 +169,22 @@ async def atransform_as_run(
     serialized: dict[str, Any] | None = None,
 ) -> AsyncIterator[T]:
     """The async twin of `transform_as_run`."""
+    if is_inherited(config):
+        return work(inputs, config, None)
+    return _atransform(work, name, inputs, config, run_type, serialized)
+
+
+async def _atransform(
+    work: Callable[
+        [AsyncIterator[Any], RunnableConfig, "AsyncCallbackManagerForChainRun | None"],
+        AsyncIterator[T],
+    ],
+    name: str,
+    inputs: AsyncIterator[Any],
+    config: Mapping[str, Any] | None,
+    run_type: str | None,
+    serialized: dict[str, Any] | None,
+) -> AsyncIterator[T]:
     config = ensure_config(config)
     if not has_listeners(config):
         config = unnamed(config)
@@ -195,6 +226,14 @@ async def atransform_as_run(
 async def one_chunk(input: T) -> AsyncIterator[T]:
     """An input that comes whole, as a stream."""
     yield input
+
+
+def is_inherited(config: Mapping[str, Any] | None) -> TypeGuard[RunnableConfig]:
+    """Whether `config` is the very one that the code around runs under, and nobody listens.
+
+    So it is with a step of a chain: its chunks are made in the right context already.
+    """
+    return config is not None and config is inherited_config() and not has_listeners(config)
 
 
 class _Heard:

@@ -117,11 +117,11 @@ def _at_start(run: TracedRun, kind: str) -> dict[str, Any]:
     if run.tags:
         found[names.TAGS] = tuple(run.tags)
     for key, attributes in names.FROM_METADATA.items():
-        value = run.metadata.get(key)
+        value: Any = run.metadata.get(key)
         if isinstance(value, (list, tuple)):
             value = tuple(map(str, cast("list[Any]", value)))
         if isinstance(value, (str, bool, int, float, tuple)):
-            found.update(dict.fromkeys(attributes, value))
+            found.update(dict.fromkeys(attributes, cast("Any", value)))
     if kind == "agent":
         found[names.AGENT_NAME] = run.name
     if kind == "tool":

@@ -281,6 +281,11 @@ def _respected(row: LaneRow) -> bool:
     return parsed is None or not _provably_dead(parsed[0], mine)
 
 
+def is_owned(row: LaneRow) -> bool:
+    """Whether a live run owns the thread of a root lane, as far as can be seen from here."""
+    return _respected(row)
+
+
 def _name(row: LaneRow) -> str:
     parsed = _parse(row.owner) if row.owner is not None else None
     if parsed is None:
