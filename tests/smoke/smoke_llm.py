@@ -51,7 +51,8 @@ class City(BaseModel):
 
 
 def test_it_holds_to_a_schema(model):
-    city = model.with_structured_output(City).invoke("Which city is the capital of France?")
+    ask = 'Answer with JSON such as {"name": "Oslo"}: which city is the capital of France?'
+    city = model.with_structured_output(City).invoke(ask)
     assert isinstance(city, City)
     assert city.name
 
