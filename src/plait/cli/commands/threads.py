@@ -1,0 +1,262 @@
+"""`plait threads`: what a database holds, what it costs, and how it gets smaller."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import click
+
+from plait.checkpoint.log.retention import Progress, moment
+from plait.cli.database import open_to_read, open_to_write
+from plait.cli.telling import console, progress, size_of, table, tell_json, time_of
+from plait.errors import ConfigError
+from plait.stored import StoredThread, find_thread, list_threads
+
+_INNER = ("__", "branch:", "join:")
+"""What the names of channels begin with that are no keys of the state."""
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+Command = Callable[..., None]
+
+
+@click.group("threads")
+def command() -> None:
+    """Look at the threads of a database, copy, prune and delete them.
+
+    --db takes the file of a SqliteSaver or the URL of a Postgres database. list, show, history and
+    du open it read-only. Threads that a live run owns are never changed.
+    """
+
+
+def _db(function: Command) -> Command:
+    option = click.option("--db", "database", required=True, metavar="DB", help="The database.")
+    return option(function)
+
+
+def _json(function: Command) -> Command:
+    option = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+    return option(function)
+
+
+@command.command("list")
+@_db
+@_json
+def list_command(database: str, as_json: bool) -> None:
+    """List the threads: when they were last written, where they stand, what they wait for."""
+    with open_to_read(database) as saver:
+        threads = list(list_threads(saver))
+    if as_json:
+        tell_json([as_data(thread) for thread in threads])
+        return
+    head = ("thread", "updated", "step", "next", "waits for")
+    table(head, [(t.thread_id, t.updated, _step(t), _next(t), _waits(t)) for t in threads])
+    console().print(f"{len(threads)} thread{'' if len(threads) == 1 else 's'}")
+
+
+def as_data(thread: StoredThread) -> dict[str, Any]:
+    """A thread as JSON knows it."""
+    return {
+        "thread_id": thread.thread_id,
+        "checkpoint_id": thread.checkpoint_id,
+        "updated": thread.updated,
+        "step": thread.step,
+        "source": thread.source,
+        "next": list(thread.next),
+        "questions": [{"id": each.id, "value": each.value} for each in thread.questions],
+        "due": None if thread.due is None else time_of(thread.due),
+        "owned": thread.owned,
+        "problem": thread.problem or None,
+    }
+
+
+def _step(thread: StoredThread) -> str:
+    return "" if thread.step is None else str(thread.step)
+
+
+def _next(thread: StoredThread) -> str:
+    if thread.problem:
+        return f"unreadable: {thread.problem}"
+    running = " (running)" if thread.owned else ""
+    return (", ".join(thread.next) or "at its end") + running
+
+
+def _waits(thread: StoredThread) -> str:
+    number = sum(not getattr(each, "sleeps", False) for each in thread.questions)
+    parts = [f"{number} answer{'s' * (number > 1)}"] if number else []
+    if thread.due is not None:
+        parts.append(time_of(thread.due))
+    return ", ".join(parts)
+
+
+@command.command("show")
+@click.argument("thread_id")
+@_db
+@_json
+def show_command(thread_id: str, database: str, as_json: bool) -> None:
+    """Show the state of a thread, and what it waits for."""
+    with open_to_read(database) as saver:
+        thread = find_thread(saver, thread_id)
+        stored = saver.run(saver.open_session(thread_id).load())
+    values = {} if stored is None else _state(stored.values)
+    if as_json:
+        tell_json({**as_data(thread), "values": values})
+        return
+    out = console()
+    out.print(f"{thread.thread_id}  checkpoint {thread.checkpoint_id}  {thread.updated}")
+    out.print(f"next: {_next(thread)}", markup=False)
+    for question in thread.questions:
+        out.print(f"waits for {question.id}: {question.value!r}", markup=False)
+    for key, value in values.items():
+        out.print(f"{key} = {value!r}", markup=False)
+
+
+def _state(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if not key.startswith(_INNER)}
+
+
+@command.command("history")
+@click.argument("thread_id")
+@_db
+@_json
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+def history_command(thread_id: str, database: str, as_json: bool, limit: int) -> None:
+    """List the checkpoints of a thread, newest first."""
+    rows: list[dict[str, Any]] = []
+    with open_to_read(database) as saver:
+        find_thread(saver, thread_id)
+        for page in saver.open_session(thread_id).history(limit=limit):
+            for each in saver.run(page):
+                rows.append(
+                    {
+                        "checkpoint_id": each.id,
+                        "parent_id": each.parent_id,
+                        "created": each.ts,
+                        "step": each.metadata.get("step"),
+                        "source": each.metadata.get("source"),
+                        "made_by": list(each.frontier.get("last", ())),
+                    }
+                )
+    if as_json:
+        tell_json(rows)
+        return
+    head = ("checkpoint", "created", "step", "source", "made by")
+    table(
+        head,
+        [
+            (r["checkpoint_id"], r["created"], r["step"], r["source"], ", ".join(r["made_by"]))
+            for r in rows
+        ],
+    )
+
+
+@command.command("du")
+@click.argument("thread_id", required=False)
+@_db
+@_json
+def du_command(thread_id: str | None, database: str, as_json: bool) -> None:
+    """Tell what threads cost in bytes: by channel and node, of one thread or of all."""
+    channels: Counter[str] = Counter()
+    nodes: Counter[str] = Counter()
+    threads: Counter[str] = Counter()
+    with open_to_read(database) as saver, progress("counting") as tell:
+        names = (
+            [each.thread_id for each in list_threads(saver)]
+            if thread_id is None
+            else [find_thread(saver, thread_id).thread_id]
+        )
+        for done, name in enumerate(names, 1):
+            usage = saver.usage(name)
+            channels.update(usage.by_channel)
+            nodes.update(usage.by_node)
+            threads[name] = usage.total
+            tell(Progress(name, done, len(names)))
+    told = {"thread": threads, "channel": channels, "node": nodes}
+    if as_json:
+        counts = {f"by_{what}": dict(each.most_common()) for what, each in told.items()}
+        tell_json({"total": sum(threads.values()), **counts})
+        return
+    for what, each in told.items():
+        table((what, "bytes"), [(n, size_of(b)) for n, b in each.most_common()], ["bytes"])
+        console().print()
+    console().print(f"total {size_of(sum(threads.values()))}")
+
+
+@command.command("prune")
+@click.argument("thread_ids", nargs=-1)
+@_db
+@click.option("--all", "every", is_flag=True, help="All threads, instead of those named.")
+@click.option("--keep-last", type=click.IntRange(0), help="Checkpoints to keep of each namespace.")
+@click.option("--older-than", metavar="WHEN", help="A time (ISO 8601), or an age such as 30d.")
+@click.option("--expired", is_flag=True, help="Delete threads whose time to live is over.")
+@click.option("--ttl", metavar="AGE", help="With --expired: for threads without a thread_ttl.")
+def prune_command(
+    thread_ids: tuple[str, ...],
+    database: str,
+    every: bool,
+    keep_last: int | None,
+    older_than: str | None,
+    expired: bool,
+    ttl: str | None,
+) -> None:
+    """Delete old checkpoints, and what only they needed; or, with --expired, whole threads."""
+    if sum((bool(thread_ids), every, expired)) != 1:
+        raise ConfigError("Name the threads to prune, or give --all, or --expired.")
+    with open_to_write(database) as saver, progress("pruning") as tell:
+        if expired:
+            swept = saver.sweep(
+                ttl=None if ttl is None else _age(ttl).total_seconds(), progress=tell
+            )
+        else:
+            names = [t.thread_id for t in list_threads(saver)] if every else list(thread_ids)
+            for name in thread_ids:
+                find_thread(saver, name)
+            when = None if older_than is None else _when(older_than)
+            saver.prune(names, keep_last=keep_last, older_than=when, progress=tell)
+            swept = None
+    if swept is None:
+        click.echo(f"Pruned {len(names)} thread{'' if len(names) == 1 else 's'}.")
+    else:
+        left = f", left {len(swept.busy)} in use" if swept.busy else ""
+        click.echo(f"Deleted {len(swept.deleted)} of the threads{left}.")
+
+
+def _age(text: str) -> timedelta:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
+    if found is None:
+        raise ConfigError(f"{text!r} is no age. Give a number and a unit: 90s, 15m, 12h, 30d, 4w.")
+    return timedelta(seconds=float(found[1]) * _UNITS[found[2]])
+
+
+def _when(text: str) -> datetime:
+    return moment(_age(text) if re.fullmatch(r"[\d.]+[smhdw]", text) else text)
+
+
+@command.command("copy")
+@click.argument("source")
+@click.argument("target")
+@_db
+def copy_command(source: str, target: str, database: str) -> None:
+    """Copy thread SOURCE, with its whole history, to a new thread TARGET."""
+    with open_to_write(database) as saver, progress("copying") as tell:
+        saver.copy_thread(source, target, progress=tell)
+    click.echo(f"Copied {source} to {target}.")
+
+
+@command.command("delete")
+@click.argument("thread_ids", nargs=-1, required=True)
+@_db
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete_command(thread_ids: tuple[str, ...], database: str, yes: bool) -> None:
+    """Delete threads with all that is kept of them."""
+    with open_to_write(database) as saver:
+        for thread_id in thread_ids:
+            find_thread(saver, thread_id)
+        if not yes:
+            click.confirm(f"Delete {', '.join(thread_ids)} for good?", abort=True)
+        for thread_id in thread_ids:
+            saver.delete_thread(thread_id)
+    click.echo(f"Deleted {len(thread_ids)} thread{'' if len(thread_ids) == 1 else 's'}.")

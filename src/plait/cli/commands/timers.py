@@ -1,0 +1,79 @@
+"""`plait timers`: the threads that wait for a time, and going on with those whose time has come."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from time import time
+from typing import Any
+
+import click
+
+from plait.cli.database import open_to_read, open_to_write
+from plait.cli.target import load_graph
+from plait.cli.telling import table, tell_json, time_of
+from plait.errors import ThreadBusyError
+from plait.stored import alist_threads, awake, list_threads
+
+
+@click.group("timers")
+def command() -> None:
+    """Threads that sleep, or wait for an answer until some time."""
+
+
+@command.command("list")
+@click.option("--db", "database", required=True, metavar="DB", help="The database.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def list_command(database: str, as_json: bool) -> None:
+    """List what waits for a time, the next one first."""
+    with open_to_read(database) as saver:
+        waits = sorted(
+            (each.due, each.thread_id, ", ".join(each.next))
+            for each in list_threads(saver)
+            if each.due is not None
+        )
+    if as_json:
+        tell_json([{"thread_id": t, "due": time_of(d), "next": n} for d, t, n in waits])
+    else:
+        table(("due", "thread", "next"), [(time_of(d), t, n) for d, t, n in waits])
+
+
+@command.command("run")
+@click.argument("target", metavar="MODULE:GRAPH")
+@click.option("--db", "database", required=True, metavar="DB", help="The database.")
+@click.option("--watch", is_flag=True, help="Go on until stopped, instead of once.")
+@click.option("--every", type=click.FloatRange(0.1), default=5.0, show_default=True,
+              metavar="SECONDS", help="With --watch: how often to look at the latest.")  # fmt: skip
+@click.option("--app-dir", default=".", show_default=True, help="Where MODULE is looked for first.")
+def run_command(target: str, database: str, watch: bool, every: float, app_dir: str) -> None:
+    """Go on with the threads of MODULE:GRAPH whose time has come.
+
+    Several of these may run beside each other and beside your program: a thread that another run
+    owns is left to it. The exit code is 1 if a thread's run failed.
+    """
+    graph = load_graph(target, app_dir)
+    with open_to_write(database) as saver, suppress(KeyboardInterrupt):
+        graph.checkpointer = saver
+        failed = asyncio.run(_run(graph, every if watch else None))
+        if failed:
+            sys.exit(1)
+
+
+async def _run(graph: Any, every: float | None) -> int:
+    """Wake what is due, once or again and again; returns how many runs failed."""
+    while True:
+        failed = 0
+        async for woken in awake(graph):
+            if isinstance(woken.error, ThreadBusyError):
+                click.echo(f"{woken.thread_id}: in use, left to its run")
+            elif woken.error is not None:
+                failed += 1
+                click.echo(f"{woken.thread_id}: failed: {woken.error!r}", err=True)
+            else:
+                click.echo(f"{woken.thread_id}: {'waits again' if woken.waits else 'done'}")
+        if every is None:
+            return failed
+        times = [each.due async for each in alist_threads(graph.checkpointer)]
+        first = min((due for due in times if due is not None), default=time() + every)
+        await asyncio.sleep(min(every, max(0.1, first - time())))

@@ -1,0 +1,85 @@
+"""How commands tell things: tables and JSON on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress as Bar
+from rich.progress import SpinnerColumn, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+
+def console() -> Console:
+    """Where people read: lines are not cut where the output is no terminal."""
+    width = None if sys.stdout.isatty() else 500
+    return Console(soft_wrap=True, highlight=False, width=width)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Sequence[str] = ()) -> None:
+    """Print a table; the columns named in `numbers` stand right."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for name in head:
+        right = name in numbers
+        made.add_column(name, justify="right" if right else "left", no_wrap=True)
+    for row in rows:
+        made.add_row(*(Text(str(cell)) for cell in row))
+    console().print(made)
+
+
+def tell_json(data: Any) -> None:
+    """Print data as JSON; what JSON does not know is told as Python shows it."""
+    click.echo(json.dumps(data, indent=2, default=as_plain, ensure_ascii=False))
+
+
+def as_plain(value: Any) -> Any:
+    """An object as JSON can tell it."""
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        return dump()
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return repr(value)
+
+
+def time_of(seconds: float) -> str:
+    """A time, ISO 8601 in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def size_of(number: int) -> str:
+    """Bytes as people read them.
+
+    >>> size_of(999), size_of(1536), size_of(5_000_000)
+    ('999 B', '1.5 KB', '4.8 MB')
+    """
+    size, unit = float(number), "B"
+    for larger in ("KB", "MB", "GB", "TB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{number} B" if unit == "B" else f"{size:.1f} {unit}"
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[Any], None]]:
+    """Tell on stderr how far long work is; gives the function to call after each thread."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what)
+
+        def tell(at: Any) -> None:
+            total = f" of {at.total}" if at.total is not None else ""
+            bar.update(task, description=f"{what}: {at.done}{total} ({at.thread_id})")
+
+        yield tell
+
+
+__all__ = ["as_plain", "console", "progress", "size_of", "table", "tell_json", "time_of"]

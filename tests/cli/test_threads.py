@@ -1,0 +1,183 @@
+"""The console script `plait threads` and `plait timers`, in processes of their own, on real files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plait import SqliteSaver
+from plait.stored import find_thread, list_threads, wake
+
+from .app import HERE, builder, fill
+
+SCRIPT = Path(sys.executable).with_name("plait")
+
+
+def plait(*arguments: Any, answer: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [SCRIPT, *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=HERE, capture_output=True, text=True, timeout=120, check=False, input=answer
+    )
+
+
+def told(*arguments: Any) -> str:
+    ran = plait(*arguments)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    path = tmp_path / "threads.db"
+    with SqliteSaver(path) as saver:
+        fill(saver)
+    return path
+
+
+def test_list_tells_where_threads_stand_and_what_they_wait_for(db: Path) -> None:
+    before = db.read_bytes()
+    lines = told("threads", "list", "--db", db).splitlines()
+    rows = {line.split()[0]: line.rstrip() for line in lines[1:-1]}
+    assert list(rows) == ["done", "asks", "sleeps", "due", "fails"]
+    assert "at its end" in rows["done"]
+    assert rows["asks"].endswith("1 answer")
+    assert "pause" in rows["sleeps"]
+    assert lines[-1] == "5 threads"
+    threads = json.loads(told("threads", "list", "--db", db, "--json"))
+    assert [each["thread_id"] for each in threads] == list(rows)
+    assert threads[1]["questions"][0]["value"] == "[b]well?[/b]"
+    assert threads[2]["due"] > threads[2]["updated"]
+    assert db.read_bytes() == before
+
+
+def test_show_and_history_tell_one_thread(db: Path) -> None:
+    before = db.read_bytes()
+    shown = told("threads", "show", "asks", "--db", db)
+    assert "waits for " in shown
+    assert "'[b]well?[/b]'" in shown, "markup of users is text"
+    assert "items = ['ask', 'noted']" in shown
+    data = json.loads(told("threads", "show", "asks", "--db", db, "--json"))
+    assert data["values"] == {"items": ["ask", "noted"]}
+    history = json.loads(told("threads", "history", "done", "--db", db, "--json"))
+    assert [each["made_by"] for each in history][:2] == [["pause"], ["note"]]
+    assert history[0]["parent_id"] == history[1]["checkpoint_id"]
+    table = told("threads", "history", "done", "--db", db, "--limit", "2").splitlines()
+    assert len(table) == 3
+    assert db.read_bytes() == before
+
+
+def test_du_adds_up_by_thread_channel_and_node(db: Path) -> None:
+    before = db.read_bytes()
+    cost = json.loads(told("threads", "du", "--db", db, "--json"))
+    assert cost["total"] == sum(cost["by_thread"].values()) == sum(cost["by_node"].values())
+    assert next(iter(cost["by_thread"])) == "done"
+    assert cost["by_channel"]["items"] > 2000
+    one = json.loads(told("threads", "du", "done", "--db", db, "--json"))
+    assert one["by_thread"] == {"done": cost["by_thread"]["done"]}
+    assert "total" in told("threads", "du", "--db", db)
+    assert db.read_bytes() == before
+
+
+def test_copy_prune_and_delete_change_what_they_name(db: Path) -> None:
+    assert told("threads", "copy", "done", "twin", "--db", db) == "Copied done to twin.\n"
+    assert told("threads", "prune", "done", "--keep-last", "2", "--db", db) == "Pruned 1 thread.\n"
+    kept = json.loads(told("threads", "history", "done", "--db", db, "--json"))
+    whole = json.loads(told("threads", "history", "twin", "--db", db, "--json"))
+    assert (len(kept), len(whole)) == (2, 4)
+    assert told("threads", "prune", "--all", "--db", db) == "Pruned 6 threads.\n"
+    refused = plait("threads", "delete", "twin", "--db", db, answer="n\n")
+    assert refused.returncode == 1
+    assert told("threads", "delete", "twin", "done", "--yes", "--db", db).startswith("Deleted 2")
+    with SqliteSaver(db) as saver:
+        assert [each.thread_id for each in list_threads(saver)] == [
+            "asks",
+            "sleeps",
+            "due",
+            "fails",
+        ]
+
+
+def test_prune_takes_ages_and_times_to_live(db: Path) -> None:
+    assert told("threads", "prune", "done", "--older-than", "1h", "--db", db).startswith("Pruned")
+    assert len(json.loads(told("threads", "history", "done", "--db", db, "--json"))) == 4
+    keep = ("--keep-last", "1", "--older-than", "2999-01-01")
+    told("threads", "prune", "done", *keep, "--db", db)
+    assert len(json.loads(told("threads", "history", "done", "--db", db, "--json"))) == 1
+    assert told("threads", "prune", "--expired", "--ttl", "1s", "--db", db).startswith("Deleted 0")
+    with SqliteSaver(db) as saver:
+        builder.compile(checkpointer=saver).invoke(
+            {"items": []}, {"configurable": {"thread_id": "brief", "thread_ttl": 0}}
+        )
+    assert told("threads", "prune", "--expired", "--db", db).startswith("Deleted 1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("show", "nobody"), "There is no thread 'nobody'"),
+        (("prune",), "Name the threads"),
+        (("prune", "done", "--older-than", "soon"), "is no time"),
+        (("prune", "--expired", "--ttl", "5"), "is no age"),
+        (("copy", "done", "asks"), "exists"),
+        (("copy", "nobody", "new"), "no thread 'nobody'"),
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(
+    db: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    ran = plait("threads", *arguments, "--db", db)
+    assert ran.returncode == 2
+    assert message in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_thread_that_a_live_run_owns_is_not_changed(db: Path) -> None:
+    with SqliteSaver(db) as saver:
+        session = saver.open_session("done")
+        saver.run(session.claim())
+        for arguments in (("prune", "done"), ("delete", "done", "--yes")):
+            ran = plait("threads", *arguments, "--db", db)
+            assert (ran.returncode, "is owned by" in ran.stderr) == (2, True)
+        assert "(running)" in told("threads", "list", "--db", db)
+        saver.run(session.release())
+
+
+def test_reading_makes_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere.db"
+    for arguments in (("threads", "list"), ("threads", "prune", "--all"), ("timers", "list")):
+        assert "There is no database" in plait(*arguments, "--db", path).stderr
+    assert not path.exists()
+
+
+# --- timers --------------------------------------------------------------------------------------
+
+
+def test_timers_run_goes_on_with_what_is_due_and_only_with_that(db: Path) -> None:
+    waits = json.loads(told("timers", "list", "--db", db, "--json"))
+    assert [each["thread_id"] for each in waits] == ["due", "fails", "sleeps"]
+    assert told("timers", "list", "--db", db).splitlines()[1].split()[1] == "due"
+    ran = plait("timers", "run", "app:graph", "--db", db)
+    assert ran.returncode == 1, "a run has failed"
+    assert ran.stdout == "due: done\n"
+    assert ran.stderr.startswith("fails: failed: ValueError('beyond repair')")
+    with SqliteSaver(db) as saver:
+        due = find_thread(saver, "due")
+        assert (due.next, due.due) == ((), None)
+        assert find_thread(saver, "sleeps").due is not None
+    assert plait("timers", "run", "app:graph", "--db", db).stdout == ""
+
+
+def test_wake_leaves_threads_in_use_to_their_runs(db: Path) -> None:
+    with SqliteSaver(db) as saver:
+        session = saver.open_session("due")
+        saver.run(session.claim())
+        graph = builder.compile(checkpointer=saver)
+        errors = {each.thread_id: type(each.error).__name__ for each in wake(graph)}
+        assert errors == {"due": "ThreadBusyError", "fails": "ValueError"}
+        saver.run(session.release())
+        assert [each.error for each in wake(graph)] == [None]
