@@ -4,7 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks import floors, functional, messages, programs, stores, tokens, tools, travel
+from benchmarks import (
+    floors,
+    functional,
+    messages,
+    programs,
+    runnables,
+    stores,
+    tokens,
+    tools,
+    travel,
+)
 from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 from benchmarks.memory import FLOOR
@@ -327,6 +337,31 @@ CASES: tuple[Case, ...] = (
         2,
         per=100,
     ),
+    *(
+        Case(name, title, work, floor, size, unit, bounds, 7, 3)
+        for name, title, work, floor, size, unit, bounds in (
+            (
+                *("chain", "invoke of a sequence of 10 lambdas"),
+                *(runnables.sequence, runnables.sequence_floor, 200, "us/call", Bounds(8, 20)),
+            ),
+            (
+                *("chain-parallel", "invoke of a RunnableParallel of 10 lambdas"),
+                *(runnables.parallel, runnables.parallel_floor, 100, "us/call", Bounds(8, 20)),
+            ),
+            (
+                *("chain-batch", "batch of 1,000 of a lambda"),
+                *(runnables.batch, runnables.batch_floor, 1_000, "us/input", Bounds(8, 20)),
+            ),
+            (
+                *("chain-tokens", "1,001 tokens through prompt, model, parser"),
+                *(tokens.chain, tokens.chain_floor, 1_001, "us/token", Bounds(5, 15)),
+            ),
+            (
+                *("chain-stream", "1,000 chunks through a chain of three"),
+                *(runnables.stream, runnables.stream_floor, 1_000, "us/chunk", INFORMS),
+            ),
+        )
+    ),
 )
 
 
@@ -353,6 +388,8 @@ GROWTHS = tuple(
 
 IMPORT, IMPORT_MODULES = "import", "import-modules"
 IMPORT_BOUNDS = Bounds(4, 9)
+IMPORT_CORE = "import-core"
+IMPORT_CORE_BOUNDS = Bounds(5, 10)
 MEMORY = {"memory": False, "memory-async": True}
 MEMORY_BOUNDS = Bounds(3, 5)
 MAKESPAN = "makespan"
@@ -367,6 +404,7 @@ def names() -> list[str]:
         *(one.name for one in GROWTHS),
         IMPORT,
         IMPORT_MODULES,
+        IMPORT_CORE,
         MAKESPAN,
         *MEMORY,
     ]

@@ -93,6 +93,14 @@ class Implementation:
         """The decorator that makes tools, as `AIMessage`."""
         return self._beside("tools", "langchain_core.tools", "tool")
 
+    def piece(self, package: str, name: str) -> Any:
+        """A class of `prompts` or `output_parsers`, as `AIMessage`."""
+        return self._beside(package, f"langchain_core.{package}", name)
+
+    def runnable(self, name: str) -> Any:
+        """A class of runnables, as `AIMessage`."""
+        return self._beside("runnables", "langchain_core.runnables", name)
+
     def _beside(self, own: str, foreign: str, attribute: str) -> Any:
         if self.name == PEER:
             return getattr(import_module(foreign), attribute)

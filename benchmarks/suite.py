@@ -9,6 +9,8 @@ from benchmarks.cases import (
     GROWTHS,
     IMPORT,
     IMPORT_BOUNDS,
+    IMPORT_CORE,
+    IMPORT_CORE_BOUNDS,
     IMPORT_MODULES,
     MAKESPAN,
     MAKESPAN_BOUNDS,
@@ -52,6 +54,8 @@ def run(wanted: set[str], roots: list[str], *, quick: bool) -> Iterator[Figure]:
             yield _grown(one, seconds)
     if {IMPORT, IMPORT_MODULES} & wanted:
         yield from _imported(roots, rounds=2 if quick else 9)
+    if IMPORT_CORE in wanted:
+        yield _imported_core(roots, rounds=2 if quick else 9)
     if MAKESPAN in wanted:
         yield _makespan(roots, rounds=1 if quick else 3)
     for name, run_as_async in MEMORY.items():
@@ -105,6 +109,20 @@ def _imported(roots: list[str], *, rounds: int) -> Iterator[Figure]:
     yield Figure(IMPORT, time_title, "ms", spent, IMPORT_BOUNDS, samples=samples)
     modules = _costs({name: cost.modules for name, cost in costs.items()})
     yield Figure(IMPORT_MODULES, modules_title, "modules", modules, IMPORT_BOUNDS)
+
+
+def _imported_core(roots: list[str], *, rounds: int) -> Figure:
+    """The import of what chains are made of, without graphs."""
+    title = "import of the core (peer: langchain_core.runnables), CPU"
+    known = {PEER: "import langchain_core.runnables", PLAIT: "import plait, plait.runnables.base"}
+    statements = {root: known[root] for root in roots} | {FLOOR: "import asyncio"}
+    try:
+        costs = startup.import_costs(statements, rounds=rounds)
+    except Exception as error:
+        return Figure(IMPORT_CORE, title, "ms", bounds=IMPORT_CORE_BOUNDS, error=_failure(error))
+    samples = {name: cost.seconds for name, cost in costs.items()}
+    spent = _costs({name: median(seconds) * _MILLI for name, seconds in samples.items()})
+    return Figure(IMPORT_CORE, title, "ms", spent, IMPORT_CORE_BOUNDS, samples=samples)
 
 
 def _makespan(roots: list[str], *, rounds: int) -> Figure:
