@@ -9,6 +9,7 @@ import asyncio
 import os
 import signal
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -84,10 +85,19 @@ class Result:
     deaths: int
 
 
-def work(trial: Trial, place: Path, point: int) -> None:
+Open = Callable[..., Any]
+"""Opens the saver of a trial: (place, journal, point, when)."""
+
+
+def in_a_file(place: Path, journal: Journal, point: int = 0, when: str = "") -> CrashingSaver:
+    """A saver whose threads are in a SQLite file."""
+    return CrashingSaver(place / "log.db", journal, point, when)
+
+
+def work(trial: Trial, place: Path, point: int, opened: Open) -> None:
     """A worker process: bring the thread to its end, or die on the way."""
     journal = Journal(place / "journal")
-    saver = CrashingSaver(place / "log.db", journal, point, trial.when)
+    saver = opened(place, journal, point, trial.when)
     graph = BUILDS[trial.flow](saver, journal, trial.api)
     if trial.api == "async":
         asyncio.run(afinish(graph, trial.durability))
@@ -95,18 +105,18 @@ def work(trial: Trial, place: Path, point: int) -> None:
         finish(graph, trial.durability)
 
 
-def play(trial: Trial, place: Path) -> Result:
+def play(trial: Trial, place: Path, opened: Open = in_a_file) -> Result:
     """Workers that die at their points, then one that lives, then a look at what is stored."""
     place.mkdir()
     journal = Journal(place / "journal")
     deaths = 0
     for point in (*trial.points, 0):
-        status = fork(lambda _, point=point: work(trial, place, point)).wait()
+        status = fork(lambda _, point=point: work(trial, place, point, opened)).wait()
         journal.add("end", str(status))
         deaths += status == -signal.SIGKILL
         if status == 0:
             break
-    with CrashingSaver(place / "log.db", Journal(place / "reading")) as saver:
+    with opened(place, Journal(place / "reading")) as saver:
         graph = BUILDS[trial.flow](saver, journal, trial.api)
         history = [*graph.get_state_history(CONFIG)]
         return Result(journal.lines(), graph.get_state(CONFIG), history, deaths)

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from time import monotonic
 from typing import Any
 from urllib.parse import quote
 
@@ -80,6 +81,12 @@ class Server:
         row = self._admin.execute(sql, [name_of(url)]).fetchone()
         assert row is not None
         return row[0]
+
+    def wait_until_left(self, url: str) -> None:
+        """Wait for the server to notice that nobody is connected any more."""
+        deadline = monotonic() + 60
+        while left := self.connections(url):
+            assert monotonic() < deadline, f"{left} connections were left open"
 
     def restart(self) -> None:
         """Stop the server, cutting all connections, and start it again."""

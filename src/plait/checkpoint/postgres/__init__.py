@@ -22,6 +22,8 @@ class PostgresSaver(PostgresLog):
         serde: The serializer (None: plait's codec).
         max_connections: How many connections to open at most, where `conn` is a string.
         timeout: Seconds to wait for a free connection, and for a server that restarts.
+        thread_busy: What a run does when another one owns its thread: "reject", "wait",
+            "takeover" or "allow".
     """
 
     def setup(self) -> None:

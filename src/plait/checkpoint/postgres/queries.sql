@@ -42,7 +42,8 @@ SELECT channel, id FROM plait_versions WHERE lane = $1::bigint ORDER BY channel,
 
 -- name: read_writes
 SELECT checkpoint, task, path, record FROM plait_writes
-WHERE lane = $1::bigint AND checkpoint = $2::bytea ORDER BY path, task;
+WHERE lane = $1::bigint AND checkpoint >= $2::bytea AND checkpoint <= $3::bytea
+ORDER BY checkpoint, path, task;
 
 -- name: transact
 SELECT * FROM plait_transact(

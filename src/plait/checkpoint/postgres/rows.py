@@ -109,9 +109,10 @@ def list_values(request: ListValues) -> Steps[list[tuple[str, bytes]]]:
 
 
 def read_writes(request: ReadWrites) -> Steps[list[WriteRow]]:
-    """The task writes of one checkpoint."""
-    rows = yield SQL.read_writes, (request.lane, request.checkpoint)
-    return [WriteRow(*row) for row in rows]
+    """The task writes of one checkpoint, or of a range."""
+    last = request.checkpoint if request.last is None else request.last
+    rows = yield SQL.read_writes, (request.lane, request.checkpoint, last)
+    return [WriteRow(row[0], row[1], from_text(row[2]), row[3]) for row in rows]
 
 
 def transact(request: Transact) -> Steps[Done | Refused]:

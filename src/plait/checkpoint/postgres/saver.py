@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from plait.checkpoint.log.claims import Policy
 from plait.checkpoint.log.requests import Renew
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.postgres.rows import SCHEMA, steps_of
@@ -21,8 +22,9 @@ class PostgresLog(NativeSaver):
         *,
         max_connections: int = 10,
         timeout: float = 30.0,
+        thread_busy: Policy = "reject",
     ) -> None:
-        super().__init__(serde=serde)
+        super().__init__(serde=serde, thread_busy=thread_busy)
         self._database = Database(conn, SCHEMA, max_connections=max_connections, timeout=timeout)
         self._heartbeat: Database | None = None
 
@@ -35,6 +37,7 @@ class PostgresLog(NativeSaver):
         serde: Any = None,
         max_connections: int = 10,
         timeout: float = 30.0,
+        thread_busy: Policy = "reject",
     ) -> Self:
         """A saver for `with` and `async with`, which close it at their end.
 
@@ -44,8 +47,15 @@ class PostgresLog(NativeSaver):
             serde: The serializer (None: plait's codec).
             max_connections: How many connections to open at most.
             timeout: Seconds to wait for a free connection, and for a server that restarts.
+            thread_busy: What a run does when another one owns its thread.
         """
-        return cls(conn_string, serde=serde, max_connections=max_connections, timeout=timeout)
+        return cls(
+            conn_string,
+            serde=serde,
+            max_connections=max_connections,
+            timeout=timeout,
+            thread_busy=thread_busy,
+        )
 
     @property
     def shared(self) -> bool:

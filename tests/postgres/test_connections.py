@@ -1,0 +1,410 @@
+"""Connections of the Postgres saver: cut, counted, shared, given by the user; set-ups at once."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Thread
+from typing import Annotated, Any, TypedDict
+
+import psycopg
+import pytest
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from plait.checkpoint.log.requests import ReadLane
+from plait.checkpoint.postgres import PostgresSaver
+from plait.checkpoint.postgres.aio import AsyncPostgresSaver
+from plait.errors import ConfigError, StorageError, StorageUnavailableError
+from plait.graph import START, StateGraph
+
+from .server import Server, name_of
+
+CONFIG: Any = {"configurable": {"thread_id": "1"}}
+
+
+class State(TypedDict):
+    items: Annotated[list[str], operator.add]
+
+
+def adder(name: str, before: Callable[[], Any] = lambda: None) -> Callable[[State], Any]:
+    """A node that adds its name, once `before` has returned."""
+
+    def node(state: State) -> dict[str, list[str]]:
+        before()
+        return {"items": [name]}
+
+    return node
+
+
+def chain(saver: Any, length: int = 3, before: Callable[[], Any] = lambda: None) -> Any:
+    """A graph of nodes one after the other."""
+    builder = StateGraph(State)
+    last = START
+    for number in range(length):
+        builder.add_node(f"n{number}", adder(f"n{number}", before))
+        builder.add_edge(last, f"n{number}")
+        last = f"n{number}"
+    return builder.compile(checkpointer=saver)
+
+
+CUT_ONE = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE application_name = %s ORDER BY random() LIMIT 1"
+)
+NODES = [f"n{number}" for number in range(3)]
+
+
+def config(number: int) -> Any:
+    return {"configurable": {"thread_id": str(number)}}
+
+
+# --- cut -----------------------------------------------------------------------------------------
+
+
+def test_connections_cut_before_every_commit_lose_and_repeat_nothing(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    cut: list[int] = []
+    with PostgresSaver(postgres_url) as saver:
+        graph = chain(saver, before=lambda: cut.append(postgres_server.terminate(postgres_url)))
+        for number in range(5):
+            assert graph.invoke({"items": []}, config(number)) == {"items": NODES}
+            assert len([*graph.get_state_history(config(number))]) == 5
+    assert all(cut)
+    assert len(cut) == 15, "no node ran twice"
+
+
+async def test_async_connections_cut_before_every_commit_lose_and_repeat_nothing(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    cut: list[int] = []
+    async with AsyncPostgresSaver(postgres_url) as saver:
+        await saver.setup()
+        graph = chain(saver, before=lambda: cut.append(postgres_server.terminate(postgres_url)))
+        for number in range(5):
+            assert await graph.ainvoke({"items": []}, config(number)) == {"items": NODES}
+    assert all(cut)
+    assert len(cut) == 15, "no node ran twice"
+
+
+class Cut(PostgresSaver):
+    """Loses the connection of its nth transaction once the server has committed it."""
+
+    nth = 0
+
+    def execute(self, request: Any) -> Any:
+        if type(request).__name__ == "Transact":
+            self.nth -= 1
+            if self.nth == 0:
+                super().execute(request)  # the server did it, and nobody heard
+        return super().execute(request)
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+def test_commit_whose_outcome_was_never_heard_may_be_sent_again(
+    postgres_url: str, nth: int
+) -> None:
+    with Cut(postgres_url) as saver:
+        saver.nth = nth
+        graph = chain(saver)
+        assert graph.invoke({"items": []}, CONFIG) == {"items": NODES}
+        steps = [s.metadata["step"] for s in graph.get_state_history(CONFIG)]
+        assert steps == [3, 2, 1, 0, -1]
+        assert saver.execute(ReadLane("1", "")).owner is None
+
+
+class Echo(PostgresSaver):
+    """Sends each transaction once more after the next one, as a network may deliver it late."""
+
+    late: Any = None
+
+    def execute(self, request: Any) -> Any:
+        if type(request).__name__ != "Transact":
+            return super().execute(request)
+        answer = super().execute(request)
+        late, self.late = self.late, request
+        if late is not None:
+            super().execute(late)
+        return answer
+
+
+def test_commit_that_arrives_again_after_later_ones_changes_nothing(postgres_url: str) -> None:
+    with Echo(postgres_url) as saver:
+        graph = chain(saver)
+        assert graph.invoke({"items": []}, CONFIG) == {"items": NODES}
+        assert graph.get_state(CONFIG).values == {"items": NODES}, "the head did not go back"
+        assert graph.invoke({"items": ["x"]}, CONFIG) == {"items": [*NODES, "x", *NODES]}
+        assert saver.execute(ReadLane("1", "")).owner is None
+
+
+def next_input(saver: Any, number: int) -> Any:
+    """What to go on with after an error: nothing, where the thread has begun."""
+    while True:
+        try:
+            begun = saver.get_tuple(config(number)) is not None
+        except StorageError:  # cut again
+            continue
+        return None if begun else {"items": []}
+
+
+def test_backends_terminated_at_any_moment_give_typed_errors_or_recovery_and_lose_nothing(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    ran: list[str] = []
+    cut: list[Any] = []
+    done = Event()
+
+    def harass() -> None:
+        with psycopg.connect(postgres_server.url, autocommit=True) as conn:
+            while not done.wait(0.01):
+                cut.extend(conn.execute(CUT_ONE, [name_of(postgres_url)]).fetchall())
+
+    def converse(saver: Any, number: int) -> int:
+        graph = chain(saver, before=lambda: ran.append(str(number)))
+        failures = 0
+        given: Any = {"items": []}
+        while True:
+            try:
+                result = graph.invoke(given, config(number))
+            except StorageError:
+                failures += 1
+                given = next_input(saver, number)
+            else:
+                assert result == {"items": NODES}
+                return failures
+
+    with PostgresSaver(postgres_url, max_connections=4) as saver:
+        saver.setup()
+        trouble = Thread(target=harass)
+        trouble.start()
+        try:
+            with ThreadPoolExecutor(8) as pool:
+                failures = sum(pool.map(lambda number: converse(saver, number), range(60)))
+        finally:
+            done.set()
+            trouble.join()
+        for number in range(60):
+            state = chain(saver).get_state(config(number))
+            assert state.values == {"items": NODES}
+            assert state.next == ()
+    print(f"{len(cut)} connections cut, {failures} errors")
+    assert len(cut) > 5
+    assert len(ran) <= 180 + failures, "a node runs again only after an error"
+
+
+def test_runs_go_on_through_a_restart_of_the_server(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    if not postgres_server.restarts:
+        pytest.skip("the server is not ours to restart")
+    with PostgresSaver(postgres_url) as saver:
+        restarted: list[bool] = []
+
+        def restart_once() -> None:
+            if not restarted:
+                restarted.append(True)
+                postgres_server.restart()
+
+        graph = chain(saver, before=restart_once)
+        assert graph.invoke({"items": []}, CONFIG) == {"items": NODES}
+        assert restarted
+
+
+def test_server_out_of_reach_is_a_typed_error_that_says_where_and_not_the_password() -> None:
+    url = "postgresql://user:secret@127.0.0.1:1/shop"
+    with PostgresSaver(url) as saver, pytest.raises(StorageUnavailableError) as raised:
+        saver.setup()
+    assert "'shop' on '127.0.0.1'" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_closed_saver_says_so(postgres_url: str) -> None:
+    with PostgresSaver(postgres_url) as saver:
+        saver.setup()
+    with pytest.raises(StorageUnavailableError, match="closed"):
+        chain(saver).invoke({"items": []}, CONFIG)
+
+
+# --- counted -------------------------------------------------------------------------------------
+
+
+def test_fifty_runs_share_two_connections_and_give_them_back(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    with PostgresSaver(postgres_url, max_connections=2) as saver:
+        seen: list[int] = []
+        graph = chain(saver, before=lambda: seen.append(saver._database._pool._free._value))
+
+        def run(number: int) -> Any:
+            return graph.invoke({"items": []}, config(number))
+
+        with ThreadPoolExecutor(50) as pool:
+            assert [*pool.map(run, range(50))] == [{"items": NODES}] * 50
+        assert postgres_server.connections(postgres_url) <= 3, "two, and that of the heartbeat"
+        assert saver._database._pool._free._value == 2
+    postgres_server.wait_until_left(postgres_url)
+
+
+async def test_two_hundred_async_runs_share_two_connections_and_give_them_back(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    async with AsyncPostgresSaver(postgres_url, max_connections=2) as saver:
+        graph = chain(saver)
+        runs = (graph.ainvoke({"items": []}, config(number)) for number in range(200))
+        assert await asyncio.gather(*runs) == [{"items": NODES}] * 200
+        assert postgres_server.connections(postgres_url) <= 3
+    postgres_server.wait_until_left(postgres_url)
+
+
+async def test_cancelled_runs_give_back_connections_and_threads(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    async with AsyncPostgresSaver(postgres_url, max_connections=2) as saver:
+        await saver.setup()
+        graph = chain(saver)
+        for hops in range(40):
+            run = asyncio.create_task(graph.ainvoke({"items": []}, config(hops)))
+            for _ in range(hops):
+                await asyncio.sleep(0)
+            run.cancel()
+            await asyncio.gather(run, return_exceptions=True)
+            lane = await saver.aexecute(ReadLane(str(hops), ""))
+            assert lane is None or lane.owner is None
+        results = await asyncio.gather(
+            *(graph.ainvoke({"items": []}, config(1000 + number)) for number in range(10))
+        )
+        assert results == [{"items": NODES}] * 10
+        assert postgres_server.connections(postgres_url) <= 3
+
+
+def test_one_saver_serves_many_event_loops_one_after_the_other(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    with AsyncPostgresSaver(postgres_url) as saver:
+        graph = chain(saver)
+        for number in range(10):
+            assert asyncio.run(graph.ainvoke({"items": []}, config(number))) == {"items": NODES}
+        assert postgres_server.connections(postgres_url) <= 2
+    postgres_server.wait_until_left(postgres_url)
+
+
+# --- given by the user ---------------------------------------------------------------------------
+
+
+def test_pool_of_the_user_serves_sync_and_async_and_stays_open(postgres_url: str) -> None:
+    with ConnectionPool(postgres_url, min_size=1, max_size=2) as pool:
+        with PostgresSaver(pool) as saver:
+            saver.setup()
+            assert chain(saver).invoke({"items": []}, CONFIG) == {"items": NODES}
+            again = asyncio.run(chain(saver).ainvoke({"items": ["x"]}, CONFIG))
+            assert again == {"items": [*NODES, "x", *NODES]}
+        with pool.connection() as conn:
+            assert conn.execute("SELECT 1").fetchone() == (1,)
+
+
+async def test_async_pool_of_the_user_serves_sync_calls_of_other_threads(postgres_url: str) -> None:
+    async with AsyncConnectionPool(postgres_url, min_size=1, max_size=2, open=False) as pool:
+        saver = AsyncPostgresSaver(pool)
+        await saver.setup()
+        graph = chain(saver)
+        assert await graph.ainvoke({"items": []}, CONFIG) == {"items": NODES}
+        state = await asyncio.to_thread(graph.get_state, CONFIG)
+        assert state.values == {"items": NODES}
+        with pytest.raises(asyncio.InvalidStateError, match="async"):
+            graph.get_state(CONFIG)
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_connection_of_the_user_commits_and_stays_open(postgres_url: str, autocommit: bool) -> None:
+    with psycopg.connect(postgres_url, autocommit=autocommit) as conn:
+        assert chain(PostgresSaver(conn)).invoke({"items": []}, CONFIG) == {"items": NODES}
+        with PostgresSaver(postgres_url) as other:
+            assert chain(other).get_state(CONFIG).values == {"items": NODES}
+        assert not conn.closed
+
+
+def test_transaction_left_open_by_the_user_is_a_named_error(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as conn:
+        conn.execute("SELECT 1")
+        with pytest.raises(ConfigError, match="transaction open"):
+            chain(PostgresSaver(conn)).invoke({"items": []}, CONFIG)
+
+
+async def test_async_connection_of_the_user(postgres_url: str) -> None:
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as conn:
+        graph = chain(AsyncPostgresSaver(conn))
+        runs = (graph.ainvoke({"items": []}, config(number)) for number in range(5))
+        assert await asyncio.gather(*runs) == [{"items": NODES}] * 5
+
+
+# --- a pooler, a set-up --------------------------------------------------------------------------
+
+
+def test_every_statement_may_go_to_another_session_as_a_transaction_pooler_sends_them(
+    postgres_url: str,
+) -> None:
+    """Each call gets a connection that was never used before: nothing may live in a session."""
+    from plait.postgres.pool import Pool
+
+    class Forgetful(Pool):
+        def putconn(self, conn: Any) -> None:
+            assert conn._prepared._names == {}, "nothing was prepared"
+            conn.close()
+            super().putconn(conn)
+
+    with PostgresSaver(postgres_url) as saver:
+        saver._database._pool = Forgetful(postgres_url, 2)
+        assert chain(saver).invoke({"items": []}, CONFIG) == {"items": NODES}
+        assert chain(saver).invoke({"items": ["x"]}, CONFIG)["items"][3] == "x"
+        saver.delete_thread("1")
+        assert saver.get_tuple(CONFIG) is None
+
+
+def test_set_ups_at_the_same_time_make_one_schema(postgres_url: str) -> None:
+    def set_up(_: int) -> None:
+        with PostgresSaver(postgres_url) as saver:
+            saver.setup()
+            saver.setup()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert [*pool.map(set_up, range(16))] == [None] * 16
+    with psycopg.connect(postgres_url) as conn:
+        rows = conn.execute("SELECT component, version FROM plait_schema_versions").fetchall()
+    assert rows == [("log", 1)]
+
+
+def test_set_up_that_fails_half_way_leaves_nothing(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as conn:
+        conn.execute("CREATE TABLE plait_writes (other int)")  # the last table is in the way
+        with (
+            PostgresSaver(postgres_url) as saver,
+            pytest.raises(StorageError, match="plait_writes"),
+        ):
+            saver.setup()
+        assert conn.execute("SELECT to_regclass('plait_lanes')").fetchone() == (None,)
+        conn.execute("DROP TABLE plait_writes")
+        with PostgresSaver(postgres_url) as saver:
+            assert chain(saver).invoke({"items": []}, CONFIG) == {"items": NODES}
+
+
+def test_database_of_a_newer_plait_is_refused(postgres_url: str) -> None:
+    with PostgresSaver(postgres_url) as saver:
+        saver.setup()
+    with psycopg.connect(postgres_url, autocommit=True) as conn:
+        conn.execute("UPDATE plait_schema_versions SET version = 99")
+    with (
+        PostgresSaver(postgres_url) as saver,
+        pytest.raises(StorageUnavailableError, match="newer"),
+    ):
+        saver.setup()
+
+
+def test_tables_of_langgraph_may_live_beside_ours(postgres_url: str) -> None:
+    from langgraph.checkpoint.postgres import PostgresSaver as Peer
+
+    with Peer.from_conn_string(postgres_url) as peer:
+        peer.setup()
+    with PostgresSaver(postgres_url) as saver:
+        assert chain(saver).invoke({"items": []}, CONFIG) == {"items": NODES}
