@@ -1,7 +1,7 @@
 """What a database holds, thread by thread, and waking the threads whose time has come.
 
-Only the newest checkpoint of each thread is looked at, and no value of the state is decoded. Nothing
-is claimed or written but by `wake`, which makes ordinary calls.
+Only the newest checkpoint of each thread is looked at, and no value of the state is decoded.
+Nothing is claimed or written but by `wake`, which makes ordinary calls.
 """
 
 from __future__ import annotations

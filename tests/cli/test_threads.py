@@ -1,4 +1,4 @@
-"""The console script `plait threads` and `plait timers`, in processes of their own, on real files."""
+"""The console scripts `plait threads` and `plait timers`, in their own processes, on real files."""
 
 from __future__ import annotations
 

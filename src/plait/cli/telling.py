@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -69,7 +69,7 @@ def size_of(number: int) -> str:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[Any], None]]:
+def progress(what: str) -> Generator[Callable[[Any], None]]:
     """Tell on stderr how far long work is; gives the function to call after each thread."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -208,8 +208,8 @@ def _raise_busy(busy: Sequence[str], what: str) -> None:
     if busy:
         names = ", ".join(map(repr, busy[:5])) + (", ..." if len(busy) > 5 else "")
         raise ThreadBusyError(
-            f"{len(busy)} thread{'s' * (len(busy) > 1)} in use, and not {what}: {names}. All others "
-            "were. Try again when their runs have ended."
+            f"{len(busy)} thread{'s' * (len(busy) > 1)} in use, and not {what}: {names}. All "
+            "others were. Try again when their runs have ended."
         )
 
 
@@ -293,7 +293,8 @@ class _Roots:
 
     def reaches(self, metadata: Mapping[str, Any]) -> bool:
         """Whether a checkpoint inside a task belongs to a step that is left, or still to come."""
-        root: str | None = (metadata.get("parents") or {}).get("")
+        parents: Mapping[str, str] = metadata.get("parents") or {}
+        root = parents.get("")
         if root is None:
             return True
         key = pack(root)

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 from plait.checkpoint.base import BaseCheckpointSaver
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log import copying, retention, usage
-from plait.checkpoint.log.claims import Policy
+from plait.checkpoint.log.claims import LEASE, Policy
 from plait.checkpoint.log.retention import Swept, Tell
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.usage import Usage
+from plait.checkpoint.serde import Registry
 
 T = TypeVar("T")
 
@@ -35,7 +36,15 @@ class Tending(BaseCheckpointSaver[str]):
     async def arun(self, plan: Plan[T]) -> T:
         raise NotImplementedError
 
-    def open_session(self, thread_id: str, ns: str = "", **options: Any) -> LogSession:
+    def open_session(
+        self,
+        thread_id: str,
+        ns: str = "",
+        *,
+        registry: Registry | None = None,
+        policy: Policy | None = None,
+        lease: float = LEASE,
+    ) -> LogSession:
         raise NotImplementedError
 
     def _codec_of(self, registry: Any) -> Any:

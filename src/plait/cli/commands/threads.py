@@ -205,23 +205,25 @@ def prune_command(
     """Delete old checkpoints, and what only they needed; or, with --expired, whole threads."""
     if sum((bool(thread_ids), every, expired)) != 1:
         raise ConfigError("Name the threads to prune, or give --all, or --expired.")
-    with open_to_write(database) as saver, progress("pruning") as tell:
+    with open_to_write(database) as saver:
         if expired:
-            swept = saver.sweep(
-                ttl=None if ttl is None else _age(ttl).total_seconds(), progress=tell
-            )
+            done = _sweep(saver, None if ttl is None else _age(ttl).total_seconds())
         else:
             names = [t.thread_id for t in list_threads(saver)] if every else list(thread_ids)
             for name in thread_ids:
                 find_thread(saver, name)
             when = None if older_than is None else _when(older_than)
-            saver.prune(names, keep_last=keep_last, older_than=when, progress=tell)
-            swept = None
-    if swept is None:
-        click.echo(f"Pruned {len(names)} thread{'' if len(names) == 1 else 's'}.")
-    else:
-        left = f", left {len(swept.busy)} in use" if swept.busy else ""
-        click.echo(f"Deleted {len(swept.deleted)} of the threads{left}.")
+            with progress("pruning") as tell:
+                saver.prune(names, keep_last=keep_last, older_than=when, progress=tell)
+            done = f"Pruned {len(names)} thread{'' if len(names) == 1 else 's'}."
+    click.echo(done)
+
+
+def _sweep(saver: Any, ttl: float | None) -> str:
+    with progress("sweeping") as tell:
+        swept = saver.sweep(ttl=ttl, progress=tell)
+    left = f", left {len(swept.busy)} in use" if swept.busy else ""
+    return f"Deleted {len(swept.deleted)} of the threads{left}."
 
 
 def _age(text: str) -> timedelta:
