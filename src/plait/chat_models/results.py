@@ -71,7 +71,9 @@ class ChatGeneration(Generation):
     __slots__ = ("message",)
 
     def __init__(self, message: Any, generation_info: Mapping[str, Any] | None = None) -> None:
-        super().__init__(text_of(message.content), generation_info)
+        content = message.content  # made for each token: no call that can be spared
+        self.text = content if content.__class__ is str else text_of(content)
+        self.generation_info = None if generation_info is None else dict(generation_info)
         self.message = message
 
 

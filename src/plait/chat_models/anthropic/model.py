@@ -135,11 +135,10 @@ class ChatAnthropic(RemoteChatModel):
         if self.betas:
             own["extra_headers"] = {"anthropic-beta": ",".join(self.betas)}
         # Sampling parameters are extras of some SDK versions; the wire has them all.
-        asked = {**own, **self.model_kwargs, **kwargs, "messages": turns}
+        asked: Block = {**own, **self.model_kwargs, **kwargs, "messages": turns}
         beside = {key: asked.pop(key) for key in ("temperature", "top_p", "top_k") if key in asked}
         if beside:
-            extra: Block = asked.get("extra_body") or {}
-            asked["extra_body"] = {**beside, **extra}
+            asked["extra_body"] = {**beside, **part_of(asked, "extra_body")}
         return asked
 
     def _make_client(self, is_async: bool) -> Any:

@@ -1,0 +1,36 @@
+"""Models to derive from, and fakes, under LangChain's path (`langchain_core.language_models`)."""
+
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.chat_models import (
+        LLM,
+        BaseChatModel,
+        BaseLanguageModel,
+        BaseLLM,
+        FakeListChatModel,
+        FakeListLLM,
+        FakeMessagesListChatModel,
+        FakeStreamingListLLM,
+        GenericFakeChatModel,
+        ParrotFakeChatModel,
+        SimpleChatModel,
+    )
+
+__all__ = [
+    "LLM",
+    "BaseChatModel",
+    "BaseLLM",
+    "BaseLanguageModel",
+    "FakeListChatModel",
+    "FakeListLLM",
+    "FakeMessagesListChatModel",
+    "FakeStreamingListLLM",
+    "GenericFakeChatModel",
+    "ParrotFakeChatModel",
+    "SimpleChatModel",
+]
+
+__getattr__ = lazily(__name__, dict.fromkeys(__all__, "plait.chat_models"))
