@@ -69,6 +69,11 @@ class Implementation:
         return self._get("func", "task")
 
     @property
+    def PostgresSaver(self) -> Any:
+        """The saver in Postgres."""
+        return self._get("checkpoint.postgres", "PostgresSaver")
+
+    @property
     def MessagesState(self) -> Any:
         """The state of one list of messages."""
         return self._get("graph", "MessagesState")

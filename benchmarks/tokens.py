@@ -39,6 +39,19 @@ def tokens(impl: Implementation, count: int, *, run_as_async: bool) -> Job:
     return Job(lambda: run_async(run_coroutines())) if run_as_async else Job(run)
 
 
+def chain(impl: Implementation, count: int) -> Job:
+    """Prompt, model, parser: each piece of the answer goes through as it comes."""
+    prompt = impl.piece("prompts", "ChatPromptTemplate")([("system", "{a}"), ("human", "{b}")])
+    model = impl.GenericFakeChatModel(messages=cycle([impl.AIMessage("".join(_words(count)))]))
+    talk = prompt | model | impl.piece("output_parsers", "StrOutputParser")()
+    return Job(lambda: list(talk.stream({"a": "x", "b": "y"})))
+
+
+def chain_floor(count: int) -> Job:
+    """A generator."""
+    return floor(count, run_as_async=False)
+
+
 def floor(count: int, *, run_as_async: bool) -> Job:
     """Two generators, one in the other."""
 

@@ -20,7 +20,9 @@ class PromptValue:
         raise NotImplementedError(f"{type(self).__name__} must define to_messages().")
 
     def _values(self) -> dict[str, Any]:
-        slots = (cast("Sequence[str]", vars(kind).get("__slots__", ())) for kind in type(self).__mro__)
+        slots = (
+            cast("Sequence[str]", vars(kind).get("__slots__", ())) for kind in type(self).__mro__
+        )
         return {name: getattr(self, name) for names in slots for name in names}
 
     def __eq__(self, other: object) -> bool:

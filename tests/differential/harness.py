@@ -81,11 +81,11 @@ IMPORT_ROOTS = {
     "langchain_core.prompt_values": "plait.prompt_values",
     "langchain_core.output_parsers": "plait.output_parsers",
     "langchain_core.callbacks": "plait.callbacks",
-    "langchain_core.outputs": "plait.chat_models",
+    "langchain_core.outputs": "plait.outputs",
     "langchain_core.caches": "plait.caches",
     "langchain_core.globals": "plait.globals",
     "langchain_core.rate_limiters": "plait.rate_limiters",
-    "langchain_core.language_models": "plait.chat_models",
+    "langchain_core.language_models": "plait.language_models",
     "langchain_core.language_models.chat_models": "plait.chat_models",
     "langchain_core.language_models.fake_chat_models": "plait.chat_models.fake",
 }
@@ -98,6 +98,14 @@ _SUBGRAPH_REPLAY = "Replays and forks inside a subgraph"
 _GOTO_IS_NEXT = "What a Command as input routes to is next"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
+    "d_parsers::patch_of_a_changed_number": "JSON patches of streams",
+    "d_parsers::quoted_items_streamed": "Quoted items in a stream",
+    "d_parsers::xml_with_a_document_type": "XML with a document type",
+    "d_prompts::appended": "Chat prompts keep up with their changes",
+    "d_prompts::braces_in_examples": "Examples of few-shot prompts are values",
+    "d_prompts::mustache_that_runs_code": "Templates are data",
+    "d_prompts::saved_to_a_file": "Prompts in files",
+    "d_prompts::unknown_argument": "Fields of prompts and parsers",
     "d_runnables_bound::tags_of_a_listener_inside_a_chain": "Listeners inside a chain",
     "d_runnables_events::an_early_end_of_a_stream": "Chains that are left early",
     "d_runnables_events::fallbacks_under_a_run_name": "Names of the runs of fallbacks",

@@ -161,7 +161,8 @@ def changes(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
         for index in range(len(was), len(now)):
             items.append({"op": "add", "path": f"{path}/{index}", "value": now[index]})
         return items
-    same = before == after and cast("Any", type(before)) is type(after)
+    one, other = cast("type[Any]", type(before)), cast("type[Any]", type(after))
+    same = before == after and one is other  # 1 and 1.0 are two values
     return [] if same else [{"op": "replace", "path": path, "value": after}]
 
 

@@ -40,8 +40,8 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
 
     name: str | None = None
     input_variables: list[str]
-    optional_variables: list[str] = []
-    input_types: dict[str, Any] = {}
+    optional_variables: list[str] = []  # noqa: RUF012 - a field, copied for each instance
+    input_types: dict[str, Any] = {}  # noqa: RUF012 - a field, copied for each instance
     output_parser: Any = None
     partial_variables: Mapping[str, Any] = {}
     metadata: dict[str, Any] | None = None

@@ -174,7 +174,7 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
         if isinstance(other, ChatPromptTemplate):
             partials.update(other.partial_variables)
             more = other.messages
-        elif isinstance(other, (str, BaseMessage, BaseMessagePromptTemplate)) or isinstance(other, BaseChatPromptTemplate):
+        elif isinstance(other, _ONE_PART):
             more = [other]
         elif isinstance(other, (list, tuple)):
             more = list(cast("Sequence[Any]", other))
@@ -200,6 +200,9 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
     def pretty_repr(self, html: bool = False) -> str:
         """The messages for people, with the names of variables in the place of values."""
         return "\n\n".join(part.pretty_repr(html=html) for part in self.messages)
+
+
+_ONE_PART = (str, BaseMessage, BaseMessagePromptTemplate, BaseChatPromptTemplate)
 
 
 def _variables(parts: Sequence[Any]) -> tuple[set[str], set[str]]:

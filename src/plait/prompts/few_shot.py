@@ -165,6 +165,7 @@ class FewShotChatMessagePromptTemplate(BaseChatPromptTemplate):
     Raises:
         InvalidTemplateError: There are not exactly one of `examples` and `example_selector`.
 
+    >>> from plait.prompts import ChatPromptTemplate
     >>> examples = FewShotChatMessagePromptTemplate(
     ...     examples=[{"q": "1+1", "a": "2"}],
     ...     example_prompt=ChatPromptTemplate([("human", "{q}"), ("ai", "{a}")]),
@@ -175,7 +176,7 @@ class FewShotChatMessagePromptTemplate(BaseChatPromptTemplate):
 
     examples: list[dict[str, Any]] | None = None
     example_selector: Any = None
-    input_variables: list[str] = []
+    input_variables: list[str] = []  # noqa: RUF012 - a field, copied for each instance
     example_prompt: BaseMessagePromptTemplate | BaseChatPromptTemplate
 
     def __init__(self, **values: Any) -> None:

@@ -26,7 +26,7 @@ class ImagePromptTemplate(BasePromptTemplate):
     {'url': 'https://example.org/cat.png'}
     """
 
-    template: dict[str, Any] = {}
+    template: dict[str, Any] = {}  # noqa: RUF012 - a field, copied for each instance
     template_format: PromptTemplateFormat = "f-string"
 
     def __init__(self, **values: Any) -> None:

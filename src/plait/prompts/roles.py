@@ -27,7 +27,7 @@ class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
     """
 
     prompt: Any
-    additional_kwargs: dict[str, Any] = {}
+    additional_kwargs: dict[str, Any] = {}  # noqa: RUF012 - a field, copied for each instance
 
     @classmethod
     def from_template(

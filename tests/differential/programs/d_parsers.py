@@ -270,3 +270,16 @@ async def case_chain_events(env):
         for e in events
         if e["event"] != "on_chat_model_stream"
     ]
+
+
+def case_quoted_items_streamed(env):
+    return streamed(CommaSeparatedListOutputParser(), ["a, b,", " c", ', "d, e"'])
+
+
+def case_xml_with_a_document_type(env):
+    parser = XMLOutputParser(parser="xml")
+    return env.error(lambda: parser.invoke('<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>'))
+
+
+def case_patch_of_a_changed_number(env):
+    return streamed(JsonOutputParser(diff=True), ['{"a": 1', '.0, "b": 2}'])

@@ -302,7 +302,7 @@ def case_own_prompt(env):
 def case_documents(env):
     class Page:
         page_content = "text"
-        metadata = {"a": "A", "b": 3}
+        metadata = {"a": "A", "b": 3}  # noqa: RUF012
 
     return [
         format_document(Page(), PromptTemplate.from_template("{page_content} {a} {b}")),
@@ -314,3 +314,30 @@ async def case_events(env):
     chain = ChatPromptTemplate.from_messages(["{a}"]) | (lambda value: value.to_string())
     events = [event async for event in chain.astream_events({"a": 1}, version="v2")]
     return [(event["event"], event["name"], event["tags"]) for event in events]
+
+
+def case_appended(env):
+    chat = ChatPromptTemplate(["{a}"])
+    chat.append(("ai", "{b}"))
+    return chat.input_variables
+
+
+def case_braces_in_examples(env):
+    shown = PromptTemplate.from_template("{q}")
+    few = FewShotPromptTemplate(examples=[{"q": "{}"}], example_prompt=shown, suffix="{s}")
+    return env.error(lambda: few.format(s="x"))
+
+
+def case_mustache_that_runs_code(env):
+    prompt = PromptTemplate.from_template("{{#f}}x{{/f}}", template_format="mustache")
+    return env.error(lambda: prompt.format(f=lambda *_: "called"))
+
+
+def case_unknown_argument(env):
+    return env.error(
+        lambda: PromptTemplate(template="{a}", tempate_format="mustache").input_variables
+    )
+
+
+def case_saved_to_a_file(env):
+    return env.error(lambda: PromptTemplate.from_template("{a}").save(env.tmp_path / "p.json"))
