@@ -161,9 +161,12 @@ def changes(before: Any, after: Any, path: str = "") -> list[dict[str, Any]]:
         for index in range(len(was), len(now)):
             items.append({"op": "add", "path": f"{path}/{index}", "value": now[index]})
         return items
-    one, other = cast("type[Any]", type(before)), cast("type[Any]", type(after))
-    same = before == after and one is other  # 1 and 1.0 are two values
-    return [] if same else [{"op": "replace", "path": path, "value": after}]
+    return [] if _same(before, after) else [{"op": "replace", "path": path, "value": after}]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are equal and of one type: 1 and 1.0 are two values."""
+    return one == other and one.__class__ is other.__class__
 
 
 def _at(path: str, key: str) -> str:
