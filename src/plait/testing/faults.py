@@ -39,7 +39,7 @@ class FaultySaver(NativeSaver):
     |---|---|
     | `raise` | raises `InjectedFailure`; the request has no effect |
     | `commit then raise` | the request takes effect, then raises |
-    | `hang` | waits until `release()`, or until the call is cancelled; then raises |
+    | `hang` | waits until `release()`, without holding up an event loop; then raises |
     | `crash`, `commit then crash` | raises `InjectedCrash`, and so does every request after it |
     | `kill`, `commit then kill` | the process gets SIGKILL |
 

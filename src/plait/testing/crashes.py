@@ -1,0 +1,334 @@
+"""Every crash point of a workflow: killed before and after each storage request, then resumed.
+
+    from plait.testing import Effects, every_crash_point, until_done
+
+    def workflow(saver, effects: Effects):
+        graph = build(saver, effects)          # yours; nodes call effects.note("charged")
+        return until_done(graph, {"order": 7}, CONFIG, answer="yes")
+
+    def test_a_killed_order_is_charged_once(tmp_path):
+        report = every_crash_point(workflow, tmp_path)
+        assert report.counts("charged") == {1}
+
+The workflow is a function that brings the thread to its end from wherever it stands. It is run in
+a process of its own that gets SIGKILL at its nth storage request, then in a fresh one that lives,
+for every n, before and after. Effects are counted in a file, outside of the database under test.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.runtime import get_runtime
+from plait.testing.faults import Fault, FaultySaver, InjectedCrash
+from plait.testing.processes import fork
+from plait.types import Command
+
+When: TypeAlias = Literal["before", "after"]
+Workflow: TypeAlias = "Callable[[Any, Effects], Any]"
+"""Given a saver and where to note effects, brings the thread to its end; returns its result."""
+
+REPLAY: Final = "PLAIT_CRASH"
+"""The environment variable that names the only point to play, as a failure prints it."""
+MOST_POINTS: Final = 2000
+
+
+class Effects:
+    """What a workflow did to the world: lines in a file that only grows, each one atomic append.
+
+    Args:
+        path: The file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     effects = Effects(Path(folder) / "effects")
+    ...     effects.note("charged", "order-7")
+    ...     effects.counts()
+    Counter({'charged order-7': 1})
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.touch()
+
+    def note(self, *words: str) -> None:
+        """Something was done. Inside a task its id is noted too."""
+        self._add("did", _task_here(), " ".join(words))
+
+    def stored(self, task_id: str) -> None:
+        """The storage has confirmed the outcome of a task."""
+        self._add("stored", task_id, "")
+
+    def _add(self, *parts: str) -> None:
+        line = "\t".join(part.replace("\n", " ").replace("\t", " ") for part in parts)
+        with self.path.open("ab", buffering=0) as file:
+            file.write(line.encode() + b"\n")
+
+    def lines(self) -> list[tuple[str, str, str]]:
+        """All lines so far: ("did" or "stored", task id, words)."""
+        lines = self.path.read_text("utf-8").splitlines()
+        return [tuple(line.split("\t", 2)) for line in lines]  # type: ignore[misc]
+
+    def counts(self) -> Counter[str]:
+        """How often each effect happened."""
+        return Counter(words for what, _, words in self.lines() if what == "did")
+
+    def repeated(self) -> list[tuple[str, str]]:
+        """(task id, words) of effects under a task whose outcome was stored before: there must be
+        none. A task is known by its id, which a resumed run gives it again."""
+        acknowledged: set[str] = set()
+        found: list[tuple[str, str]] = []
+        for what, task, words in self.lines():
+            if what == "stored":
+                acknowledged.add(task)
+            elif task in acknowledged:
+                found.append((task, words))
+        return found
+
+
+def _task_here() -> str:
+    try:
+        info = get_runtime().execution_info
+    except RuntimeError:  # outside of any run
+        return "-"
+    return info.task_id if info is not None else "-"
+
+
+@dataclass(frozen=True)
+class CrashPoint:
+    """One trial: where the first process died, and what came of it."""
+
+    request: int
+    """The number of the storage request."""
+    when: When
+    died: bool
+    """Whether the workflow made so many requests."""
+    result: str
+    """The `repr` of what the workflow returned in the end."""
+    effects: Counter[str]
+    repeated: list[tuple[str, str]]
+    """Effects of tasks that ran again although their outcome was stored."""
+
+    @property
+    def replay(self) -> str:
+        """The command that plays this point alone."""
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+        command = f'{REPLAY}="{self.request} {self.when}"'
+        return f"{command} python -m pytest '{test}'" if test else command
+
+
+@dataclass(frozen=True)
+class CrashReport:
+    """All points of a workflow."""
+
+    points: list[CrashPoint] = field(default_factory=list[CrashPoint])
+
+    @property
+    def deaths(self) -> int:
+        """How many trials died."""
+        return sum(point.died for point in self.points)
+
+    def counts(self, *words: str) -> set[int]:
+        """How often an effect happened in a trial: all the counts that were seen."""
+        return {point.effects[" ".join(words)] for point in self.points}
+
+    def __str__(self) -> str:
+        return f"{len(self.points)} crash points, {self.deaths} deaths"
+
+
+def every_crash_point(
+    workflow: Workflow,
+    folder: Path,
+    *,
+    open: Callable[[Path], AbstractContextManager[Any]] | None = None,
+    kill: bool = True,
+    stride: int = 1,
+) -> CrashReport:
+    """Crash a workflow before and after each of its storage requests, and resume it.
+
+    Args:
+        workflow: Brings the thread to its end; see the module's head.
+        folder: An empty folder; each trial has one of its own inside.
+        open: Opens one of plait's savers for a trial's folder (None: a `SqliteSaver` there).
+        kill: SIGKILL in a forked process. False: an `InjectedCrash` in this process and then a
+            fresh saver; for systems without fork.
+        stride: Only every nth request.
+
+    Returns:
+        The points, when all ended with the result of an undisturbed trial and no task ran again
+        whose outcome was stored.
+
+    Raises:
+        AssertionError: A point that did not; it says how to replay it.
+    """
+    opened = open or _sqlite
+    report = CrashReport()
+    expected = _play(workflow, folder / "undisturbed", opened, None, kill)
+    for point in _points(workflow, folder, opened, kill, stride):
+        report.points.append(point)
+        assert point.result == expected.result, (
+            f"Killed {point.when} storage request {point.request}, the workflow ended with "
+            f"{point.result}, not with {expected.result}.\nreplay: {point.replay}"
+        )
+        assert not point.repeated, (
+            f"Killed {point.when} storage request {point.request}, tasks ran again after their "
+            f"outcome was stored: {point.repeated}.\nreplay: {point.replay}"
+        )
+    return report
+
+
+def _points(
+    workflow: Workflow, folder: Path, opened: Any, kill: bool, stride: int
+) -> Iterator[CrashPoint]:
+    only = os.environ.get(REPLAY)
+    if only is not None:
+        request, when = only.split()
+        yield _play(workflow, folder / "replay", opened, (int(request), _when(when)), kill)
+        return
+    for when in ("before", "after"):
+        for request in count(1, stride):
+            assert request < MOST_POINTS, f"The workflow made {MOST_POINTS} storage requests."
+            point = _play(workflow, folder / f"{when}-{request}", opened, (request, when), kill)
+            if not point.died:
+                break
+            yield point
+
+
+def _when(text: str) -> When:
+    return "after" if text == "after" else "before"
+
+
+def _play(
+    workflow: Workflow, place: Path, opened: Any, at: tuple[int, When] | None, kill: bool
+) -> CrashPoint:
+    place.mkdir(parents=True)
+    effects = Effects(place / "effects")
+    request, when = at or (0, "before")
+    live = _in_processes if kill else _in_this_process
+    died, result = False, ""
+    if at is not None:
+        died, result = live(workflow, place, opened, effects, at)
+    if at is None or died:
+        _, result = live(workflow, place, opened, effects, None)
+    return CrashPoint(request, when, died, result, effects.counts(), effects.repeated())
+
+
+def _run(
+    workflow: Workflow, place: Path, opened: Any, effects: Effects, request: int, fault: Fault
+) -> str:
+    with opened(place) as saver:
+        faulty = FaultySaver(saver, at=request, fault=fault, stored=effects.stored)
+        return repr(workflow(faulty, effects))
+
+
+def _in_processes(
+    workflow: Workflow, place: Path, opened: Any, effects: Effects, at: tuple[int, When] | None
+) -> tuple[bool, str]:
+    request, fault = _fault(at, "kill", "commit then kill")
+    ended = place / "result"
+
+    def work(_: Callable[[str], None]) -> None:
+        ended.write_text(_run(workflow, place, opened, effects, request, fault), "utf-8")
+
+    died = fork(work).wait() == -signal.SIGKILL
+    return died, "" if died else ended.read_text("utf-8")
+
+
+def _in_this_process(
+    workflow: Workflow, place: Path, opened: Any, effects: Effects, at: tuple[int, When] | None
+) -> tuple[bool, str]:
+    request, fault = _fault(at, "crash", "commit then crash")
+    try:
+        return False, _run(workflow, place, opened, effects, request, fault)
+    except InjectedCrash:
+        pass
+    gc.collect()  # a run that nobody holds any more owns nothing
+    return True, ""
+
+
+def _fault(at: tuple[int, When] | None, before: Fault, after: Fault) -> tuple[int, Fault]:
+    if at is None:
+        return 0, before
+    return at[0], before if at[1] == "before" else after
+
+
+def _sqlite(place: Path) -> AbstractContextManager[Any]:
+    return SqliteSaver(place / "threads.db")
+
+
+# --- bringing a thread to its end -----------------------------------------------------------------
+
+
+def next_input(state: Any, input: Any, answer: Any = None) -> Any:
+    """What a thread needs to go on: the input, answers, None, or `...` when it has ended.
+
+    Args:
+        state: Its `StateSnapshot`.
+        input: What starts it.
+        answer: What to answer to its questions: a value, or a function of the `Interrupt`.
+    """
+    if state.created_at is None:
+        return input
+    asked = [each for task in state.tasks for each in task.interrupts]
+    if asked:
+        return Command(resume={each.id: answer(each) if callable(answer) else answer
+                               for each in asked})  # fmt: skip
+    return None if state.next else ...
+
+
+def until_done(graph: Any, input: Any, config: Any, *, answer: Any = None, **options: Any) -> Any:
+    """Bring a thread to its end from wherever it stands: start, go on, answer.
+
+    Args:
+        graph: The compiled graph.
+        input: What starts the thread, if it has not begun.
+        config: Names the thread.
+        answer: What to answer to its questions: a value, or a function of the `Interrupt`.
+        options: As for `invoke`.
+
+    Returns:
+        The final state.
+
+    >>> from plait.checkpoint.memory import InMemorySaver
+    >>> from plait.graph import START, StateGraph
+    >>> from plait.types import interrupt
+    >>> builder = StateGraph(dict)
+    >>> _ = builder.add_node("ask", lambda state: {"said": interrupt("well?")})
+    >>> _ = builder.add_edge(START, "ask")
+    >>> graph = builder.compile(checkpointer=InMemorySaver())
+    >>> until_done(graph, {}, {"configurable": {"thread_id": "1"}}, answer="yes")
+    {'said': 'yes'}
+    """
+    while (given := next_input(graph.get_state(config), input, answer)) is not ...:
+        graph.invoke(given, config, **options)
+    return graph.get_state(config).values
+
+
+async def auntil_done(
+    graph: Any, input: Any, config: Any, *, answer: Any = None, **options: Any
+) -> Any:
+    """`until_done` with the async API."""
+    while (given := next_input(await graph.aget_state(config), input, answer)) is not ...:
+        await graph.ainvoke(given, config, **options)
+    return (await graph.aget_state(config)).values
+
+
+__all__ = [
+    "CrashPoint",
+    "CrashReport",
+    "Effects",
+    "auntil_done",
+    "every_crash_point",
+    "next_input",
+    "until_done",
+]
