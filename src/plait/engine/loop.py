@@ -383,7 +383,11 @@ class Loop(Running):
                             task.writes = event.writes
                             self._unsaved.append(task)
         if self._unsaved and self.saving and not self._left:
-            yield from self._acknowledge()
+            try:
+                yield from self._acknowledge()
+            except BaseException:
+                yield from self._leave()
+                raise
         yield from self._leave()
 
     def show_output(self) -> None:
