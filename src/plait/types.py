@@ -370,6 +370,21 @@ def interrupt(
     return scope.interrupt(value, key, response_schema, timer)
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownOutcome:
+    """What is known of a task that was cut off: what an `on_unknown` function is given."""
+
+    node: str
+    task_id: str
+    """Stable over all its attempts: pass it on as an idempotency key, and look for it here."""
+    attempt: int
+    """How often the task has started."""
+    input: Any
+    """What the node reads; of a `@task`, its arguments by name."""
+    input_digest: str
+    """Stands for the input: equal in every process."""
+
+
 # --- What runs report ----------------------------------------------------------------------------
 
 
@@ -519,6 +534,7 @@ __all__ = [
     "TasksStreamPart",
     "TimeoutPolicy",
     "TracePolicy",
+    "UnknownOutcome",
     "UpdatesStreamPart",
     "ValuesStreamPart",
     "ensure_valid_checkpointer",

@@ -22,6 +22,7 @@ CHAPTERS = {
     "routing": "When a node says what runs next",
     "running": "When a graph is called, and its nodes run",
     "writing": "When something is written to the state",
+    "keeping": "When threads wait for a time, are guarded, and are kept",
     "answering": "When a thread is answered, updated or resumed",
 }
 """Module of the mistakes to their heading."""

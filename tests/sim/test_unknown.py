@@ -16,7 +16,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.sim import Crash, SimEnv, simulate
 from plait.func import task
 from plait.graph import START, StateGraph
-from plait.pregel.unknown import UnknownOutcome
+from plait.types import UnknownOutcome
 from plait.typing import MISSING
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}

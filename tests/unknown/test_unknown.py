@@ -16,8 +16,7 @@ from plait.config import get_config
 from plait.errors import ConfigError, InvalidAnswerError, InvalidNodeError, NodeTimeoutError
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
-from plait.pregel.unknown import UnknownOutcome
-from plait.types import Command, RetryPolicy, interrupt
+from plait.types import Command, RetryPolicy, UnknownOutcome, interrupt
 from plait.typing import MISSING
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}

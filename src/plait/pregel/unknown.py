@@ -8,33 +8,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from plait.engine.guards import RUN_AGAIN
 from plait.engine.likeness import likeness
 from plait.errors import InvalidAnswerError, InvalidNodeError, nearest
+from plait.types import UnknownOutcome
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
     from plait.engine.plan import Writes
     from plait.engine.tasks import Task
     from plait.scope import Scope
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownOutcome:
-    """What is known of a task that was cut off: what an `on_unknown` function is given."""
-
-    node: str
-    task_id: str
-    """Stable over all its attempts: pass it on as an idempotency key, and look for it here."""
-    attempt: int
-    """How often the task has started."""
-    input: Any
-    """What the node reads; of a `@task`, its arguments by name."""
-    input_digest: str
-    """Stands for the input: equal in every process."""
 
 
 Verify: TypeAlias = Callable[[UnknownOutcome], Any]
@@ -166,4 +151,4 @@ class _Answer:
         )
 
 
-__all__ = ["OnUnknown", "UnknownOutcome", "Verify", "checked_policy", "guard", "is_guard"]
+__all__ = ["OnUnknown", "Verify", "checked_policy", "guard", "is_guard"]
