@@ -81,12 +81,16 @@ def _long_thread(impl: Implementation, steps: int) -> tuple[Any, dict[str, Any]]
 
 
 def history(impl: Implementation, steps: int) -> Job:
-    """The whole history of a thread of ``steps`` super-steps."""
+    """The whole history of a thread of ``steps`` super-steps, looked at and not only listed."""
     graph, config = _long_thread(impl, steps)
-    return Job(
-        lambda: list(graph.get_state_history(config)),
-        lambda found: [snapshot.values for snapshot in found],
-    )
+
+    def run() -> list[Any]:
+        return [
+            (each.values, each.next, each.config, each.metadata)
+            for each in graph.get_state_history(config)
+        ]
+
+    return Job(run, lambda found: [(values, following) for values, following, _, _ in found])
 
 
 def history_floor(steps: int) -> Job:
