@@ -1,7 +1,6 @@
 """Owns the workloads of chains: lambdas in sequence, side by side, in a batch, and streamed."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from benchmarks.implementations import Implementation
 from benchmarks.measure import Job

@@ -34,7 +34,7 @@ RESUME: Final = intern("__resume__")
 RETURN: Final = intern("__return__")
 """The reserved channel of a task's own result (functional API)."""
 CALL: Final = intern("__call__")
-"""The reserved channel that says which call of a `@task` an outcome is of (see `engine.journal`)."""
+"""The reserved channel that says of which call of a `@task` an outcome is (`engine.journal`)."""
 STARTED: Final = intern("__started__")
 """The reserved channel that says how often a task that must not be repeated has started, and
 whether its last start has no known outcome (see `engine.guards`)."""
@@ -71,8 +71,12 @@ NS_SEP: Final = intern("|")
 """Separates the levels of a checkpoint namespace."""
 NS_END: Final = intern(":")
 """Separates the node's name from its task id in one level of a checkpoint namespace."""
-RESERVED: Final = frozenset({INPUT, CALL, ERROR, INTERRUPT, RESUME, RETURN, NO_WRITES, TASKS, PREVIOUS,
-                             FRONTIER, PULL, PUSH, AHEAD, AGAIN, STARTED, STATE_VERSION})  # fmt: skip
+RESERVED: Final = frozenset(
+    {
+        INPUT, CALL, ERROR, INTERRUPT, RESUME, RETURN, NO_WRITES, TASKS, PREVIOUS,
+        FRONTIER, PULL, PUSH, AHEAD, AGAIN, STARTED, STATE_VERSION,
+    }
+)  # fmt: skip
 """Names that neither a node nor a state key may have."""
 
 __all__ = [

@@ -139,7 +139,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_cache::answers_are_not_cached": "Cached results and answers",
     "c_cache::clear_cache_of_an_unknown_node": "clear_cache of unknown nodes",
     "c_error_handlers::get_state_shows_the_question_of_a_handler": _HANDLER_QUESTION,
-    "c_error_handlers::resumed_handler_is_told_the_error": "The error that a resumed handler is told",
+    "c_error_handlers::resumed_handler_is_told_the_error": (
+        "The error that a resumed handler is told"
+    ),
     "b_interrupts::exception_after_the_answer": "Answered questions of a failed task",
     "b_interrupts::resume_with_goto": _GOTO_IS_NEXT,
     "b_interrupts::resume_of_a_finished_thread": _NO_QUESTION,

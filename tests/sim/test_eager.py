@@ -1,4 +1,4 @@
-"""The eager schedule gives what the ordinary one does: random graphs, orders, crashes, questions."""
+"""The eager schedule gives what the ordinary one does: random graphs, orders, crashes."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ from plait.errors import (
 )
 from plait.graph import START, StateGraph
 from plait.store.base import PutOp
+from plait.store.base.sweeper import Sweeper
 from plait.store.memory import InMemoryStore
 from plait.store.sqlite import SqliteStore
 from plait.store.sqlite.aio import AsyncSqliteStore
 from plait.store.sqlite.rows import SCHEMA, SQL
-from plait.store.base.sweeper import Sweeper
 from plait.testing.stores import HOSTILE
 
 

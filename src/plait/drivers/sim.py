@@ -7,7 +7,8 @@ saver holds. What the runs share is their `World`.
 
 What it cannot show: sync tasks that wait for a call stand on one stack, so the one on top goes on
 first (with `max_concurrency` they may block each other: a `SimulationError`); one that took too
-long ends where it waits, though a thread would run on; code inside one task never races with itself.
+long ends where it waits, though a thread would run on; code inside one task never races with
+itself.
 
 `simulate` plays one schedule of a compiled graph: the same seed, the same schedule.
 """

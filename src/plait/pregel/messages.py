@@ -148,7 +148,8 @@ def messages_in(value: Any) -> Iterator[Any]:
     """The messages of a state or an update: alone, in a list, or under its keys.
 
     >>> from plait.messages import AIMessage
-    >>> [m.text for m in messages_in({"messages": [AIMessage("a")], "last": AIMessage("b"), "n": 1})]
+    >>> update = {"messages": [AIMessage("a")], "last": AIMessage("b"), "n": 1}
+    >>> [message.text for message in messages_in(update)]
     ['a', 'b']
     """
     if is_message(value):

@@ -250,7 +250,9 @@ class Run:
             durability=cast(Any, self.storage.durability if self.storage else "sync"),
             checkpoint_id=checkpoint_id,
             inside=inside,
-            within=None if parent is None else (parent.task.step.ns, parent.task.step.checkpoint_id),
+            within=None
+            if parent is None
+            else (parent.task.step.ns, parent.task.step.checkpoint_id),
             answers=_answers(parent),
             modes=self.modes,
             output=_output(plan, options.output_keys),
@@ -361,8 +363,7 @@ class Run:
 
 
 def _loop(spec: RunSpec) -> Loop:
-    """The loop of a run. One with breakpoints keeps the ordinary schedule: it stops between steps.
-    """
+    """The loop of a run. With breakpoints it keeps the ordinary schedule: it stops between steps."""
     plan = spec.plan
     eager = plan.foresight is not None
     if eager and spec.interrupt_before == frozenset() == spec.interrupt_after:
@@ -415,8 +416,10 @@ def _check_extras(graph: Pregel, extras: Mapping[str, Any]) -> None:
             )
 
 
-_ARGUMENTS = ("config", "context", "deadline", "debug", "durability", "interrupt_after",
-              "interrupt_before", "output_keys", "print_mode", "stream_mode", "subgraphs", "version")  # fmt: skip
+_ARGUMENTS = (
+    "config", "context", "deadline", "debug", "durability", "interrupt_after", "interrupt_before",
+    "output_keys", "print_mode", "stream_mode", "subgraphs", "version",
+)  # fmt: skip
 
 
 def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:
