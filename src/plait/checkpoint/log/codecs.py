@@ -8,19 +8,26 @@ import ormsgpack
 
 from plait.checkpoint.base import SerializerProtocol
 from plait.checkpoint.serde import Codec, Registry
-from plait.errors import CorruptCheckpointError
+from plait.errors import CorruptCheckpointError, StorageError
 
 
 class TypedCodec(Codec):
     """A codec over a serializer that gives (tag, bytes), such as an encrypting one."""
 
-    def __init__(self, serde: SerializerProtocol) -> None:
-        super().__init__()
+    def __init__(self, serde: SerializerProtocol, registry: Registry | None = None) -> None:
+        super().__init__(registry)
         self._serde = serde
 
     def dumps(self, value: Any) -> bytes:
         """Encode a value and keep the serializer's tag with it."""
         return ormsgpack.packb(self._serde.dumps_typed(value))
+
+    def comparable(self, value: Any) -> bytes:
+        """Plain bytes where plait's codec can: those of a cipher differ each time."""
+        try:
+            return super().dumps(value)
+        except StorageError:
+            return self.dumps(value)
 
     def loads(self, data: bytes) -> Any:
         """Decode what `dumps` gave."""
@@ -39,7 +46,7 @@ def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:
 
     Args:
         serde: The saver's serializer.
-        registry: The types of one graph, where the serializer is plait's own.
+        registry: The types of one graph, where the serializer is plait's own or stands on it.
     """
     own = getattr(serde, "codec", None)
     if isinstance(own, Codec):
@@ -48,4 +55,7 @@ def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:
         if registry.codec is None:
             registry.codec = Codec(registry)
         return registry.codec
-    return TypedCodec(serde)
+    over = getattr(serde, "with_registry", None)
+    if over is not None and registry is not None:
+        serde = over(registry)
+    return TypedCodec(serde, registry)

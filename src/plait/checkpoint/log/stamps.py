@@ -32,7 +32,7 @@ def content(item: Any, codec: Codec) -> Stamp:
     try:
         return hash(marshal.dumps(item, 0))  # version 0: equal data gives equal bytes
     except ValueError:
-        return blake2b(codec.dumps(item), digest_size=16).digest()
+        return blake2b(codec.comparable(item), digest_size=16).digest()
 
 
 def _no_stamp(_: Any) -> None:

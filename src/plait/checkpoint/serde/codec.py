@@ -111,6 +111,10 @@ class Codec:
         """
         return self._pack(value)
 
+    def comparable(self, value: Any) -> bytes:
+        """Bytes that tell whether a value has changed; they are never stored."""
+        return self.dumps(value)
+
     def loads(self, data: bytes) -> Any:
         """Decode what `dumps` gave.
 

@@ -1,0 +1,183 @@
+"""`EncryptedSerializer`: values encrypted with AES-256-GCM, under keys that have ids.
+
+    from plait.checkpoint.serde.encrypted import EncryptedSerializer
+    saver = SqliteSaver("threads.db", serde=EncryptedSerializer.from_keys({"2026": key}))
+
+Every saver takes it. What it encrypts: values of channels, writes of tasks, metadata. What stays
+readable: ids, names of channels, sizes and times. A value that was changed, or was encrypted under
+a key that is not known, is refused; a value that was never encrypted is refused too. The envelope
+around each record, whose digest covers the ciphertext, binds it to its place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from plait.checkpoint.serde.base import CipherProtocol, SerializerProtocol
+from plait.checkpoint.serde.codec import Codec
+from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
+from plait.checkpoint.serde.registry import Registry
+from plait.errors import ConfigError, CorruptCheckpointError
+
+_NONCE = 12
+_SIZES = (16, 24, 32)
+ENVIRONMENT = "PLAIT_AES_KEY"
+"""Where `from_env` finds the key; the peer's `LANGGRAPH_AES_KEY` is read as well."""
+
+
+class AesGcmCipher:
+    """AES-GCM under the newest of several keys; the ciphertext's name says which.
+
+    Args:
+        keys: Key id to 16, 24 or 32 bytes. The last one encrypts; all decrypt. To rotate, add a
+            key at the end, and drop the old one when nothing stored under it is needed any more.
+
+    Raises:
+        ConfigError: No key, a key of another size, or an id with ":" or "+" in it.
+    """
+
+    def __init__(self, keys: Mapping[str, bytes]) -> None:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # the extra `encrypt`
+
+        if not keys:
+            raise ConfigError('AesGcmCipher needs a key: {"1": os.urandom(32)}.')
+        for id, key in keys.items():
+            if len(key) not in _SIZES:
+                raise ConfigError(
+                    f"Key {id!r} has {len(key)} bytes; AES takes 16, 24 or 32, such as "
+                    "os.urandom(32)."
+                )
+            if not id or ":" in id or "+" in id:
+                raise ConfigError(f"Key id {id!r}: use letters and digits, without ':' and '+'.")
+        self._keys = {id: AESGCM(key) for id, key in keys.items()}
+        self._newest = list(keys)[-1]
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        """The cipher's name, with the key's id, and the nonce with the ciphertext."""
+        name = f"aesgcm:{self._newest}"
+        nonce = os.urandom(_NONCE)
+        sealed = self._keys[self._newest].encrypt(nonce, plaintext, name.encode())
+        return name, nonce + sealed
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        """The plaintext.
+
+        Raises:
+            CorruptCheckpointError: The key is unknown, or the ciphertext is not what it made.
+        """
+        from cryptography.exceptions import InvalidTag
+
+        kind, _, id = ciphername.partition(":")
+        key = self._keys.get(id)
+        if kind != "aesgcm" or key is None:
+            raise CorruptCheckpointError(
+                f"A stored value was encrypted by {ciphername!r}; this serializer has the keys "
+                f"{list(self._keys)}. Add the key it names."
+            )
+        try:
+            return key.decrypt(ciphertext[:_NONCE], ciphertext[_NONCE:], ciphername.encode())
+        except (InvalidTag, ValueError) as error:
+            raise CorruptCheckpointError(
+                f"A stored value cannot be decrypted with key {id!r}: it is damaged, was changed, "
+                "or the key is not the one that encrypted it."
+            ) from error
+
+
+class EncryptedSerializer:
+    """Encrypts what another serializer gives.
+
+    Args:
+        cipher: Encrypts and decrypts bytes.
+        serde: What values become before they are encrypted (None: plait's codec).
+
+    >>> serde = EncryptedSerializer.from_keys({"1": bytes(32)})
+    >>> tag, data = serde.dumps_typed({"secret": 1})
+    >>> tag, b"secret" in data, serde.loads_typed((tag, data))
+    ('plait+aesgcm:1', False, {'secret': 1})
+    """
+
+    def __init__(self, cipher: CipherProtocol, serde: SerializerProtocol | None = None) -> None:
+        self.cipher = cipher
+        self.serde: SerializerProtocol = JsonPlusSerializer() if serde is None else serde
+
+    @classmethod
+    def from_keys(
+        cls, keys: Mapping[str, bytes], serde: SerializerProtocol | None = None
+    ) -> EncryptedSerializer:
+        """A serializer over AES-GCM: key id to key, the newest last (see `AesGcmCipher`)."""
+        return cls(AesGcmCipher(keys), serde)
+
+    @classmethod
+    def from_env(cls, serde: SerializerProtocol | None = None) -> EncryptedSerializer:
+        """A serializer with the key of the environment: `id=hex` pairs, newest last, separated by
+        commas, in PLAIT_AES_KEY; or the peer's one raw key in LANGGRAPH_AES_KEY.
+
+        Raises:
+            ConfigError: There is none, or it cannot be read.
+        """
+        text = os.environ.get(ENVIRONMENT)
+        if text is None:
+            raw = os.environ.get("LANGGRAPH_AES_KEY")
+            if raw is None:
+                raise ConfigError(f"Set {ENVIRONMENT}, such as 1={'00' * 4}... (64 hex digits).")
+            return cls.from_keys({"1": raw.encode()}, serde)
+        keys: dict[str, bytes] = {}
+        for pair in text.split(","):
+            id, equals, digits = pair.strip().partition("=")
+            try:
+                keys[id] = bytes.fromhex(digits)
+            except ValueError:
+                equals = ""
+            if not equals:
+                raise ConfigError(f"{ENVIRONMENT} holds id=hex pairs; {id!r} is not one.")
+        return cls.from_keys(keys, serde)
+
+    @classmethod
+    def from_pycryptodome_aes(
+        cls, serde: SerializerProtocol | None = None, **kwargs: Any
+    ) -> EncryptedSerializer:
+        """The peer's name: `key=` is the key, else the environment's.
+
+        The bytes are not the peer's, and the library is `cryptography`.
+
+        Raises:
+            ConfigError: Another argument than `key`, or no key.
+        """
+        key = kwargs.pop("key", None)
+        if kwargs:
+            raise ConfigError(
+                f"from_pycryptodome_aes() takes key=; {list(kwargs)} would have no effect: the "
+                "mode is GCM, and each value has a nonce of its own."
+            )
+        return cls.from_env(serde) if key is None else cls.from_keys({"1": key}, serde)
+
+    def with_registry(self, registry: Registry) -> EncryptedSerializer:
+        """The same, over plait's codec with the types of one graph (another serializer stays)."""
+        if not isinstance(self.serde, JsonPlusSerializer):
+            return self
+        return EncryptedSerializer(self.cipher, JsonPlusSerializer(codec=Codec(registry)))
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """The value, encrypted; the tag names its format, the cipher and the key."""
+        tag, data = self.serde.dumps_typed(obj)
+        name, sealed = self.cipher.encrypt(data)
+        return f"{tag}+{name}", sealed
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """The value of what `dumps_typed` gave.
+
+        Raises:
+            CorruptCheckpointError: It is not encrypted, is damaged, or its key is unknown.
+        """
+        tag, plus, name = data[0].partition("+")
+        if not plus:
+            raise CorruptCheckpointError(
+                f"A stored value ({tag!r}) is not encrypted, and this serializer reads nothing "
+                "else. It was stored before encryption was turned on, or put there by somebody."
+            )
+        return self.serde.loads_typed((tag, self.cipher.decrypt(name, data[1])))
+
+
+__all__ = ["AesGcmCipher", "CipherProtocol", "EncryptedSerializer"]
