@@ -10,8 +10,7 @@ import pytest
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-
-from .processes import Child, fork
+from plait.testing.processes import Child, fork
 
 
 @pytest.fixture(params=["memory", "sqlite"])

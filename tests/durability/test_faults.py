@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import StorageError
+from plait.testing import FaultySaver, InjectedFailure
 from plait.types import Command
 
 from .graphs import CONFIG, adder, chain
-from .savers import Failure, FaultyMemorySaver, FaultySqliteSaver
 from .workflow import CONFIG as KILL
 from .workflow import EXPECTED, Journal, afinish, build, finish, next_input
 
@@ -22,10 +24,8 @@ MOST_POINTS = 400
 
 def faulty_saver(kind: str, place: Path, point: int, when: str) -> Any:
     """A saver whose request number `point` fails."""
-    saver = FaultySqliteSaver(place / f"{when}-{point}.db") if kind == "sqlite" else None
-    saver = saver if saver is not None else FaultyMemorySaver()
-    saver.point, saver.when = point, when
-    return saver
+    saver = SqliteSaver(place / f"{when}-{point}.db") if kind == "sqlite" else InMemorySaver()
+    return FaultySaver(saver, at=point, fault="raise" if when == "before" else "commit then raise")
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
@@ -51,10 +51,10 @@ def test_failing_request_reaches_the_caller_and_the_thread_goes_on(
         failed = False
         try:
             go()
-        except (Failure, StorageError):
+        except (InjectedFailure, StorageError):
             failed = True
             go()  # with the error still at hand, as `except` blocks have it
-        raised, saver.point = saver.raised, 0
+        raised, saver.at = saver.failed, 0
         state = graph.get_state(KILL)
         assert failed == raised, f"the error reached nobody; {place}"
         assert next_input(state) is ..., place
@@ -62,7 +62,7 @@ def test_failing_request_reaches_the_caller_and_the_thread_goes_on(
         if durability == "sync":
             check_no_rerun(journal, place)
         if kind == "sqlite":
-            saver.close()
+            saver.saver.close()
         if not raised:
             assert point > 15, "the saver was hardly used"
             return
@@ -97,15 +97,15 @@ def test_failing_request_ends_a_stream_with_its_error(
             else:
                 parts.extend(graph.stream({"items": []}, CONFIG, durability=durability))
             outcomes.append("ended")
-        except Failure:
+        except InjectedFailure:
             outcomes.append("failed")
-        assert (outcomes[-1] == "failed") == saver.raised
+        assert (outcomes[-1] == "failed") == saver.failed
         if durability == "sync":
             told = parts[-1].get("items", []) if parts else []
-            saver.point = 0
+            saver.at = 0
             stored = graph.get_state(CONFIG).values.get("items", [])
             assert told == stored[: len(told)], "told before it was stored"
-        if not saver.raised:
+        if not saver.failed:
             break
     assert outcomes.count("ended") == 1
     assert outcomes.count("failed") >= 3
@@ -118,13 +118,13 @@ def test_saver_that_never_recovers_fails_each_run_and_stores_a_prefix(saver: Any
     def execute(request: Any) -> Any:
         calls.append(request)
         if len(calls) > 4:
-            raise Failure("gone for good")
+            raise InjectedFailure("gone for good")
         return real(request)
 
     saver.execute = execute
-    with pytest.raises(Failure):
+    with pytest.raises(InjectedFailure):
         graph.invoke({"items": []}, CONFIG)
-    with pytest.raises(Failure):
+    with pytest.raises(InjectedFailure):
         graph.invoke(None, CONFIG)
     saver.execute = real
     assert graph.invoke(None, CONFIG) == {"items": ["a", "b", "c"]}
@@ -138,11 +138,11 @@ def test_update_state_that_fails_holds_no_thread(saver: Any) -> None:
     def execute(request: Any) -> Any:
         answer = real(request)
         if type(request).__name__ == "Transact":
-            raise Failure("after it was stored")
+            raise InjectedFailure("after it was stored")
         return answer
 
     saver.execute = execute
-    with pytest.raises(Failure):
+    with pytest.raises(InjectedFailure):
         graph.update_state(CONFIG, {"items": ["x"]})
     saver.execute = real
     assert graph.get_state(CONFIG).values["items"][-1] == "x"

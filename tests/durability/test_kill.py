@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from .processes import fork
-from .savers import CrashingSaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.testing import FaultySaver, fork
+
 from .workflow import (
     CALLS,
     CONFIG,
@@ -89,9 +90,16 @@ Open = Callable[..., Any]
 """Opens the saver of a trial: (place, journal, point, when)."""
 
 
-def in_a_file(place: Path, journal: Journal, point: int = 0, when: str = "") -> CrashingSaver:
+def crashing(saver: Any, journal: Journal, point: int = 0, when: str = "") -> FaultySaver:
+    """Kills its process at the nth storage request; what was stored of tasks it tells the journal,
+    after the storage has confirmed it."""
+    fault = "kill" if when == "before" else "commit then kill"
+    return FaultySaver(saver, at=point, fault=fault, stored=lambda id: journal.add("stored", id))
+
+
+def in_a_file(place: Path, *options: Any) -> FaultySaver:
     """A saver whose threads are in a SQLite file."""
-    return CrashingSaver(place / "log.db", journal, point, when)
+    return crashing(SqliteSaver(place / "log.db"), *options)
 
 
 def work(trial: Trial, place: Path, point: int, opened: Open) -> None:

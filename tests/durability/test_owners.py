@@ -16,10 +16,10 @@ import pytest
 
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import RunError, ThreadBusyError, UnknownInterruptError
+from plait.testing.processes import GAVE_UP, Child
 from plait.types import Command, interrupt
 
 from .graphs import CONFIG, adder, chain, fan
-from .processes import GAVE_UP, Child
 from .savers import ShortLease
 
 Start = Callable[..., Child]

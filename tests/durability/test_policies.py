@@ -19,9 +19,9 @@ from plait.checkpoint.log.requests import Done, Transact
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError, EmptyInputError, InvalidUpdateError, ThreadBusyError
+from plait.testing.processes import GAVE_UP, Child
 
 from .graphs import CONFIG, abc, adder, chain, fan
-from .processes import GAVE_UP, Child
 from .savers import ShortLease
 
 Start = Callable[..., Child]
@@ -174,7 +174,7 @@ def test_of_processes_that_wait_each_runs_once_on_what_the_others_left(
         assert len(steps) == len(set(steps)) == number * 5
 
 
-# --- a frozen owner that comes back between another's load and claim -------------------------------
+# --- a frozen owner that comes back between another's load and claim ------------------------------
 
 
 class FrozenBeforeStoring(ShortLease):

@@ -13,14 +13,13 @@ from typing import Any
 import psycopg
 import pytest
 from tests.durability.graphs import CONFIG, adder, chain
-from tests.durability.processes import GAVE_UP, Child, fork
-from tests.durability.test_kill import MOST_POINTS, Trial, check, play
-from tests.durability.workflow import Journal
+from tests.durability.test_kill import MOST_POINTS, Trial, check, crashing, play
 
-from plait.checkpoint.log.keys import unpack
-from plait.checkpoint.log.requests import Done, ReadLane, Transact
+from plait.checkpoint.log.requests import ReadLane
 from plait.checkpoint.postgres import PostgresSaver
 from plait.errors import ThreadBusyError
+from plait.testing import FaultySaver
+from plait.testing.processes import GAVE_UP, Child, fork
 
 from .server import Server
 
@@ -41,37 +40,6 @@ def start() -> Iterator[Start]:
         child.kill()
 
 
-class CrashingSaver(PostgresSaver):
-    """Kills its own process before or after the nth storage request (0: never)."""
-
-    def __init__(self, url: str, journal: Journal, point: int = 0, when: str = "") -> None:
-        super().__init__(url)
-        self._journal = journal
-        self._point = point
-        self._when = when
-
-    def execute(self, request: Any) -> Any:
-        self._before()
-        return self._after(request, super().execute(request))
-
-    async def aexecute(self, request: Any) -> Any:
-        self._before()
-        return self._after(request, await super().aexecute(request))
-
-    def _before(self) -> None:
-        self._point -= 1
-        if self._point == 0 and self._when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def _after(self, request: Any, answer: Any) -> Any:
-        if type(request) is Transact and type(answer) is Done:
-            for _, task, _, _ in request.writes:
-                self._journal.add("stored", unpack(task))
-        if self._point == 0 and self._when == "after":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return answer
-
-
 @pytest.mark.parametrize(("flow", "api"), [("fan", "sync"), ("nested", "async"), ("calls", "sync")])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_killed_at_any_storage_request_nothing_is_lost_or_repeated(
@@ -83,8 +51,8 @@ def test_killed_at_any_storage_request_nothing_is_lost_or_repeated(
         with postgres_server.database() as url:
             trial = Trial(flow, api, "sync", when, (point,))
 
-            def opened(_: Path, *options: Any, url: str = url) -> CrashingSaver:
-                return CrashingSaver(url, *options)
+            def opened(_: Path, *options: Any, url: str = url) -> FaultySaver:
+                return crashing(PostgresSaver(url), *options)
 
             result = play(trial, tmp_path / str(point), opened)
         check(trial, result)

@@ -10,7 +10,7 @@ from threading import Event, Lock
 from typing import Any, Final, Literal, TypeAlias
 
 from plait.checkpoint.log.keys import unpack
-from plait.checkpoint.log.requests import Append, Done, Renew, Transact
+from plait.checkpoint.log.requests import Done, Renew, Transact
 from plait.checkpoint.log.saver import NativeSaver
 from plait.errors import ConfigError, nearest
 
@@ -44,7 +44,7 @@ class FaultySaver(NativeSaver):
     | `kill`, `commit then kill` | the process gets SIGKILL |
 
     Args:
-        saver: A saver of plait's (a `NativeSaver`). Who closes it: you.
+        saver: A saver of plait's (a `NativeSaver`); `with` closes it.
         at: Which request, from 1 (0: none).
         fault: What happens then.
         stored: Hears the id of each task whose outcome the storage has confirmed.
@@ -92,8 +92,8 @@ class FaultySaver(NativeSaver):
 
     @property
     def drain(self) -> Callable[[], None] | None:
-        """As the saver's."""
-        return self.saver.drain
+        """As the saver's; rows that are made later would tell nothing of what they store."""
+        return self.saver.drain if self._stored is None else None
 
     @property
     def shared(self) -> bool:
@@ -107,6 +107,14 @@ class FaultySaver(NativeSaver):
     def release(self) -> None:
         """Let the request that hangs go on to its error."""
         self._released.set()
+
+    def __enter__(self) -> FaultySaver:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        close = getattr(self.saver, "close", None)
+        if close is not None:
+            close()
 
     def execute(self, request: Any) -> Any:
         """Do a storage request, or fail."""
@@ -152,7 +160,8 @@ class FaultySaver(NativeSaver):
 
     def _after(self, request: Any, answer: Any, here: bool) -> Any:
         if self._stored is not None and type(answer) is Done:
-            self._tell_stored(request, self._stored)
+            for _, task, _, _ in request.writes if type(request) is Transact else ():
+                self._stored(unpack(task))
         if not here:
             return answer
         if self.fault == "commit then kill":
@@ -160,13 +169,6 @@ class FaultySaver(NativeSaver):
         if self.fault == "commit then crash":
             raise InjectedCrash(f"Died after storage request {self.requests}.")
         raise self._failure(request)
-
-    @staticmethod
-    def _tell_stored(request: Any, stored: Callable[[str], None]) -> None:
-        batch = request.make() if type(request) is Append else request
-        if type(batch) is Transact:
-            for _, task, _, _ in batch.writes:
-                stored(unpack(task))
 
     def _failure(self, request: Any) -> InjectedFailure:
         when = " after it was done" if self.fault == "commit then raise" else ""
