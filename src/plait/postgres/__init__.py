@@ -14,6 +14,7 @@ except ImportError as error:
         "Threads and items in Postgres need psycopg 3. Install it: pip install 'plait[postgres]'"
     ) from error
 
+from plait.postgres.arrays import bytes_array, text_array
 from plait.postgres.database import Database, Target
 from plait.postgres.schema import Schema
 from plait.postgres.steps import Query, Steps, from_text, to_text
@@ -24,8 +25,10 @@ __all__ = [
     "Schema",
     "Steps",
     "Target",
+    "bytes_array",
     "from_text",
     "psycopg",
     "psycopg_pool",
+    "text_array",
     "to_text",
 ]

@@ -21,6 +21,7 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from plait.errors import StorageUnavailableError
+from plait.postgres.arrays import teach
 from plait.postgres.failures import dropped, explain, rolled_back, transaction_open
 from plait.postgres.pool import AsyncPool, Pool
 from plait.postgres.schema import Schema
@@ -117,6 +118,8 @@ class Database:
             try:
                 if conn.pgconn.transaction_status == TransactionStatus.INTRANS:
                     raise transaction_open(self._where)
+                if self._given is not None:
+                    teach(conn.adapters)
                 return run_steps(conn, make(), together)
             except psycopg.Error as error:
                 tries -= 1
@@ -182,6 +185,8 @@ class Database:
             try:
                 if conn.pgconn.transaction_status == TransactionStatus.INTRANS:
                     raise transaction_open(self._where)
+                if self._agiven is not None:
+                    teach(conn.adapters)
                 return await arun_steps(conn, make(), together)
             except psycopg.Error as error:
                 tries -= 1

@@ -26,7 +26,7 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
-from plait.postgres import Schema, Steps, from_text, to_text
+from plait.postgres import Schema, Steps, bytes_array, from_text, text_array, to_text
 from plait.sql import Statements
 
 _FIRST = b""
@@ -88,8 +88,11 @@ def read_checkpoints(request: ReadCheckpoints) -> Steps[list[CheckpointRow]]:
 
 def read_values(request: ReadValues) -> Steps[list[bytes | None]]:
     """Single versions of channels."""
-    channels = [to_text(channel) for channel, _ in request.keys]
-    rows = yield SQL.read_values, (request.lane, channels, [key for _, key in request.keys])
+    if not request.keys:
+        return []
+    channels = text_array([to_text(channel) for channel, _ in request.keys])
+    keys = bytes_array([key for _, key in request.keys])
+    rows = yield SQL.read_values, (request.lane, channels, keys)
     return [row[0] for row in rows]
 
 
@@ -131,30 +134,25 @@ def transact(request: Transact) -> Steps[Done | Refused]:
                 else _NO_CLAIM
             ),
             *_columns(request.checkpoints, 3),
-            *_named(request.values, 3, 0),
-            *_named(request.writes, 4, 2),
+            *_columns(request.values, 3, 0),
+            *_columns(request.writes, 4, 2),
             request.head,
             request.release,
-            list(request.drop_checkpoints) or None,
-            *_named(request.drop_values, 2, 0),
+            bytes_array(request.drop_checkpoints),
+            *_columns(request.drop_values, 2, 0),
         ),
     )
     return _answer(rows[0], request.thread_id)
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> Sequence[Any]:
-    """Rows as columns: arrays, or nothing at all."""
+def _columns(rows: Sequence[tuple[Any, ...]], width: int, names: int = -1) -> list[Any]:
+    """Rows as columns, each an array (NULLs for no rows), of which one holds names."""
     if not rows:
-        return (None,) * width
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
-def _named(rows: Sequence[tuple[Any, ...]], width: int, text: int) -> Sequence[Any]:
-    """Rows as columns, of which one holds names."""
-    columns = _columns(rows, width)
-    if rows:
-        columns[text][:] = map(to_text, columns[text])
-    return columns
+        return [None] * width
+    return [
+        text_array(list(map(to_text, column))) if number == names else bytes_array(column)
+        for number, column in enumerate(zip(*rows, strict=True))
+    ]
 
 
 def drop_lane(request: DropLane) -> Steps[Done | Refused]:
