@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import operator
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
@@ -163,11 +163,11 @@ def test_older_than_takes_times_and_ages(tender: Tender) -> None:
             clock.clock += 3600
     finally:
         run_env.reset(token)
-    start = datetime.fromtimestamp(clock.now() - 3 * 3600, timezone.utc)
+    start = datetime.fromtimestamp(clock.now() - 3 * 3600, UTC)
     tender.prune(["t"], keep_last=0, older_than=start + timedelta(minutes=90))
-    assert [each.values["items"] for each in graph.get_state_history(thread()) if not each.next] == [
-        [0, "re: 0", 1, "re: 1", 2, "re: 2"]
-    ]
+    assert [
+        each.values["items"] for each in graph.get_state_history(thread()) if not each.next
+    ] == [[0, "re: 0", 1, "re: 1", 2, "re: 2"]]
     tender.prune(["t"], strategy="delete", older_than=(start + timedelta(days=9)).isoformat())
     assert lanes(tender.saver) == [], "nothing is left of a thread that is older altogether"
     with pytest.raises(ConfigError, match="is no time"):
@@ -184,7 +184,7 @@ def test_threads_are_kept_as_long_as_they_say_or_else_the_saver(tender: Tender) 
         graph.invoke({"items": [1]}, thread("plain"))
     finally:
         run_env.reset(token)
-    now = datetime.fromtimestamp(clock.now(), timezone.utc)
+    now = datetime.fromtimestamp(clock.now(), UTC)
     assert tender.sweep(now=now + timedelta(seconds=59)) == ([], [])
     assert tender.sweep(now=now + timedelta(seconds=60)).deleted == ["short"]
     tender.saver.ttl = 600

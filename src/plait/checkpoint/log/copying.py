@@ -23,7 +23,14 @@ from plait.checkpoint.log.requests import (
     ReadWrites,
     WriteRow,
 )
-from plait.checkpoint.log.retention import BATCH, Progress, Tell, Version, delete_thread
+from plait.checkpoint.log.retention import (
+    BATCH,
+    Progress,
+    Tell,
+    Version,
+    delete_thread,
+    released,
+)
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import place, seal, unseal
 from plait.errors import ConfigError, ThreadBusyError
@@ -46,16 +53,19 @@ def copy_thread(codec: Any, source: str, target: LogSession, tell: Tell) -> Plan
         raise ConfigError(f"There is no thread {source!r} to copy.")
     yield from target.claim()
     try:
-        for done, lane in enumerate(lanes, 1):
-            reader = LaneReader(source, lane.ns, codec, lane.lane)
-            yield from _copy_lane(reader, lane, target)
-            if tell is not None:
-                tell(Progress(source, done, len(lanes)))
+        yield from released(target, _copy_lanes(codec, source, lanes, target, tell))
     except Exception:
-        yield from target.release()
         yield from delete_thread(target)
         raise
-    yield from target.release()
+
+
+def _copy_lanes(
+    codec: Any, source: str, lanes: Sequence[LaneRow], target: LogSession, tell: Tell
+) -> Plan[None]:
+    for done, lane in enumerate(lanes, 1):
+        yield from _copy_lane(LaneReader(source, lane.ns, codec, lane.lane), lane, target)
+        if tell is not None:
+            tell(Progress(source, done, len(lanes)))
 
 
 def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[None]:
@@ -74,9 +84,7 @@ def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[No
     for some in _batches(versions):
         records: list[bytes | None] = yield ReadValues(lane.lane, some)
         if None in records:
-            raise ThreadBusyError(
-                f"Thread {reader.thread_id!r} was pruned while it was copied. Copy it again."
-            )
+            raise _pruned(reader.thread_id)
         batch = target.batch(lane.ns)
         batch.values = [
             (channel, key, move(record, unpack(key), channel))
@@ -84,6 +92,9 @@ def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[No
             if record is not None
         ]
         yield from target.send(batch)
+    left: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)
+    if not {row.id for row in rows} <= {row.id for row in left}:  # and values with them, perhaps
+        raise _pruned(reader.thread_id)
     for start in range(0, len(rows), BATCH):
         batch = target.batch(lane.ns)
         batch.checkpoints = [
@@ -100,6 +111,10 @@ def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[No
     batch = target.batch(lane.ns)
     batch.head = lane.head
     yield from target.send(batch)
+
+
+def _pruned(thread_id: str) -> ThreadBusyError:
+    return ThreadBusyError(f"Thread {thread_id!r} was pruned while it was copied. Copy it again.")
 
 
 def _batches(rows: Sequence[Any]) -> Iterable[Sequence[Any]]:

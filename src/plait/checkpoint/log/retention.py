@@ -132,14 +132,26 @@ def delete_thread(session: LogSession) -> Plan[None]:
 
 def _drop_all(session: LogSession) -> Plan[None]:
     """Delete all lanes of a thread that is claimed, and the claim with them."""
+    yield from released(session, _drop_lanes(session))
+
+
+def _drop_lanes(session: LogSession) -> Plan[None]:
+    lanes: list[LaneRow] = yield ListLanes(session.thread_id)
+    for lane in sorted(lanes, key=_root_last):
+        yield from _drop_lane(session, lane.lane)
+    session.forget_claim()
+
+
+def released(session: LogSession, work: Plan[None]) -> Plan[None]:
+    """Do work under a claim, and give the claim back, however the work ends."""
     try:
-        lanes: list[LaneRow] = yield ListLanes(session.thread_id)
-        for lane in sorted(lanes, key=_root_last):
-            yield from _drop_lane(session, lane.lane)
+        yield from work
+    except GeneratorExit:  # whoever did the requests is gone
+        raise
     except BaseException:
         yield from session.release()
         raise
-    session.forget_claim()
+    yield from session.release()
 
 
 def _root_last(lane: LaneRow) -> bool:
@@ -302,30 +314,31 @@ class _Roots:
 
 
 def _prune_thread(session: LogSession, keep: Keep, *, spare_head: bool) -> Plan[None]:
-    """Drop what is not kept, lane by lane, the root's first; nothing is claimed in vain."""
+    """Drop what is not kept. Claims the thread, unless there is nothing to drop."""
+    yield from released(session, _prune_lanes(session, keep, spare_head))
+
+
+def _prune_lanes(session: LogSession, keep: Keep, spare_head: bool) -> Plan[None]:
+    """Lane by lane, the root's first: those of graphs inside tasks follow it."""
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
     claimed = False
     roots: _Roots | None = None
-    try:
-        for lane in sorted(lanes, key=_root_last, reverse=True):
-            reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
-            rows, kept, roots = yield from _judge(reader, lane, keep, spare_head, roots)
-            if len(kept) == len(rows):
-                continue
-            if not claimed:
-                yield from session.claim()
-                claimed = True
-                row: LaneRow | None = yield ReadLane(lane.thread_id, lane.ns)
-                if row is None:
-                    return
-                rows, kept, roots = yield from _judge(reader, row, keep, spare_head, roots)
-            if not kept and lane.ns == "":
-                yield from _drop_all(session)
+    for lane in sorted(lanes, key=_root_last, reverse=True):
+        reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
+        rows, kept, roots = yield from _judge(reader, lane, keep, spare_head, roots)
+        if len(kept) == len(rows):
+            continue
+        if not claimed:  # it may have moved on: judge again what nobody else can change now
+            yield from session.claim()
+            claimed = True
+            row: LaneRow | None = yield ReadLane(lane.thread_id, lane.ns)
+            if row is None:
                 return
-            yield from _keep(session, reader, rows, kept, lane.head)
-    finally:
-        if claimed:
-            yield from session.release()
+            rows, kept, roots = yield from _judge(reader, row, keep, spare_head, roots)
+        if not kept and lane.ns == "":
+            yield from _drop_lanes(session)
+            return
+        yield from _keep(session, reader, rows, kept, lane.head)
 
 
 def _judge(
@@ -448,5 +461,6 @@ __all__ = [
     "moment",
     "prune",
     "prune_threads",
+    "released",
     "sweep",
 ]

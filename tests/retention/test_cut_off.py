@@ -1,0 +1,156 @@
+"""Retention that dies on the way: the thread works, and doing it again finishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plait.checkpoint.log import copying, retention
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.types import Command
+
+from .test_retention import chat, lanes, nesting, thread
+
+MOST = 200
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def fresh(request: Any, tmp_path: Path) -> Iterator[Callable[[], Any]]:
+    savers: list[Any] = []
+
+    def make() -> Any:
+        saver = (
+            InMemorySaver()
+            if request.param == "memory"
+            else SqliteSaver(tmp_path / f"{len(savers)}.db")
+        )
+        savers.append(saver)
+        return saver
+
+    yield make
+    for saver in savers:
+        if request.param == "sqlite":
+            saver.close()
+
+
+def cut_off(saver: Any, plan: Any, requests: int) -> bool:
+    """Do so many requests of a plan and no more, as a process that dies; whether it had more."""
+    answer = None
+    for _ in range(requests):
+        try:
+            request = plan.send(answer)
+        except StopIteration:
+            return False
+        answer = saver.execute(request)
+    plan.close()
+    return True
+
+
+def grown(saver: Any) -> Any:
+    graph = nesting(saver)
+    for n in range(3):
+        graph.invoke({"items": []}, thread())
+        graph.invoke(Command(resume=n), thread())
+    graph.invoke({"items": []}, thread())
+    return graph
+
+
+def forget_claims(saver: Any) -> None:
+    """What held claims is gone, as when its process is."""
+    session = saver.open_session("t", policy="takeover")
+    saver.run(session.claim())
+    saver.run(session.release())
+
+
+def test_a_prune_that_dies_anywhere_leaves_a_thread_that_goes_on(fresh: Any) -> None:
+    for requests in range(1, MOST):
+        saver = fresh()
+        graph = grown(saver)
+        values = graph.get_state(thread()).values
+        rule = retention.Rule.of("keep_latest", None, None)
+        more = cut_off(saver, retention.prune(saver.open_session("t"), rule), requests)
+        forget_claims(saver)
+        assert graph.get_state(thread()).values == values, requests
+        assert len(list(graph.get_state_history(thread()))) >= 1, requests
+        saver.prune(["t"])
+        assert len(lanes(saver)) == 2, requests
+        assert len(list(graph.get_state_history(thread()))) == 1
+        assert graph.invoke(Command(resume="on"), thread())["items"][-1] == "on", requests
+        if not more:
+            assert requests > 10
+            return
+    raise AssertionError("it does not end")
+
+
+def test_a_delete_that_dies_anywhere_is_finished_by_the_next(fresh: Any) -> None:
+    for requests in range(1, MOST):
+        saver = fresh()
+        graph = grown(saver)
+        values = graph.get_state(thread()).values
+        more = cut_off(saver, retention.delete_thread(saver.open_session("t")), requests)
+        if lanes(saver):
+            forget_claims(saver)
+            assert graph.get_state(thread()).values == values, requests
+        saver.delete_thread("t")
+        assert lanes(saver) == []
+        if not more:
+            return
+    raise AssertionError("it does not end")
+
+
+def test_a_source_that_goes_on_while_it_is_copied_gives_a_copy_that_works(fresh: Any) -> None:
+    for requests in range(1, MOST):
+        saver = fresh()
+        graph = chat(saver)
+        graph.invoke({"items": ["a"]}, thread())
+        plan = copying.copy_thread(
+            saver.open_session("t").codec, "t", saver.open_session("copy"), None
+        )
+        answer, ended = None, False
+        for n in range(MOST):
+            if n == requests:
+                graph.invoke({"items": ["b"]}, thread())
+            try:
+                answer = saver.execute(plan.send(answer))
+            except StopIteration:
+                ended = n <= requests
+                break
+        copied = graph.get_state(thread("copy")).values["items"]
+        assert copied in (["a", "re: a"], ["a", "re: a", "b", "re: b"]), requests
+        assert graph.invoke({"items": ["c"]}, thread("copy"))["items"] == [*copied, "c", "re: c"]
+        if ended:
+            return
+    raise AssertionError("it does not end")
+
+
+def test_a_source_that_is_pruned_while_it_is_copied_leaves_no_half_copy(fresh: Any) -> None:
+    outcomes: set[str] = set()
+    for requests in range(1, 30):
+        saver = fresh()
+        graph = chat(saver)
+        for n in range(3):
+            graph.invoke({"items": [n]}, thread())
+        plan = copying.copy_thread(
+            saver.open_session("t").codec, "t", saver.open_session("copy"), None
+        )
+        answer: Any = None
+        for n in range(MOST):
+            if n == requests:
+                saver.delete_thread("t")
+            try:
+                answer = saver.execute(plan.send(answer))
+            except StopIteration:
+                outcomes.add("copied")
+                break
+            except Exception as error:
+                outcomes.add(type(error).__name__)
+                assert lanes(saver, "copy") == []
+                break
+        if lanes(saver, "copy"):
+            state = graph.get_state(thread("copy")).values
+            assert not state or state["items"][:2] == [0, "re: 0"], (requests, state)
+    assert "copied" in outcomes
