@@ -19,9 +19,10 @@ def open_to_read(database: str) -> Any:
         ConfigError: there is no such file.
     """
     if database.startswith(POSTGRES):
-        from psycopg.conninfo import make_conninfo  # an extra
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo  # an extra
 
-        return _postgres(make_conninfo(database, options=_READ_ONLY))
+        options = f"{conninfo_to_dict(database).get('options') or ''} {_READ_ONLY}"
+        return _postgres(make_conninfo(database, options=options.strip()))
     return SqliteSaver(f"{_existing(database).as_uri()}?mode=ro")
 
 

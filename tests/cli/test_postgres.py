@@ -1,0 +1,26 @@
+"""`plait threads` and `plait timers` on a real Postgres."""
+
+from __future__ import annotations
+
+import json
+
+from plait.checkpoint.postgres import PostgresSaver
+
+from .app import fill
+from .test_threads import plait, told
+
+
+def test_the_commands_work_on_a_postgres_database(postgres_url: str) -> None:
+    with PostgresSaver.from_conn_string(postgres_url) as saver:
+        saver.setup()
+        fill(saver)
+    listed = json.loads(told("threads", "list", "--db", postgres_url, "--json"))
+    assert [each["thread_id"] for each in listed] == ["done", "asks", "sleeps", "due", "fails"]
+    cost = json.loads(told("threads", "du", "--db", postgres_url, "--json"))
+    assert cost["total"] == sum(cost["by_thread"].values()) > 2000
+    assert told("threads", "copy", "done", "twin", "--db", postgres_url).startswith("Copied")
+    assert told("threads", "prune", "twin", "--db", postgres_url) == "Pruned 1 thread.\n"
+    assert len(json.loads(told("threads", "history", "twin", "--db", postgres_url, "--json"))) == 1
+    assert told("threads", "delete", "twin", "--yes", "--db", postgres_url).startswith("Deleted")
+    ran = plait("timers", "run", "app:graph", "--db", postgres_url)
+    assert "due: done" in ran.stdout, ran.stderr
