@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from plait.checkpoint.log.requests import ReadLane
@@ -399,6 +400,24 @@ def test_database_of_a_newer_plait_is_refused(postgres_url: str) -> None:
         pytest.raises(StorageUnavailableError, match="newer"),
     ):
         saver.setup()
+
+
+def test_role_that_may_not_create_tables_uses_what_another_set_up(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    schema = name_of(postgres_url)
+    role = f"{schema}_clerk"
+    with PostgresSaver(postgres_url) as saver:
+        saver.setup()
+    postgres_server.execute(f"CREATE ROLE {role} LOGIN")
+    postgres_server.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+    postgres_server.execute(
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}"
+    )
+    with PostgresSaver(make_conninfo(postgres_url, user=role)) as saver:
+        assert chain(saver).invoke({"items": []}, CONFIG) == {"items": NODES}
+    postgres_server.execute("DROP OWNED BY " + role)
+    postgres_server.execute("DROP ROLE " + role)
 
 
 def test_tables_of_langgraph_may_live_beside_ours(postgres_url: str) -> None:

@@ -15,8 +15,14 @@ from .server import Server
 
 PROGRAMS = {"a_smoke", "b_functional", "b_savers", "c_stores", "c_stores_async"}
 """Those that look at savers and stores themselves; the others see the same rows through them."""
-PEER_FAILS = {"b_savers::port_values_of_many_kinds"}
-"""The peer keeps some values as JSON, in which Postgres takes no NUL."""
+PEER_FAILS = {
+    "b_savers::port_values_of_many_kinds",  # keeps some values as JSON, which holds no NUL
+    "c_stores::keys_become_text",  # nor does text
+    "c_stores::filters",  # compares in JSON: true is not 1 there
+    "c_stores::comparisons_of_numbers",  # compares numbers as text
+}
+"""What the peer does differently over Postgres than over SQLite and in memory. plait does the same
+over all three: a row of docs/compatibility.md, "Filters mean the same in every store"."""
 
 
 class PostgresEnv(Env):
