@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: demo test smoke-llm lint types bench format clean
+.PHONY: demo test prove smoke-llm lint types bench format clean
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,10 @@ test: $(DEV_STAMP)
 smoke-llm: $(DEV_STAMP)
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group smoke
 	$(BIN)/python -m pytest tests/smoke/smoke_llm.py -p no:xdist
+
+# The full counts of the proof of durability; writes docs/proof.json.
+prove: $(DEV_STAMP)
+	$(BIN)/python -m tests.prove
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff format --check .
