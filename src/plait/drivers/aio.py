@@ -7,7 +7,7 @@ from _thread import get_ident
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from plait.drivers.base import (
     Closed,
@@ -52,6 +52,9 @@ from plait.errors import NodeCancelledError, SupersededError
 T = TypeVar("T")
 QUEUE_LIMIT = 64
 """Plans that may wait to be written with `durability="async"`."""
+
+
+_STORES = frozenset({Load, Claim, SaveWrites, Commit, Release})
 
 
 class InContext:
@@ -169,13 +172,13 @@ class AioDriver:
                     self.outcome = end.value
                     break
                 try:
-                    handler = _HANDLERS.get(type(command))
+                    handler = self._HANDLERS.get(type(command))
                     if handler is not None:
                         answer = handler(self, command)
                     elif self._stores_now and type(command) in _STORES:
                         answer = self._store_now(command)
                     else:
-                        answer = await _AWAITED[type(command)](self, command)
+                        answer = await self._AWAITED[type(command)](self, command)
                     advance = send
                 except BaseException as error:
                     self._room.close()
@@ -200,12 +203,12 @@ class AioDriver:
             self.storage.session.parked = parked
 
     async def _do(self, command: Command) -> Any:
-        handler = _HANDLERS.get(type(command))
+        handler = self._HANDLERS.get(type(command))
         if handler is not None:
             return handler(self, command)
         if self._stores_now and type(command) in _STORES:
             return self._store_now(command)
-        return await _AWAITED[type(command)](self, command)
+        return await self._AWAITED[type(command)](self, command)
 
     async def _unwind(self, error: BaseException) -> None:
         """Let the loop stop what runs and give the thread back."""
@@ -505,25 +508,23 @@ class AioDriver:
         self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle
 
-
-_STORES = frozenset({Load, Claim, SaveWrites, Commit, Release})
-# What does each command; not in the driver, so that an ended one is free at once.
-_HANDLERS: dict[type[Command], Callable[[Any, Any], Any]] = {
-    Start: AioDriver._start,
-    Emit: AioDriver._emit,
-    Sleep: AioDriver._sleep,
-    Unset: AioDriver._unset,
-    Expire: AioDriver._expire,
-    Cancel: AioDriver._cancel,
-    Resolve: AioDriver._resolve,
-}
-_AWAITED: dict[type[Command], Callable[[Any, Any], Awaitable[Any]]] = {
-    Run: AioDriver._run,
-    Wait: AioDriver._wait,
-    ReadCache: AioDriver._read_cache,
-    WriteCache: AioDriver._write_cache,
-    **dict.fromkeys(_STORES, AioDriver._store),
-}
+    # What does each command; not in the driver, so that an ended one is free at once.
+    _HANDLERS: ClassVar[dict[type[Command], Callable[[Any, Any], Any]]] = {
+        Start: _start,
+        Emit: _emit,
+        Sleep: _sleep,
+        Unset: _unset,
+        Expire: _expire,
+        Cancel: _cancel,
+        Resolve: _resolve,
+    }
+    _AWAITED: ClassVar[dict[type[Command], Callable[[Any, Any], Awaitable[Any]]]] = {
+        Run: _run,
+        Wait: _wait,
+        ReadCache: _read_cache,
+        WriteCache: _write_cache,
+        **dict.fromkeys(_STORES, _store),
+    }
 
 
 async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from plait.drivers.backlog import Room
 from plait.drivers.base import (
@@ -107,7 +107,7 @@ class SyncDriver:
 
     def parts(self) -> Generator[Part, None, None]:
         """Run to the end, yielding the parts of the stream as they come."""
-        send, throw, handlers = self._generator.send, self._generator.throw, _HANDLERS
+        send, throw, handlers = self._generator.send, self._generator.throw, self._HANDLERS
         advance: Callable[[Any], Command] = send
         answer: Any = None
         try:
@@ -321,29 +321,28 @@ class SyncDriver:
         """Do commands until one of type `until` comes (None: until the loop ends)."""
         while type(command) is not until:
             try:
-                answer = _HANDLERS[type(command)](self, command)
+                answer = self._HANDLERS[type(command)](self, command)
             except BaseException as error:
                 command = self._generator.throw(error)
             else:
                 command = self._generator.send(answer)
 
-
-_HANDLERS: dict[type[Command], Handler] = {
-    Run: SyncDriver._run,
-    Start: SyncDriver._start,
-    Wait: SyncDriver._wait,
-    Emit: SyncDriver._emit,
-    Sleep: SyncDriver._sleep,
-    Unset: SyncDriver._unset,
-    Expire: SyncDriver._expire,
-    ReadCache: SyncDriver._read_cache,
-    WriteCache: SyncDriver._write_cache,
-    Cancel: SyncDriver._cancel,
-    Resolve: SyncDriver._resolve,
-    Load: SyncDriver._store,
-    Claim: SyncDriver._store,
-    SaveWrites: SyncDriver._store,
-    Commit: SyncDriver._store,
-    Release: SyncDriver._store,
-}
-"""What does each command; not in the driver, so that an ended one is free at once."""
+    _HANDLERS: ClassVar[dict[type[Command], Handler]] = {
+        Run: _run,
+        Start: _start,
+        Wait: _wait,
+        Emit: _emit,
+        Sleep: _sleep,
+        Unset: _unset,
+        Expire: _expire,
+        ReadCache: _read_cache,
+        WriteCache: _write_cache,
+        Cancel: _cancel,
+        Resolve: _resolve,
+        Load: _store,
+        Claim: _store,
+        SaveWrites: _store,
+        Commit: _store,
+        Release: _store,
+    }
+    """What does each command; not in the driver, so that an ended one is free at once."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plait.checkpoint.base.port import Session, Snapshot
 from plait.constants import (
-    AHEAD_TASK_ID,
     ERROR,
     FAILED,
     INTERRUPT,
@@ -65,9 +64,10 @@ class Layout:
         self.plan = plan
         self.declared = {name: at for at, name in enumerate(plan.nodes)} | {START: -1}
         stream = plan.stream
-        plain = isinstance(stream, View) and stream.members <= plan.simple
-        self.keys = stream.keys if plain else None
+        self.keys: tuple[str, ...] | None = None
         """The keys of the state, if their values are stored as they are shown."""
+        if isinstance(stream, View) and stream.members <= plan.simple:
+            self.keys = stream.keys
         self._seats: dict[tuple[str, ...], list[_Seat] | None] = {}
 
     @classmethod
@@ -147,9 +147,7 @@ class Viewer:
         thread_id, ns = self._thread_id, self._ns
         if ns:
             return report.config_of({"thread_id": thread_id}, ns, id, metadata.get("parents"))
-        return {
-            "configurable": {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": id}
-        }
+        return {"configurable": {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": id}}
 
     # --- read off ---------------------------------------------------------------------------------
 

@@ -165,7 +165,5 @@ class PageReader:
                 by_checkpoint.setdefault(row.checkpoint, []).append(row)
         else:  # what lies between those that are wanted may be much
             for checkpoint, _, _ in found:
-                by_checkpoint[checkpoint.id] = yield ReadWrites(
-                    self.lane, checkpoint.id, live=live
-                )
+                by_checkpoint[checkpoint.id] = yield ReadWrites(self.lane, checkpoint.id, live=live)
         return by_checkpoint

@@ -25,7 +25,6 @@ from plait.checkpoint.log.requests import CheckpointRow, ReadCheckpoints, ReadWr
 from plait.checkpoint.serde import Codec, place, unseal
 from plait.errors import CorruptCheckpointError
 
-
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
 """Timestamp, metadata and frontier of a checkpoint: the reader's to change."""
 TaskIdWrites: TypeAlias = "list[tuple[str, str, Any]]"
@@ -236,7 +235,9 @@ def live_writes(row: WriteRow, into: TaskIdWrites, ids: dict[str, str]) -> bool:
     return True
 
 
-def changed_map(before: Mapping[str, bytes], key: bytes, frame: CheckpointFrame) -> dict[str, bytes]:
+def changed_map(
+    before: Mapping[str, bytes], key: bytes, frame: CheckpointFrame
+) -> dict[str, bytes]:
     """The channel map of checkpoint `key`, from its parent's."""
     map = {**before, **dict.fromkeys(frame.changed, key)}
     for name in frame.removed:

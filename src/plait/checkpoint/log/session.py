@@ -87,9 +87,7 @@ class _Walk:
         self.pages: PageReader | None = None
 
 
-_Frame: TypeAlias = (
-    "tuple[bytes | None, int, Sequence[str], Sequence[str], Mapping[str, bytes] | None]"
-)
+_Frame: TypeAlias = "tuple[bytes | None, int, list[str], list[str], dict[str, bytes] | None]"
 """What a checkpoint's payload says besides its body: see `write_checkpoint`."""
 
 
@@ -353,7 +351,7 @@ class LogSession:
             ThreadBusyError: The claim is refused, or was lost to another run.
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
-        plain = newest and not claim and self._hold.held and self._drain is not None
+        plain = newest and self._drain is not None and self._hold.held
         if plain and self._tip == checkpoint.parent_id and settled(checkpoint, writes):
             self._tip, self._appended = checkpoint.id, True
             return self._append(checkpoint, writes, release and not self._guest)

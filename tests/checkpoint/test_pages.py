@@ -1,0 +1,103 @@
+"""Reading threads in pages: as one checkpoint at a time, whatever the saver keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import add
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from typing_extensions import TypedDict
+
+from plait.checkpoint.log.session import PAGE
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.graph import END, START, StateGraph
+
+THREAD: Any = {"configurable": {"thread_id": "order-7"}}
+
+
+class State(TypedDict, total=False):
+    n: int
+    even: bool
+    log: Annotated[list[int], add]
+    notes: dict[str, int]
+    word: str
+    spare: str
+
+
+def tick(state: State) -> State:
+    n = state.get("n", 0) + 1
+    return {"n": n} if n % 3 else {"n": n, "log": [n], "notes": {"n": n}, "even": n % 2 == 0}
+
+
+def ticking(saver: Any, steps: int) -> Any:
+    graph = StateGraph(State).add_node("tick", tick).add_edge(START, "tick")
+
+    def again(state: State) -> str:
+        return "tick" if state.get("n", 0) < steps else END
+
+    graph.add_conditional_edges("tick", again, ["tick", END])
+    compiled = graph.compile(checkpointer=saver)
+    config: Any = {**THREAD, "recursion_limit": steps + 5}
+    compiled.invoke({"word": "x", "spare": "y"}, config)
+    return compiled
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
+    if request.param == "memory":
+        yield InMemorySaver()
+    else:
+        with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+            yield saver
+
+
+def told(snapshot: Any) -> Any:
+    return snapshot.values, snapshot.next, snapshot.metadata, [t[1:] for t in snapshot.tasks]
+
+
+def test_a_history_of_many_pages_shows_each_checkpoint_as_it_is_read_alone(saver: Any) -> None:
+    graph = ticking(saver, 2 * PAGE + 5)
+    history = list(graph.get_state_history(THREAD))
+    assert len(history) == 2 * PAGE + 7
+    for snapshot in history:
+        assert told(graph.get_state(snapshot.config)) == told(snapshot)
+        assert [snapshot] == list(graph.get_state_history(snapshot.config))
+    assert [s.metadata["step"] for s in history] == list(range(2 * PAGE + 5, -2, -1))
+
+
+def test_memory_shows_what_a_file_does(tmp_path: Path) -> None:
+    with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as stored:
+        savers: list[Any] = [InMemorySaver(), stored]
+        shown = [
+            [told(each) for each in ticking(saver, 40).get_state_history(THREAD)]
+            for saver in savers
+        ]
+    assert shown[0] == shown[1]
+
+
+def test_no_two_snapshots_share_what_a_program_may_change(saver: Any) -> None:
+    graph = ticking(saver, 10)
+    history = list(graph.get_state_history(THREAD))
+    before = [told(each) for each in graph.get_state_history(THREAD)]
+    for snapshot in history:
+        snapshot.values.get("log", []).append("mine")
+        snapshot.values.get("notes", {})["mine"] = 0
+        snapshot.values["word"] = "mine"
+        snapshot.metadata["mine"] = snapshot.metadata["parents"]["mine"] = "mine"
+        snapshot.config["configurable"]["checkpoint_id"] = "mine"
+    assert [told(each) for each in graph.get_state_history(THREAD)] == before
+    assert sum(each.values.get("log", [])[-1:] == ["mine"] for each in history) == sum(
+        "log" in each.values for each in history
+    )
+
+
+def test_a_filter_and_a_limit_hold_across_pages(saver: Any) -> None:
+    graph = ticking(saver, PAGE + 9)
+    last = graph.get_state_history(THREAD, filter={"step": 2}, limit=1)
+    assert [each.values["n"] for each in last] == [2]
+    few = list(graph.get_state_history(THREAD, limit=PAGE + 2))
+    assert [each.values["n"] for each in few] == list(range(PAGE + 9, 7, -1))
+    assert list(graph.get_state_history(THREAD, limit=0)) == []
