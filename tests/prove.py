@@ -83,6 +83,7 @@ def faults(seed: int, place: Path) -> Figure:
         saver.hanging.set()
         if fault == "hang":
             watch.join()
+        saver.at = 0
         values = graph.get_state(KILL).values
         assert values == EXPECTED, f"{fault} at request {point}: {values}"
         return {"points": int(saver.failed), "other states": 0}
@@ -242,9 +243,11 @@ def cancels(seed: int, place: Path) -> Figure:
             assert values == EXPECTED, f"cancelled after {turns} turns"
         return in_time
 
-    asyncio.run(play(seed * 7))
+    threads = threading.active_count()
+    in_time = asyncio.run(play(seed * 3))
     gc.collect()
-    return {"cancels": 1, "leaked": 0}
+    assert threading.active_count() <= threads + 2, "threads that nobody ends"
+    return {"cancels": int(in_time), "leaked": 0}
 
 
 def releases(seed: int, place: Path) -> Figure:
