@@ -363,7 +363,7 @@ class Run:
 
 
 def _loop(spec: RunSpec) -> Loop:
-    """The loop of a run. With breakpoints it keeps the ordinary schedule: it stops between steps."""
+    """The loop of a run. With breakpoints it keeps the ordinary schedule, to stop between steps."""
     plan = spec.plan
     eager = plan.foresight is not None
     if eager and spec.interrupt_before == frozenset() == spec.interrupt_after:
