@@ -8,13 +8,15 @@ from benchmarks.measure import Job, run_async
 
 def _conversation(impl: Implementation, count: int) -> list[Any]:
     """`count` messages of four kinds, every fourth an answer with a tool call."""
+    human, answer = impl.message("HumanMessage"), impl.message("AIMessage")
+    result = impl.message("ToolMessage")
     made: list[Any] = []
     for n in range(count // 4):
         call = {"name": "search", "args": {"query": f"q{n}", "top": 3}, "id": f"c{n}"}
-        made.append(impl.message("HumanMessage")(f"question {n}", id=f"h{n}"))
-        made.append(impl.message("AIMessage")("", tool_calls=[call], id=f"a{n}"))
-        made.append(impl.message("ToolMessage")(f"result {n}", tool_call_id=f"c{n}"))
-        made.append(impl.message("AIMessage")(f"answer {n}", response_metadata={"n": n}))
+        made.append(human(f"question {n}", id=f"h{n}"))
+        made.append(answer("", tool_calls=[call], id=f"a{n}"))
+        made.append(result(f"result {n}", tool_call_id=f"c{n}"))
+        made.append(answer(f"answer {n}", response_metadata={"n": n}))
     return made
 
 

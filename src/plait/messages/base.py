@@ -18,10 +18,12 @@ from plait.messages.fields import (
     DICT_JSON,
     OPTIONAL_STR_JSON,
     Field,
+    Rule,
     check_content,
     check_dict,
     check_id,
     check_optional_str,
+    rules_of,
 )
 from plait.messages.merge import Content, merge_content, merge_dicts
 from plait.messages.model import ModelMethods
@@ -81,6 +83,7 @@ class BaseMessage(ModelMethods):
         "id": Field("id", check=check_id, json=OPTIONAL_STR_JSON),
     }
     __plait_required__: ClassVar[tuple[str, ...]] = ("type",)
+    __plait_rules__: ClassVar[Mapping[str, Rule]] = rules_of("BaseMessage", model_fields)
 
     additional_kwargs: dict[str, Any]
     response_metadata: dict[str, Any]
@@ -104,11 +107,12 @@ class BaseMessage(ModelMethods):
             id = check_id(f"{type(self).__name__}.id", id)
         put_content(self, content)
         put_id(self, id)
-        put_rare(self, None)
         put_revision(self, 0)
         if kwargs or self.__plait_required__:
             fill(self, kwargs)
             self.__plait_filled__(kwargs)
+        else:
+            put_rare(self, None)
 
     @classmethod
     def __plait_from_blocks__(cls, blocks: list[Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +141,7 @@ class BaseMessage(ModelMethods):
         put_revision(self, self.__plait_revision__ + 1)
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if self.__class__ is not other.__class__:
             return NotImplemented
         same: Any = other
         if self.id != same.id or self.content != same.content:
@@ -330,33 +334,41 @@ def restore(cls: type[BaseMessage], state: dict[str, Any]) -> BaseMessage:
     return cls.__plait_restore__(state)
 
 
-def fill(message: BaseMessage, values: dict[str, Any]) -> None:
-    """Checks and sets what a constructor was given beside content and id."""
-    cls = type(message)
-    rare: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
-    known = cls.model_fields
-    for name, value in values.items():
-        field = known.get(name)
-        if field is None:
-            extra[name] = value
-        elif field.plain is not None and value.__class__ is field.plain:
-            rare[name] = value.copy() if field.plain is dict else value
-        elif name == "type" and not field.required:
-            if value != cls.type:
-                where = f"{cls.__name__}.type"
-                raise InvalidMessageError(f"{where} is {cls.type!r}, so it cannot be {value!r}.")
-        else:
-            check = field.check
-            rare[name] = value if check is None else check(f"{cls.__name__}.{name}", value)
-    for name in cls.__plait_required__:
-        if name not in rare:
-            raise InvalidMessageError(
-                f"{cls.__name__}.{name} is missing. Give it: {cls.__name__}(..., {name}=...)."
-            )
-    put_rare(message, rare or None)
+def fill(message: BaseMessage, given: dict[str, Any]) -> None:
+    """Checks and keeps what a constructor was given beside content and id.
+
+    `given` is the constructor's own dict, so it becomes the dict of the message's rare fields.
+    """
+    rules = message.__plait_rules__
+    extra: dict[str, Any] | None = None
+    for name, value in given.items():
+        rule = rules.get(name)
+        if rule is None:
+            extra = {}
+            continue
+        plain, check, where = rule
+        if value.__class__ is not plain:
+            given[name] = check(where, value)
+    if extra is not None:
+        extra = take_extra(message.__class__, given)
+    for name in message.__plait_required__:
+        if name not in given:
+            cls = message.__class__.__name__
+            raise InvalidMessageError(f"{cls}.{name} is missing. Give it: {cls}(..., {name}=...).")
+    put_rare(message, given or None)
     if extra:
         put_extra(message, extra)
+
+
+def take_extra(cls: type[BaseMessage], given: dict[str, Any]) -> dict[str, Any]:
+    """Takes what has no rule out of `given`: extra attributes, and a `type`, which must fit."""
+    rules = cls.__plait_rules__
+    extra = {name: given.pop(name) for name in list(given) if name not in rules}
+    kind = extra.pop("type", cls.type)
+    if kind != cls.type:
+        where = f"{cls.__name__}.type"
+        raise InvalidMessageError(f"{where} is {cls.type!r}, so it cannot be {kind!r}.")
+    return extra
 
 
 def put_extra(message: BaseMessage, extra: dict[str, Any]) -> None:
@@ -412,6 +424,7 @@ def declare(cls: type[BaseMessage]) -> None:
         if name in fields:
             setattr(cls, name, fields[name])
     cls.model_fields = fields
+    cls.__plait_rules__ = rules_of(cls.__name__, fields)
     cls.__plait_required__ = tuple(n for n, f in fields.items() if f.required and n != "content")
 
 

@@ -6,7 +6,6 @@ The typed dicts that describe them are in `content.py`; they are needed for anno
 from __future__ import annotations
 
 import json
-from types import NoneType
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.messages.errors import InvalidMessageError
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from plait.messages.content import InvalidToolCall, ToolCall, ToolCallChunk
 
 CALL_KEYS = frozenset(("name", "args", "id", "type"))
+MISSING: Any = object()
 
 
 def tool_call(*, name: str, args: dict[str, Any], id: str | None) -> ToolCall:
@@ -57,41 +57,41 @@ def check_list(where: str, value: Any) -> list[Any]:
     return list(cast("list[Any]", value))
 
 
-def is_tool_call(given: Any) -> bool:
-    """Whether a value is a tool call as it should be; the quick way through `check_tool_calls`."""
-    try:
-        return (
-            given.keys() <= CALL_KEYS
-            and given["name"].__class__ is str
-            and given["args"].__class__ is dict
-            and given["id"].__class__ in (str, NoneType)
-        )
-    except (AttributeError, KeyError):
-        return False
-
-
 def check_tool_calls(where: str, value: Any) -> list[ToolCall]:
     """A list of tool calls, each with name, args and id."""
     checked: list[ToolCall] = []
-    for n, given in enumerate(check_list(where, value)):
-        if is_tool_call(given):
-            args = given["args"].copy()
-            checked.append(tool_call(name=given["name"], args=args, id=given["id"]))
-            continue
-        at = f"{where}[{n}]"
-        call = check_dict(at, given)
-        missing = [k for k in ("name", "args", "id") if k not in call]
-        unknown = sorted(call.keys() - CALL_KEYS)
-        if missing or unknown:
-            raise InvalidMessageError(
-                f"{at}: a tool call has the keys name, args and id (None if unknown); "
-                f"missing: {missing}, unknown: {unknown}."
-            )
-        name, args = check_str(f"{at}.name", call["name"]), check_dict(f"{at}.args", call["args"])
-        checked.append(
-            tool_call(name=name, args=args, id=check_optional_str(f"{at}.id", call["id"]))
-        )
+    for given in value if value.__class__ is list else check_list(where, value):
+        try:
+            name, args, call_id = given["name"], given["args"], given["id"]
+        except (KeyError, TypeError):
+            name = args = call_id = MISSING
+        if (
+            name.__class__ is str
+            and args.__class__ is dict
+            and (call_id.__class__ is str or call_id is None)
+            and len(given) == 3 + ("type" in given)
+        ):
+            checked.append({"name": name, "args": args.copy(), "id": call_id, "type": "tool_call"})
+        else:
+            checked.append(check_tool_call(f"{where}[{len(checked)}]", given))
     return checked
+
+
+def check_tool_call(where: str, value: Any) -> ToolCall:
+    """A tool call of values that need a closer look, or an error that says what is wrong."""
+    call = check_dict(where, value)
+    missing = [k for k in ("name", "args", "id") if k not in call]
+    unknown = sorted(call.keys() - CALL_KEYS)
+    if missing or unknown:
+        raise InvalidMessageError(
+            f"{where}: a tool call has the keys name, args and id (None if unknown); "
+            f"missing: {missing}, unknown: {unknown}."
+        )
+    return tool_call(
+        name=check_str(f"{where}.name", call["name"]),
+        args=check_dict(f"{where}.args", call["args"]),
+        id=check_optional_str(f"{where}.id", call["id"]),
+    )
 
 
 def check_invalid_tool_calls(where: str, value: Any) -> list[InvalidToolCall]:

@@ -7,7 +7,7 @@ which is None until the first such field is set or a lazily created container is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from plait.messages.errors import InvalidMessageError
@@ -30,8 +30,8 @@ class Field:
     """One field of a message class, also the descriptor that reads and writes it.
 
     Attributes: `default`, `default_factory` (makes the container when first read), `required`,
-    `shown` (in reprs), `annotation` (None for plait's own), `json` (its JSON schema), `plain` (dict
-    or str if values of exactly this class need no check; dicts are copied).
+    `shown` (in reprs), `annotation` (None for plait's own), `json` (its JSON schema), `plain` (the
+    class whose own values need no check, or None).
     """
 
     __slots__ = (
@@ -67,7 +67,7 @@ class Field:
         self.check = check
         self.json = json
         self.annotation = annotation
-        self.plain = dict if check is check_dict else plain
+        self.plain = plain
 
     def __get__(self, message: Any, owner: Any = None) -> Any:
         if message is None:
@@ -109,6 +109,24 @@ class Field:
         return f"Field({self.name!r}, {state})"
 
 
+Rule = tuple[type[Any] | None, Check, str]
+"""What a constructor needs of a field: `plain`, `check` for other values, and its `where`."""
+
+
+def rules_of(cls: str, fields: Mapping[str, Field]) -> dict[str, Rule]:
+    """The rules of the fields that a constructor of the class named `cls` takes by keyword."""
+    return {
+        name: (field.plain, field.check or check_nothing, f"{cls}.{name}")
+        for name, field in fields.items()
+        if name not in ("content", "id") and (name != "type" or field.required)
+    }
+
+
+def check_nothing(where: str, value: Any) -> Any:
+    """Takes any value."""
+    return value
+
+
 def put_rare(message: Any, rare: dict[str, Any] | None) -> None:
     """Sets the dict of rare fields without counting it as a change."""
     object.__setattr__(message, "__plait_rare__", rare)
@@ -140,9 +158,10 @@ def check_content(where: str, value: Any) -> str | list[str | dict[str, Any]]:
 
 def check_dict(where: str, value: Any) -> dict[str, Any]:
     """A dict, copied one level deep."""
+    kept: Any = value
     if not isinstance(value, dict):
         raise reject(where, "a dict", value)
-    return cast("dict[str, Any]", value).copy()
+    return kept.copy()
 
 
 def check_str(where: str, value: Any) -> str:
