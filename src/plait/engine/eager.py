@@ -37,7 +37,17 @@ from plait.errors import EmptyChannelError, GraphInterrupt, InvalidUpdateError
 class Level:
     """A super-step, the current one or one to come, as far as it is known."""
 
-    __slots__ = ("consumed", "done", "expected", "number", "open", "sends", "tasks", "written")
+    __slots__ = (
+        "consumed",
+        "done",
+        "expected",
+        "joins",
+        "number",
+        "open",
+        "sends",
+        "tasks",
+        "written",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -53,6 +63,8 @@ class Level:
         """What finished tasks wrote: channel -> (order of the task, value)."""
         self.done: set[str] = set()
         """The orders of finished tasks."""
+        self.joins: set[str] = set()
+        """Joins that finished tasks of the super-step before have written to."""
         self.sends: dict[str, list[tuple[tuple[Any, ...], Any]]] = {}
         """Expected `Send`s whose place among all is known: node -> (path, argument)."""
 
@@ -124,6 +136,7 @@ class EagerLoop(Loop):
     __slots__ = (
         "_announced",
         "_foresight",
+        "_joins",
         "_levels",
         "_postponed",
         "_senders",
@@ -135,6 +148,11 @@ class EagerLoop(Loop):
         super().__init__(spec, env)
         assert spec.plan.foresight is not None
         self._foresight = spec.plan.foresight
+        self._joins = frozenset(
+            name
+            for name in spec.plan.readers
+            if isinstance(spec.plan.channels[name], NamedBarrierValue)
+        )
         self._levels: list[Level] = []
         """The current super-step, then those to come."""
         self._senders: deque[Task] = deque()
@@ -332,11 +350,7 @@ class EagerLoop(Loop):
                 following.open[value.node] += 1
             elif name not in RESERVED:
                 level.written.setdefault(name, []).append((order, value))
-        for name, _ in task.writes:
-            readers = self.plan.readers.get(name)
-            if readers and self._foreseen(following).channel(name).is_available():
-                for node in readers:
-                    self._expect(following, node)
+        following.joins.update(name for name, _ in task.writes if name in self._joins)
 
     def _after(self, level: Level) -> Level:
         place = self._levels.index(level) + 1
@@ -356,10 +370,11 @@ class EagerLoop(Loop):
         """Start expected nodes whose inputs are certain."""
         if self._failure is not None or self._asks():
             return
-        for place, written in enumerate(self._may_be_written()):
+        for place, (written, running) in enumerate(self._may_happen()):
             level = self._levels[place]
             if level.number > self.stop:
                 return
+            self._expect_joined(level, running)
             for task in self._certain(level, written) if place else ():
                 level.add(task)
                 restore.settle_from_journal(task, self.journal, dict(self.spec.answers))
@@ -368,8 +383,20 @@ class EagerLoop(Loop):
                 else:
                     self._waiting.append(task)
 
-    def _may_be_written(self) -> Iterator[set[str]]:
-        """For each known level: the keys that tasks of earlier levels may still write.
+    def _expect_joined(self, level: Level, running: set[str]) -> None:
+        """Expect the nodes behind joins that are complete, whatever else happens before.
+
+        Args:
+            running: the nodes that may run before; one that a join leads to would use it up.
+        """
+        for name in level.joins:
+            readers = self.plan.readers[name]
+            if running.isdisjoint(readers) and self._foreseen(level).channel(name).is_available():
+                for node in readers:
+                    self._expect(level, node)
+
+    def _may_happen(self) -> Iterator[tuple[set[str], set[str]]]:
+        """For each known level: what tasks of earlier levels may still write, and may still run.
 
         What is open may lead on; a join only if all that it waits for has run or may run.
         """
@@ -377,9 +404,9 @@ class EagerLoop(Loop):
         running: set[str] = set()
         following: set[str] = set()
         for place, level in enumerate(self._levels):  # it grows when a stored outcome leads on
-            yield written
+            yield written, running
             now = following | {node for node, count in level.open.items() if count}
-            running |= now
+            running = running | now
             written = written.union(*(self._foresight[node].writes for node in now))
             following = set[str]().union(*(self._foresight[node].leads for node in now))
             if now and place + 1 < len(self._levels):
@@ -388,13 +415,12 @@ class EagerLoop(Loop):
     def _joined(self, level: Level, running: set[str]) -> set[str]:
         """The nodes behind joins that may have fired when a level begins."""
         foreseen = self._foreseen(level)
-        return {
-            node
-            for name, nodes in self.plan.readers.items()
-            if isinstance(self.plan.channels[name], NamedBarrierValue)
-            and foreseen.channel(name).names <= foreseen.channel(name).seen | running
-            for node in nodes
-        }
+        found: set[str] = set()
+        for name in self._joins:
+            join = foreseen.channel(name)
+            if join.names <= join.seen | running:
+                found.update(self.plan.readers[name])
+        return found
 
     def _certain(self, level: Level, written: set[str]) -> Iterator[Task]:
         """Tasks of a coming super-step that may start now."""
