@@ -109,6 +109,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_runnables_bound::tags_of_a_listener_inside_a_chain": "Listeners inside a chain",
     "d_runnables_events::an_early_end_of_a_stream": "Chains that are left early",
     "d_runnables_events::fallbacks_under_a_run_name": "Names of the runs of fallbacks",
+    "d_runnables_pieces::prompts_inside_a_sequence_in_a_function": "Runnables inside a function",
+    "d_runnables_pieces::tools_of_unknown_arguments": "Runnables as tools",
     "d_runnables_schemas::keys_that_a_sequence_adds_or_picks": "Schemas of chains",
     "d_runnables_schemas::lambdas_on_one_line": "Schemas of chains",
     "c_functional_runs::calls_of_a_retried_caller": "Calls of a retried caller",
@@ -151,6 +153,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_tools::text_is_checked": "Text as the input of a tool",
     "d_tools::unknown_fields": "Unknown fields of a tool",
     "d_tools::validation_errors_told_to_the_model": "Validation errors told to the model",
+    "f_toolnode::async_interceptor_in_a_sync_call": "Async interceptors in sync calls",
+    "f_toolnode::without_a_runtime": "A ToolNode outside of a graph",
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (
         "Memory of a subgraph after a fork"

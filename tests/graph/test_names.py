@@ -24,7 +24,9 @@ MODULES = """
     checkpoint.serde.jsonplus checkpoint.serde.types
     store.base store.base.batch store.base.embed store.memory store.sqlite store.sqlite.aio
     cache.base cache.memory cache.redis cache.sqlite
-    warnings version callbacks stream prebuilt
+    warnings version callbacks stream
+    prebuilt prebuilt.chat_agent_executor prebuilt.interrupt prebuilt.tool_node
+    prebuilt.tool_validator
 """
 
 OWN_TYPES = "a type variable of the peer's own annotations"
@@ -40,7 +42,7 @@ PENDING = {
     "checkpoint.serde.event_hooks": EVENTS,
     "checkpoint.serde.jsonplus.InvalidModuleError": EVENTS,
     "checkpoint.sqlite.aio.T": OWN_TYPES,
-    "prebuilt": "agents and tools are of their own issue",
+    "prebuilt.ToolCallTransformer": TRANSFORMERS,
     "store.base.batch.F": OWN_TYPES,
     "stream": TRANSFORMERS,
 }
@@ -146,6 +148,12 @@ SIGNATURES = [
     ("types", "StateSnapshot.__new__"),
     *(("runtime", f"{name}.__init__") for name in ("Runtime", "ExecutionInfo", "ServerInfo")),
     *(("runtime", f"Runtime.{name}") for name in ("merge", "override", "patch_execution_info")),
+    ("prebuilt", "create_react_agent"),
+    ("prebuilt", "ToolNode.__init__"),
+    ("prebuilt", "ValidationNode.__init__"),
+    ("prebuilt", "tools_condition"),
+    ("prebuilt.tool_node", "ToolCallRequest.override"),
+    ("prebuilt.tool_node", "ToolInvocationError.__init__"),
     ("runtime", "RunControl.request_drain"),
     ("runtime", "get_runtime"),
     *(("errors", f"{name}.__init__") for name in ("NodeTimeoutError", "UnknownInterruptError")),

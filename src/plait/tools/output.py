@@ -8,7 +8,7 @@ from plait.messages import ToolMessage
 from plait.messages.tool import ToolOutputMixin
 from plait.types import Command
 
-_BLOCK_TYPES = frozenset(
+BLOCK_TYPES = frozenset(
     (
         "text",
         "image_url",
@@ -78,7 +78,7 @@ def _is_content(content: Any) -> bool:
         return False
     return all(
         isinstance(item, str)
-        or (isinstance(item, dict) and cast("dict[Any, Any]", item).get("type") in _BLOCK_TYPES)
+        or (isinstance(item, dict) and cast("dict[Any, Any]", item).get("type") in BLOCK_TYPES)
         for item in cast("list[Any]", content)
     )
 

@@ -1,0 +1,34 @@
+"""Ready-made parts of agents: nodes that run tools, and a whole agent. Names load on first use."""
+
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.prebuilt.chat_agent_executor import create_react_agent
+    from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime
+    from plait.prebuilt.tool_node import ToolNode, tools_condition
+    from plait.prebuilt.tool_validator import ValidationNode
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "InjectedState": "injection",
+        "InjectedStore": "injection",
+        "ToolNode": "tool_node",
+        "ToolRuntime": "injection",
+        "ValidationNode": "tool_validator",
+        "create_react_agent": "chat_agent_executor",
+        "tools_condition": "tool_node",
+    },
+)
+
+__all__ = [
+    "InjectedState",
+    "InjectedStore",
+    "ToolNode",
+    "ToolRuntime",
+    "ValidationNode",
+    "create_react_agent",
+    "tools_condition",
+]

@@ -1,0 +1,136 @@
+"""The model of an agent: in which forms it may be given, and how it gets its tools."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from plait.chat_models.guests import as_chat_model, is_langchain_model
+from plait.errors import ConfigError, NotSupportedError
+from plait.prebuilt.injection import runtime_around
+from plait.runnables.binding import RunnableBindingBase
+from plait.runnables.calling import is_async
+from plait.runnables.sequence import RunnableSequence
+
+
+class AgentModel:
+    """A model with the agent's tools, or the function that picks one for each call.
+
+    Args:
+        given: "provider:name", a chat model, one with tools bound to it, a chain with one in it,
+            or a function of (state, runtime), sync or async, that returns one with its tools.
+        tools: The tools to bind: tools, and dicts of the provider's own.
+
+    Raises:
+        ConfigError: The model has other tools bound to it than the agent has.
+    """
+
+    def __init__(self, given: Any, tools: Sequence[Any]) -> None:
+        self._choose: Callable[..., Any] | None = None
+        self._bound: Any = None
+        if callable(given) and not hasattr(given, "invoke"):
+            self._choose = given
+            return
+        model = _coerced(given)
+        if tools and not _has_tools(model, tools):
+            model = _with_tools(model, tools)
+        self._bound = model
+
+    def chosen(self, state: Any, config: Any) -> Any:
+        """The model for this call.
+
+        Raises:
+            NotSupportedError: It is picked by an async function.
+        """
+        if self._choose is None:
+            return self._bound
+        if is_async(self._choose):
+            raise NotSupportedError(
+                "The agent's model is picked by an async function, so the agent must be called by "
+                "ainvoke or astream."
+            )
+        return _coerced(self._choose(state, runtime_around(config)))
+
+    async def achosen(self, state: Any, config: Any) -> Any:
+        """The async twin of `chosen`."""
+        if self._choose is None:
+            return self._bound
+        picked = self._choose(state, runtime_around(config))
+        return _coerced(await picked if is_async(self._choose) else picked)
+
+
+def bare(model: Any) -> Any:
+    """The chat model without what is bound to it or stands around it."""
+    while True:
+        if isinstance(model, RunnableSequence):
+            steps: list[Any] = cast("Any", model).steps
+            model = next((one for one in steps if _is_model(bare(one))), steps[-1])
+        elif isinstance(model, RunnableBindingBase):
+            model = cast("Any", model).bound
+        else:
+            return model
+
+
+def _is_model(value: Any) -> bool:
+    return hasattr(value, "bind_tools") and hasattr(value, "with_structured_output")
+
+
+def _coerced(model: Any) -> Any:
+    """The model as one of plait's."""
+    if is_langchain_model(getattr(model, "bound", None)):
+        from plait.chat_models.langchain import LangChainChatModel  # only where one is there
+
+        return LangChainChatModel(model)
+    if isinstance(model, (RunnableSequence, RunnableBindingBase)):
+        return cast("Any", model)
+    return as_chat_model(model)
+
+
+def _with_tools(model: Any, tools: Sequence[Any]) -> Any:
+    """The model with tools; what is bound to it, and the steps around it, stay."""
+    if isinstance(model, RunnableSequence):
+        chain = cast("Any", model)
+        steps = [_with_tools(one, tools) if _is_model(bare(one)) else one for one in chain.steps]
+        return RunnableSequence(*steps, name=chain.name)
+    if isinstance(model, RunnableBindingBase):
+        binding = cast("Any", model)
+        inner = _with_tools(binding.bound, tools)
+        return inner.bind(**binding.kwargs).with_config(binding.config)
+    return model.bind_tools(tools)
+
+
+def _has_tools(model: Any, tools: Sequence[Any]) -> bool:
+    """Whether tools are bound to the model already.
+
+    Raises:
+        ConfigError: They are not those of the agent.
+    """
+    bound = _bound_tools(model)
+    if bound is None:
+        return False
+    names = {name for one in bound if (name := _name_of(one)) is not None}
+    wanted = {one.name for one in tools if not isinstance(one, Mapping)}
+    if len(bound) != len(tools) or not wanted <= names:
+        raise ConfigError(
+            f"The model has the tools {sorted(names)} bound to it, and create_react_agent was "
+            f"given {sorted(wanted)}. Give the agent the same tools, or a model without."
+        )
+    return True
+
+
+def _bound_tools(model: Any) -> list[Any] | None:
+    model = getattr(model, "guest", model)
+    if isinstance(model, RunnableSequence):
+        steps: list[Any] = cast("Any", model).steps
+        return next((found for found in map(_bound_tools, steps) if found is not None), None)
+    kwargs = getattr(model, "kwargs", None)
+    return cast("dict[str, Any]", kwargs).get("tools") if isinstance(kwargs, dict) else None
+
+
+def _name_of(tool: Any) -> str | None:
+    """The name of a tool in a provider's form."""
+    if not isinstance(tool, Mapping):
+        return getattr(tool, "name", tool if isinstance(tool, str) else None)
+    its = cast("Mapping[str, Any]", tool)
+    return cast("Mapping[str, Any]", its.get("function", its)).get("name")
+
+
+__all__ = ["AgentModel", "bare"]

@@ -1,0 +1,194 @@
+"""What a tool gets of the graph around it: marks on its arguments, and how they are filled.
+
+A model never sees these arguments; what it supplies for them is dropped before they are filled.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast, get_args, get_origin
+
+from typing_extensions import get_type_hints
+
+from plait.errors import ToolInputError
+from plait.runtime import ExecutionInfo, Runtime, ServerInfo
+from plait.scope import current_scope
+from plait.tools.injected import DirectlyInjectedToolArg, InjectedToolArg, is_call_id, is_injected
+from plait.tools.signatures import parameters
+
+if TYPE_CHECKING:
+    from plait.runnables.config import RunnableConfig
+    from plait.store.base import BaseStore
+    from plait.types import StreamWriter
+
+StateT = TypeVar("StateT")
+ContextT = TypeVar("ContextT")
+
+RUNTIME = "__pregel_runtime"
+"""Under this key of a config's `configurable` a ToolNode outside of a graph finds its runtime."""
+
+
+class InjectedState(InjectedToolArg):
+    """Marks an argument that gets the state of the graph.
+
+    Args:
+        field: The key of the state to give; by default the whole state.
+    """
+
+    def __init__(self, field: str | None = None) -> None:
+        self.field = field
+
+
+class InjectedStore(InjectedToolArg):
+    """Marks an argument that gets the store of the graph."""
+
+
+@dataclass
+class ToolRuntime(DirectlyInjectedToolArg, Generic[ContextT, StateT]):
+    """All that a tool may want of the run around: an argument of this type gets it.
+
+    >>> from plait.tools import tool
+    >>> @tool
+    ... def greet(word: str, runtime: ToolRuntime) -> str:
+    ...     "Greet the user."
+    ...     return f"{word}, {runtime.state['user']} ({runtime.tool_call_id})"
+    >>> sorted(greet.args)
+    ['word']
+    """
+
+    state: StateT
+    """The state of the graph."""
+    context: ContextT
+    """What the caller of the graph passed as `context=`."""
+    config: "RunnableConfig"
+    stream_writer: "StreamWriter"
+    """Writes to the `custom` stream."""
+    tool_call_id: str | None
+    store: "BaseStore | None"
+    """Long-term memory (None: the graph has none)."""
+    tools: list[Any] = field(default_factory=list[Any])
+    """All tools of the node."""
+    execution_info: ExecutionInfo | None = None
+    """Which task this is."""
+    server_info: ServerInfo | None = None
+    """What the server says that runs the graph."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema  # asked by pydantic itself
+
+        return core_schema.is_instance_schema(cls)
+
+
+def runtime_around(config: Mapping[str, Any]) -> Runtime[Any]:
+    """The runtime of the task that runs here, else the config's, else one that has nothing."""
+    scope = current_scope.get()
+    if scope is not None:
+        return scope.runtime()
+    given = config.get("configurable", {}).get(RUNTIME)
+    return given if given is not None else Runtime()
+
+
+class Injections:
+    """Which arguments of one tool are filled, and with what.
+
+    Args:
+        tool: A tool, plait's or langchain_core's.
+    """
+
+    __slots__ = ("fields", "hidden", "runtimes", "stores")
+
+    def __init__(self, tool: Any) -> None:
+        self.fields: dict[str, str | None] = {}
+        self.stores: list[str] = []
+        self.runtimes: list[str] = []
+        hidden: set[str] = set()
+        for name, annotation in _annotations(tool):
+            if not is_injected(annotation) or is_call_id(annotation):
+                continue
+            hidden.add(name)
+            kind = get_origin(annotation) or annotation
+            marks = get_args(annotation)[1:] if kind is Annotated else (annotation,)
+            for mark in marks:
+                self._note(name, mark)
+        self.hidden = frozenset(hidden)
+
+    def _note(self, name: str, mark: Any) -> None:
+        plain = get_origin(mark) or mark
+        kind = plain if isinstance(plain, type) else type(plain)
+        names = [base.__name__ for base in kind.__mro__]  # the peer's marks count as well
+        if "InjectedState" in names:
+            self.fields[name] = getattr(mark, "field", None)
+        elif "InjectedStore" in names:
+            self.stores.append(name)
+        elif "ToolRuntime" in names:
+            self.runtimes.append(name)
+
+    def fill(
+        self, tool: str, args: Mapping[str, Any], state: Any, store: Any, runtime: Any
+    ) -> dict[str, Any]:
+        """The arguments that the model supplied, with those of the program.
+
+        Raises:
+            ToolInputError: The state lacks a key, or there is no store.
+        """
+        filled = {name: value for name, value in args.items() if name not in self.hidden}
+        for name, key in self.fields.items():
+            filled[name] = self._of_state(tool, key, state)
+        if self.stores and store is None:
+            raise ToolInputError(
+                f"Tool {tool!r} has an InjectedStore argument ({', '.join(self.stores)}), but "
+                "there is no store. Compile the graph with store=..."
+            )
+        filled.update(dict.fromkeys(self.stores, store))
+        filled.update(dict.fromkeys(self.runtimes, runtime))
+        return filled
+
+    def _of_state(self, tool: str, key: str | None, state: Any) -> Any:
+        if key is None:
+            return state
+        kind = type(state).__name__
+        if isinstance(state, Mapping):
+            its = cast("Mapping[str, Any]", state)
+            if key in its:
+                return its[key]
+        elif not isinstance(state, list) and hasattr(state, key):
+            return getattr(state, key)
+        raise ToolInputError(
+            f"Tool {tool!r} has an InjectedState argument for key {key!r}, but the state has no "
+            f"such key (it is a {kind}). Give the ToolNode a state that has it: "
+            f"{{'messages': [...], {key!r}: ...}}."
+        )
+
+    def of_messages(self, messages: Sequence[Any], messages_key: str, tool: str) -> Any:
+        """What stands for the state where the node was given a list of messages.
+
+        Raises:
+            ToolInputError: The tool wants a key that no list of messages has.
+        """
+        wanted = [key for key in self.fields.values() if key not in (None, messages_key)]
+        if wanted:
+            raise ToolInputError(
+                f"Tool {tool!r} wants {', '.join(map(repr, wanted))} of the state, but the "
+                "ToolNode was given a list of messages. Give it the state as a dict."
+            )
+        return {messages_key: messages} if self.fields else messages
+
+
+def _annotations(tool: Any) -> Iterator[tuple[str, Any]]:
+    """Each argument of a tool with its annotation: those of its code, then those of its schema."""
+    codes: list[Callable[..., Any] | None]
+    if hasattr(tool, "sync_code"):
+        codes = [tool.sync_code(), tool.async_code()]
+    else:
+        codes = [getattr(tool, "func", None), getattr(tool, "coroutine", None)]
+        if codes == [None, None]:
+            codes = [tool._run]  # how langchain_core says that a tool is derived from
+    for code in codes:
+        if code is not None:
+            yield from ((one.name, one.annotation) for one in parameters(code))
+    schema = tool.args_schema
+    if isinstance(schema, type):
+        yield from get_type_hints(schema, include_extras=True).items()
+
+
+__all__ = ["InjectedState", "InjectedStore", "Injections", "ToolRuntime", "runtime_around"]

@@ -1,0 +1,419 @@
+"""`ToolNode`: a node that runs the tools that a model has called, at once; `tools_condition`."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, TypeAlias, cast
+
+from typing_extensions import TypedDict
+
+from plait.errors import GraphBubbleUp, GraphInterrupt, NotSupportedError, ToolInputError
+from plait.messages import ToolMessage
+from plait.prebuilt.injection import (
+    ContextT,
+    InjectedState,
+    InjectedStore,
+    Injections,
+    StateT,
+    ToolRuntime,
+    runtime_around,
+)
+from plait.prebuilt.tool_errors import (
+    INVALID_TOOL_NAME_ERROR_TEMPLATE,
+    ErrorHandler,
+    Telling,
+    ToolInvocationError,
+    tell_invocation_errors,
+)
+from plait.prebuilt.tool_results import Form, checked, combined, msg_content_output
+from plait.runnables.base import Runnable
+from plait.runnables.batching import arun_all, run_all
+from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
+from plait.scope import current_scope, current_tool_call
+from plait.tools import coerce_to_tool
+from plait.tools.failures import is_validation_error
+
+WITH_CONTEXT = "tool_call_with_context"
+
+
+@dataclass
+class ToolCallRequest:
+    """One tool call, as an interceptor is given it."""
+
+    tool_call: Any
+    """Name, args and id, as the model gave them."""
+    tool: Any
+    """The tool; None if the node has none of that name."""
+    state: Any
+    """The state of the graph."""
+    runtime: Any
+    """The `ToolRuntime` of the call."""
+
+    def override(self, **changes: Any) -> "ToolCallRequest":
+        """A copy with some fields replaced.
+
+        >>> ToolCallRequest({"name": "a"}, None, {}, None).override(state=1).state
+        1
+        """
+        return replace(self, **changes)
+
+
+class ToolCallWithContext(TypedDict):
+    """One tool call with the state of the graph: what a `Send` to a ToolNode may carry."""
+
+    tool_call: Any
+    __type: Literal["tool_call_with_context"]
+    state: Any
+
+
+Execute: TypeAlias = Callable[[ToolCallRequest], Any]
+ToolCallWrapper: TypeAlias = Callable[[ToolCallRequest, Execute], Any]
+AsyncToolCallWrapper: TypeAlias = Callable[
+    [ToolCallRequest, Callable[[ToolCallRequest], Awaitable[Any]]], Awaitable[Any]
+]
+
+
+class ToolNode(Runnable[Any, Any]):
+    """Runs the tools that the last AI message calls, at once, and answers each call.
+
+    It takes a state (a dict or an object) with messages, a list of messages, or a list of tool
+    calls. The answers come in the form of the input: under the messages' key, or as a list. If a
+    tool returns a `Command`, a list of updates and Commands comes. The config's `max_concurrency`
+    bounds how many tools run at once. Questions that several tools ask surface together.
+
+    Args:
+        tools: Tools and functions.
+        name: The name of the node.
+        tags: Labels of the node.
+        handle_tool_errors: Which errors become messages to the model, and how. True: all. A text:
+            all, as this text. Exception classes: those. A function: those that its parameter is
+            annotated with, as what it returns. False: none. By default: arguments that do not
+            fit; what tools raise ends the node.
+        messages_key: The key of the state that holds the messages.
+        wrap_tool_call: Called instead of each tool, with the request and a function that runs it.
+        awrap_tool_call: Its async form, for async calls.
+
+    Raises:
+        ToolDefinitionError: Something is no tool, or `handle_tool_errors` is no such thing.
+
+    >>> def add(a: int, b: int) -> int:
+    ...     "Add."
+    ...     return a + b
+    >>> call = {"type": "tool_call", "name": "add", "id": "1", "args": {"a": 1, "b": 2}}
+    >>> ToolNode([add]).invoke([call])
+    {'messages': [ToolMessage(content='3', name='add', tool_call_id='1')]}
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Any],
+        *,
+        name: str = "tools",
+        tags: list[str] | None = None,
+        handle_tool_errors: ErrorHandler = tell_invocation_errors,
+        messages_key: str = "messages",
+        wrap_tool_call: ToolCallWrapper | None = None,
+        awrap_tool_call: AsyncToolCallWrapper | None = None,
+    ) -> None:
+        self.name = name
+        self.tags = tags
+        self.messages_key = messages_key
+        self._telling = Telling(handle_tool_errors)
+        self._wrap = wrap_tool_call
+        self._awrap = awrap_tool_call
+        self._tools: dict[str, Any] = {}
+        for tool in map(coerce_to_tool, tools):
+            self._tools[tool.name] = tool
+        self._injections: dict[str, Injections] = {}
+
+    @property
+    def tools_by_name(self) -> dict[str, Any]:
+        """The tools by name."""
+        return self._tools
+
+    # --- calls -----------------------------------------------------------------------------------
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the tools, on threads if there are several.
+
+        Raises:
+            ToolInputError: There is no AI message, or an argument cannot be filled.
+            NotSupportedError: There is only an async interceptor.
+        """
+        if self._awrap is not None and self._wrap is None:
+            raise NotSupportedError(
+                f"ToolNode {self.name!r} has only an async interceptor (awrap_tool_call), which a "
+                "sync call would pass by. Use ainvoke, or give it wrap_tool_call too."
+            )
+        config = ensure_config(config)
+        requests, form = self._read(input, config, kwargs.get("runtime"))
+        calls = [partial(_run_call, self._run_one, one, form) for one in requests]
+        if len(calls) == 1:
+            return combined([calls[0]()], form, self.messages_key)
+        results = run_all(calls, config.get("max_concurrency"), True) if calls else []
+        return combined(_settled(results), form, self.messages_key)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the tools, as tasks; sync code of tools runs on threads."""
+        config = ensure_config(config)
+        requests, form = self._read(input, config, kwargs.get("runtime"))
+        calls = [partial(_arun_call, self._arun_one, one, form) for one in requests]
+        results = await arun_all(calls, config.get("max_concurrency"), True) if calls else []
+        return combined(_settled(results), form, self.messages_key)
+
+    def inject_tool_args(self, tool_call: Any, input: Any, store: Any) -> dict[str, Any]:
+        """A copy of a tool call with the arguments that the program fills.
+
+        Args:
+            tool_call: Name, args and id.
+            input: The state of the graph, or a list of messages.
+            store: The store of the graph.
+
+        Raises:
+            ToolInputError: The state lacks a key, or there is no store.
+        """
+        tool = self._tools.get(tool_call["name"])
+        if tool is None:
+            return dict(tool_call)
+        config = ensure_config(None)
+        runtime = replace(self._runtime(config, None, input, tool_call), store=store)
+        return self._filled(ToolCallRequest(tool_call, tool, input, runtime), tool)
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def _read(
+        self, input: Any, config: RunnableConfig, runtime: Any
+    ) -> tuple[list[ToolCallRequest], Form]:
+        calls, form, state = self._read_input(input)
+        return [
+            ToolCallRequest(
+                call,
+                self._tools.get(call["name"]),
+                state,
+                self._runtime(config, runtime, state, call),
+            )
+            for call in calls
+        ], form
+
+    def _read_input(self, input: Any) -> tuple[list[Any], Form, Any]:
+        if isinstance(input, list):
+            items = cast("list[Any]", input)
+            last = items[-1] if items else None
+            if isinstance(last, Mapping) and cast("Any", last).get("type") == "tool_call":
+                return items, "tool_calls", {}
+            return self._calls_of(items), "list", items
+        if isinstance(input, Mapping):
+            state = cast("Mapping[str, Any]", input)
+            if state.get("__type") == WITH_CONTEXT:
+                return [state["tool_call"]], "tool_calls", state["state"]
+            return self._calls_of(state.get(self.messages_key)), "dict", state
+        return self._calls_of(getattr(input, self.messages_key, None)), "dict", input
+
+    def _calls_of(self, messages: Any) -> list[Any]:
+        if not messages:
+            raise ToolInputError(
+                f"No message found in the input of ToolNode {self.name!r}. It takes a state with "
+                f"{self.messages_key!r}, a list of messages, or a list of tool calls."
+            )
+        message = next((one for one in reversed(messages) if hasattr(one, "tool_calls")), None)
+        if message is None:
+            raise ToolInputError(
+                f"No AIMessage found in the input of ToolNode {self.name!r}: there is nobody who "
+                "calls a tool."
+            )
+        return cast("list[Any]", message.tool_calls)
+
+    def _runtime(
+        self, config: RunnableConfig, given: Any, state: Any, call: Any
+    ) -> ToolRuntime[Any, Any]:
+        runtime = runtime_around(config) if given is None else given
+        return ToolRuntime(
+            state=state,
+            context=runtime.context,
+            config=config,
+            stream_writer=runtime.stream_writer,
+            tool_call_id=call["id"],
+            store=runtime.store,
+            tools=list(self._tools.values()),
+            execution_info=runtime.execution_info,
+            server_info=runtime.server_info,
+        )
+
+    # --- one call --------------------------------------------------------------------------------
+
+    def _run_one(self, request: ToolCallRequest, form: Form) -> Any:
+        execute = partial(self._execute, form=form)
+        if self._wrap is None:
+            return execute(request)
+        try:
+            return self._wrap(request, execute)
+        except Exception as error:
+            return self._told(error, request.tool_call)
+
+    async def _arun_one(self, request: ToolCallRequest, form: Form) -> Any:
+        if self._awrap is None:
+            if self._wrap is not None:
+                return await run_in_executor(None, self._run_one, request, form)
+            return await self._aexecute(request, form)
+        try:
+            return await self._awrap(request, partial(self._aexecute, form=form))
+        except Exception as error:
+            return self._told(error, request.tool_call)
+
+    def _execute(self, request: ToolCallRequest, form: Form) -> Any:
+        tool, call = self._tool_of(request), request.tool_call
+        if tool is None:
+            return self._unknown(call)
+        filled = self._filled(request, tool)
+        try:
+            result = tool.invoke(filled, request.runtime.config)
+            return checked(result, call, form, self.messages_key)
+        except Exception as error:
+            return self._told(self._named(error, tool, call), call)
+
+    async def _aexecute(self, request: ToolCallRequest, form: Form) -> Any:
+        tool, call = self._tool_of(request), request.tool_call
+        if tool is None:
+            return self._unknown(call)
+        filled = self._filled(request, tool)
+        try:
+            result = await tool.ainvoke(filled, request.runtime.config)
+            return checked(result, call, form, self.messages_key)
+        except Exception as error:
+            return self._told(self._named(error, tool, call), call)
+
+    def _tool_of(self, request: ToolCallRequest) -> Any:
+        tool = request.tool
+        return tool if tool is not None else self._tools.get(request.tool_call["name"])
+
+    def _unknown(self, call: Any) -> ToolMessage:
+        told = INVALID_TOOL_NAME_ERROR_TEMPLATE.format(
+            requested_tool=call["name"], available_tools=", ".join(self._tools)
+        )
+        return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
+
+    def _filled(self, request: ToolCallRequest, tool: Any) -> dict[str, Any]:
+        injections = self._injections_of(tool)
+        state, runtime = request.state, request.runtime
+        if isinstance(state, list):
+            messages = cast("list[Any]", state)
+            state = injections.of_messages(messages, self.messages_key, tool.name)
+        call = request.tool_call
+        args = injections.fill(tool.name, call["args"], state, runtime.store, runtime)
+        return {**call, "args": args, "type": "tool_call"}
+
+    def _injections_of(self, tool: Any) -> Injections:
+        known = self._injections.get(tool.name)
+        if known is None:
+            known = Injections(tool)
+            if self._tools.get(tool.name) is tool:
+                self._injections[tool.name] = known
+        return known
+
+    def _named(self, error: Exception, tool: Any, call: Any) -> Exception:
+        """The error, of arguments that do not fit as a `ToolInvocationError`."""
+        if not is_validation_error(error):
+            return error
+        hidden = self._injections_of(tool).hidden
+        shown = {name: value for name, value in call["args"].items() if name not in hidden}
+        errors = cast("Any", error).errors()
+        own = [one for one in errors if not one["loc"] or one["loc"][0] not in hidden]
+        named = ToolInvocationError(tool.name, error, shown, own)
+        named.__cause__ = error
+        return named
+
+    def _told(self, error: Exception, call: Any) -> ToolMessage:
+        """The message that tells the model of an error.
+
+        Raises:
+            Exception: `error`, if the model is not to be told.
+        """
+        if isinstance(error, GraphBubbleUp):
+            raise error
+        told = self._telling.told(error)
+        if told is None:
+            raise error
+        return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
+
+
+def _run_call(work: Callable[..., Any], request: ToolCallRequest, form: Form) -> Any:
+    """Run one call, marked as the one that asks if its tool asks a question."""
+    context = copy_context()
+    if current_scope.get() is not None:
+        context.run(current_tool_call.set, request.tool_call["id"])
+    return context.run(work, request, form)
+
+
+async def _arun_call(
+    work: Callable[..., Awaitable[Any]], request: ToolCallRequest, form: Form
+) -> Any:
+    """The async twin of `_run_call`, in a task of its own."""
+
+    async def run() -> Any:
+        if current_scope.get() is not None:
+            current_tool_call.set(request.tool_call["id"])
+        return await work(request, form)
+
+    return await asyncio.ensure_future(run())
+
+
+def _settled(results: Sequence[Any]) -> list[Any]:
+    """The results of all calls.
+
+    Raises:
+        Exception: The first error of a tool; without one, the questions of all tools that ask.
+    """
+    errors = [one for one in results if isinstance(one, Exception)]
+    if not errors:
+        return list(results)
+    for error in errors:
+        if not isinstance(error, GraphInterrupt):
+            raise error
+    raise GraphInterrupt(tuple(asked for error in errors for asked in (error.args or ((),))[0]))
+
+
+def tools_condition(state: Any, messages_key: str = "messages") -> Literal["tools", "__end__"]:
+    """Where to go after a model: "tools" if its message calls any, else the end.
+
+    Args:
+        state: A state (a dict or an object) with messages, or a list of messages.
+        messages_key: The key of the state that holds the messages.
+
+    Raises:
+        ToolInputError: There are no messages.
+
+    >>> from plait.messages import AIMessage
+    >>> tools_condition([AIMessage("done")])
+    '__end__'
+    """
+    messages: Any
+    if isinstance(state, list):
+        messages = cast("list[Any]", state)
+    elif isinstance(state, Mapping):
+        messages = cast("Mapping[str, Any]", state).get(messages_key)
+    else:
+        messages = getattr(state, messages_key, None)
+    if not messages:
+        raise ToolInputError(
+            f"No messages found in the state of tools_condition, under {messages_key!r}: {state!r}"
+        )
+    return "tools" if getattr(messages[-1], "tool_calls", None) else "__end__"
+
+
+__all__ = [
+    "AsyncToolCallWrapper",
+    "ContextT",
+    "InjectedState",
+    "InjectedStore",
+    "StateT",
+    "ToolCallRequest",
+    "ToolCallWithContext",
+    "ToolCallWrapper",
+    "ToolInvocationError",
+    "ToolNode",
+    "ToolRuntime",
+    "msg_content_output",
+    "tools_condition",
+]
