@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from plait.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-    from plait.drawing import Graph
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
@@ -111,10 +110,6 @@ class RunnableWithFallbacks(Runnable[Input, Output]):
         from plait.runnables.fields import specs_of  # few programs configure
 
         return specs_of(self.runnables)
-
-    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
-        """The graph of the first."""
-        return self.runnable.get_graph(config)
 
     # --- calls -----------------------------------------------------------------------------------
 
