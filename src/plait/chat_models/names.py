@@ -83,10 +83,8 @@ def make(model: str, provider: str | None, kwargs: dict[str, Any]) -> Any:
     """
     found, name = split_name(model, provider)
     module, kind = CLASSES[found]
-    if (
-        (provider is not None
-        and "vertex" in provider.lower())
-        or model.startswith("google_vertexai:")
+    if (provider is not None and "vertex" in provider.lower()) or model.startswith(
+        "google_vertexai:"
     ):
         kwargs = {"vertexai": True, **kwargs}
     return getattr(import_module(module), kind)(model=name, **kwargs)

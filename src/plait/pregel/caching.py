@@ -87,9 +87,7 @@ class CachedResults:
             raise
         return plan.namespace, blake2b(data, digest_size=16).hexdigest()
 
-    def _found(
-        self, keys: dict[Task, FullKey], stored: dict[FullKey, bytes]
-    ) -> dict[Task, Writes]:
+    def _found(self, keys: dict[Task, FullKey], stored: dict[FullKey, bytes]) -> dict[Task, Writes]:
         found: dict[Task, Writes] = {}
         for task, key in keys.items():
             writes = self._decoded(task, stored[key]) if key in stored else None

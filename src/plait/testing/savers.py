@@ -321,7 +321,7 @@ class NativeSaverConformance(SaverConformance):
                     await self._finish(graph, at, saver.surface)
                 except (InjectedFailure, StorageError):
                     assert faulty.failed
-            state = graph.get_state(at)
+            state = small_graph(saver.saver).get_state(at)
             assert (state.values, state.next) == ({"items": ["a", "yes", "c"]}, ())
             if not faulty.failed:
                 return

@@ -10,7 +10,7 @@ as everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from plait.engine.records import NewCheckpoint, TaskWrites
 
@@ -56,7 +56,10 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
 
 
 def _is_map_of_texts(fact: Any) -> bool:
-    return type(fact) is dict and all(type(text) is str for pair in fact.items() for text in pair)
+    if type(fact) is not dict:
+        return False
+    pairs = cast("dict[Any, Any]", fact).items()
+    return all(type(text) is str for pair in pairs for text in pair)
 
 
 def _all_settled(values: Iterable[Any]) -> bool:
@@ -68,7 +71,7 @@ def _all_settled(values: Iterable[Any]) -> bool:
     if _SETTLED.issuperset(map(type, values)):
         return True
     for value in values:
-        kind = type(value)
+        kind = cast("type[Any]", type(value))
         if kind not in _SETTLED and (kind not in _TEXTS or len(value) > _SHORT):
             return False
     return True
