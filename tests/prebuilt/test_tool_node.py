@@ -2,7 +2,7 @@
 
 import asyncio
 from threading import Barrier, Lock
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import pytest
 
@@ -60,11 +60,10 @@ def test_questions_of_parallel_tools_surface_together_and_answers_reach_their_ow
 
 def test_questions_are_answered_one_after_the_other_in_any_order() -> None:
     graph = graph_of(ask)
-    asked = graph.invoke(called("ask", "ask"), THREAD)["__interrupt__"]
-    while asked:
-        one = max(asked, key=lambda it: it.value)
+    state = graph.invoke(called("ask", "ask"), THREAD)
+    while state.get("__interrupt__"):
+        one = max(state["__interrupt__"], key=lambda it: it.value)
         state = graph.invoke(Command(resume={one.id: one.value.upper()}), THREAD)
-        asked = state.get("__interrupt__", ())
     assert answers(state) == [(f"call-{n}", f"ASK {n}, ASK {n} AGAIN") for n in range(2)]
 
 
@@ -193,7 +192,7 @@ class TestGuests:
         theirs = pytest.importorskip("langchain_core.messages")
         prebuilt = pytest.importorskip("langgraph.prebuilt")
 
-        class Scripted(cast("Any", models.GenericFakeChatModel)):
+        class Scripted(models.GenericFakeChatModel):
             def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
                 return self.bind(tools=tools)
 

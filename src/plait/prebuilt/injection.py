@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast, get_ar
 from typing_extensions import get_type_hints
 
 from plait.errors import ToolInputError
+from plait.pregel.scope import TaskScope
 from plait.runtime import ExecutionInfo, Runtime, ServerInfo
 from plait.scope import current_scope
 from plait.tools.injected import DirectlyInjectedToolArg, InjectedToolArg, is_call_id, is_injected
-from plait.tools.signatures import parameters
+from plait.tools.signatures import MISSING, parameters
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
@@ -88,6 +89,12 @@ def runtime_around(config: Mapping[str, Any]) -> Runtime[Any]:
     return given if given is not None else Runtime()
 
 
+def state_around() -> Any:
+    """The state of the graph whose task runs here; empty outside of a graph."""
+    scope = current_scope.get()
+    return scope.state() if isinstance(scope, TaskScope) else {}
+
+
 class Injections:
     """Which arguments of one tool are filled, and with what.
 
@@ -103,6 +110,9 @@ class Injections:
         self.runtimes: list[str] = []
         hidden: set[str] = set()
         for name, annotation in _annotations(tool):
+            if name == "runtime" and annotation is MISSING:
+                self.runtimes.append(name)
+                hidden.add(name)
             if not is_injected(annotation) or is_call_id(annotation):
                 continue
             hidden.add(name)
@@ -191,4 +201,11 @@ def _annotations(tool: Any) -> Iterator[tuple[str, Any]]:
         yield from get_type_hints(schema, include_extras=True).items()
 
 
-__all__ = ["InjectedState", "InjectedStore", "Injections", "ToolRuntime", "runtime_around"]
+__all__ = [
+    "InjectedState",
+    "InjectedStore",
+    "Injections",
+    "ToolRuntime",
+    "runtime_around",
+    "state_around",
+]

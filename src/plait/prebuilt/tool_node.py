@@ -19,6 +19,7 @@ from plait.prebuilt.injection import (
     StateT,
     ToolRuntime,
     runtime_around,
+    state_around,
 )
 from plait.prebuilt.tool_errors import (
     INVALID_TOOL_NAME_ERROR_TEMPLATE,
@@ -202,7 +203,7 @@ class ToolNode(Runnable[Any, Any]):
             items = cast("list[Any]", input)
             last = items[-1] if items else None
             if isinstance(last, Mapping) and cast("Any", last).get("type") == "tool_call":
-                return items, "tool_calls", {}
+                return items, "tool_calls", state_around()
             return self._calls_of(items), "list", items
         if isinstance(input, Mapping):
             state = cast("Mapping[str, Any]", input)

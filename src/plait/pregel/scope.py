@@ -136,6 +136,10 @@ class TaskScope:
             self._runtime = self.run.task_runtime(self)
         return self._runtime
 
+    def state(self) -> Any:
+        """What the task's node reads of the state, where its task was sent something else."""
+        return self.run.loop.state.read_or_none(self.task.node.reads)
+
     def extras(self) -> dict[str, Any]:
         """The extra keywords of the call of the graph."""
         return self.run.extras

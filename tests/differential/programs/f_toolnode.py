@@ -171,6 +171,25 @@ def case_injected_arguments(env):
     ]
 
 
+def case_tool_calls_that_are_sent(env):
+    class State(MessagesState):
+        foo: str
+
+    @tool
+    def plain(a: int, runtime) -> str:
+        """A runtime by its name."""
+        return f"{sorted(runtime.state)} {runtime.tool_call_id}"
+
+    def route(state):
+        return [Send("tools", [one]) for one in state["messages"][-1].tool_calls]
+
+    graph = StateGraph(State).add_node("model", lambda state: {"foo": "new"})
+    graph.add_node("tools", ToolNode([whole, part, plain])).add_edge(START, "model")
+    compiled = graph.add_conditional_edges("model", route, ["tools"]).compile()
+    made = call("whole", a=1), call("part", "2", a=1), call("plain", "3", a=1)
+    return compiled.invoke({"messages": calls(*made), "foo": "old"})
+
+
 def case_states_that_are_objects(env):
     class State(BaseModel):
         messages: list
