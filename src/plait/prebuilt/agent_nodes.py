@@ -170,14 +170,14 @@ class Routes:
         self._direct = direct
         self._spread = spread
 
-    def after_model(self, state: Any) -> Any:
+    def should_continue(self, state: Any) -> Any:
         """To the tools that the model has called, else to the end."""
         calls = getattr(value_of(state, "messages")[-1], "tool_calls", None)
         if not calls:
             return self._finish
         return _sends(calls, state) if self._spread else "tools"
 
-    def after_hook(self, state: Any) -> Any:
+    def post_model_hook_router(self, state: Any) -> Any:
         """To the tools whose calls have no answer yet; on if the hook has answered them all."""
         messages = value_of(state, "messages")
         answered = {one.tool_call_id for one in messages if kind_of(one) == "tool"}
@@ -187,7 +187,7 @@ class Routes:
             return _sends(calls, state)
         return self._entry if kind_of(messages[-1]) == "tool" else self._finish
 
-    def after_tools(self, state: Any) -> Any:
+    def route_tool_responses(self, state: Any) -> Any:
         """To the end if a tool returns directly, else back to the model."""
         for message in reversed(value_of(state, "messages")):
             if kind_of(message) == "tool":

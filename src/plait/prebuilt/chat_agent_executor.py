@@ -160,11 +160,11 @@ def _connect_tools(
     """The loop: from the model (or the hook after it) to the tools, and back."""
     builder.add_node("tools", node)
     if last == "agent":
-        builder.add_conditional_edges(last, routes.after_model, ["tools", finish])
+        builder.add_conditional_edges(last, routes.should_continue, ["tools", finish])
     else:
-        builder.add_conditional_edges(last, routes.after_hook, [entry, "tools", finish])
+        builder.add_conditional_edges(last, routes.post_model_hook_router, [entry, "tools", finish])
     if ends_directly:
-        builder.add_conditional_edges("tools", routes.after_tools, [entry, END])
+        builder.add_conditional_edges("tools", routes.route_tool_responses, [entry, END])
     else:
         builder.add_edge("tools", entry)
 

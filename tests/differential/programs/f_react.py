@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
@@ -457,6 +458,41 @@ def case_stops(env):
     found = [agent.invoke(USER, THREAD), agent.get_state(THREAD).next]
     found += [agent.invoke(None, THREAD), agent.get_state(THREAD).next]
     return [*found, agent.invoke(None, THREAD)]
+
+
+class Heard(BaseCallbackHandler):
+    run_inline = True
+
+    def __init__(self):
+        self.inside, self.runs = [], []
+
+    def on_chain_start(self, serialized, inputs, **kwargs):
+        outer = ("LangGraph", "agent", "tools", "should_continue")
+        (self.runs if kwargs.get("name") in outer else self.inside).append(kwargs.get("name"))
+
+    def on_chat_model_start(self, serialized, messages, **kwargs):
+        self.runs.append("model")
+
+    def on_tool_start(self, serialized, input_str, **kwargs):
+        self.runs.append(("tool", kwargs["inputs"]))
+
+    def on_tool_end(self, output, **kwargs):
+        self.runs.append(("answer", output.content))
+
+
+def heard_of(version):
+    heard = Heard()
+    agent = create_react_agent(model_of(TWO, "done"), ToolNode([add], tags=["t"]), version=version)
+    agent.invoke(USER, {"callbacks": [heard], "max_concurrency": 1})
+    return heard
+
+
+def case_runs_that_handlers_hear(env):
+    return [heard_of(version).runs for version in BOTH]
+
+
+def case_runs_inside_the_model_node(env):
+    return heard_of("v2").inside
 
 
 def case_an_agent_in_a_graph(env):
