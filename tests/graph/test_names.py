@@ -38,7 +38,6 @@ PENDING = {
     "checkpoint.base.DeltaChannelHistory": DELTA,
     "graph.state.CompiledStateGraph.stream_events": TRANSFORMERS,
     "pregel.remote.RemoteGraph.stream_events": TRANSFORMERS,
-    "checkpoint.serde.encrypted": "encryption is of the savers' issue",
     "checkpoint.serde.event_hooks": EVENTS,
     "checkpoint.serde.jsonplus.InvalidModuleError": EVENTS,
     "checkpoint.sqlite.aio.T": OWN_TYPES,
