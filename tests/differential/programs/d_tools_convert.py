@@ -71,7 +71,7 @@ def function(
     b: list[str] | None = None,
     *,
     k: Literal["x", "y"] = "x",
-    inner: Inner = None,  # noqa: RUF013
+    inner: Inner = None,
     when: datetime.datetime = None,  # noqa: RUF013
     any: Any = None,
     pair: tuple[int, str] = (1, "x"),
