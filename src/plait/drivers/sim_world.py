@@ -231,7 +231,7 @@ class World:
         return never_began
 
     def expire(self, driver: Worker, task: Task) -> bool:
-        """Stop an attempt of a run; whether it is being stopped. Else it never began, or cannot be."""
+        """Stop an attempt; whether it is being stopped. Else it never began, or cannot be."""
         for job in self._jobs:
             if job.driver is driver and job.task is task:
                 self._jobs.remove(job)
