@@ -90,7 +90,7 @@ def history(impl: Implementation, steps: int) -> Job:
             for each in graph.get_state_history(config)
         ]
 
-    return Job(run, lambda found: [(values, following) for values, following, _, _ in found])
+    return Job(run, lambda found: [values for values, *_ in found])
 
 
 def history_floor(steps: int) -> Job:

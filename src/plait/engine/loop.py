@@ -191,7 +191,8 @@ class Loop(Running):
             ]
             for task in tasks:
                 place: int = task.path[1]
-                task.timeout = frontier.sends[place].timeout
+                if frontier.sends[place].timeout is not None:
+                    task.timeout = frontier.sends[place].timeout
         for name in sorted(frontier.pulls) if len(frontier.pulls) > 1 else frontier.pulls:
             node = nodes.get(name)
             if node is None:
