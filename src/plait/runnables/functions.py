@@ -19,7 +19,8 @@ from plait.runnables.calling import (
 from plait.runnables.config import RunnableConfig, ensure_config, patch_config
 from plait.runnables.contexts import Chunks, aclose
 from plait.runnables.runs import acall_as_run, call_as_run, unnamed
-from plait.runnables.stream_runs import atransform_as_run, one_chunk, transform_as_run
+from plait.runnables.stream_runs import atransform_as_run, transform_as_run
+from plait.runnables.transforming import Transforming
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnableLambda(Runnable[Input, Output]):
+class RunnableLambda(Transforming[Input, Output]):
     """A function as a runnable.
 
     Args:
@@ -188,18 +189,6 @@ class RunnableLambda(Runnable[Input, Output]):
             return output
 
         return await acall_as_run(work, self.get_name(), input, config)
-
-    def stream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Output]:
-        """Yield what a generator function yields, as it comes; of another function, its output."""
-        return self.transform(iter([input]), config, **kwargs)
-
-    def astream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Output]:
-        """Yield what an async generator function yields; of another function, its output."""
-        return self.atransform(one_chunk(input), config, **kwargs)
 
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any

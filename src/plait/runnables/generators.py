@@ -4,16 +4,17 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.runnables.addable import aadd_all, add_all
-from plait.runnables.base import Input, Output, Runnable
+from plait.runnables.base import Input, Output
 from plait.runnables.calling import arguments_asked_for, is_async_generator
 from plait.runnables.config import RunnableConfig
-from plait.runnables.stream_runs import atransform_as_run, one_chunk, transform_as_run
+from plait.runnables.stream_runs import atransform_as_run, transform_as_run
+from plait.runnables.transforming import Transforming
 
 if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 
 
-class RunnableGenerator(Runnable[Input, Output]):
+class RunnableGenerator(Transforming[Input, Output]):
     """A generator function that takes chunks as they come, and yields chunks: a custom parser.
 
     Args:
@@ -84,18 +85,6 @@ class RunnableGenerator(Runnable[Input, Output]):
     ) -> Output:
         """The sum of the chunks."""
         return await aadd_all(self.astream(input, config, **kwargs))
-
-    def stream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Output]:
-        """What the function yields for one chunk."""
-        return self.transform(iter([input]), config, **kwargs)
-
-    def astream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Output]:
-        """What the function yields for one chunk."""
-        return self.atransform(one_chunk(input), config, **kwargs)
 
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any

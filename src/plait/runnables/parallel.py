@@ -18,7 +18,8 @@ from plait.runnables.runs import (
     child_config,
     unnamed,
 )
-from plait.runnables.stream_runs import atransform_as_run, one_chunk, transform_as_run
+from plait.runnables.stream_runs import atransform_as_run, transform_as_run
+from plait.runnables.transforming import Transforming
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnableParallel(Runnable[Input, dict[str, Any]]):
+class RunnableParallel(Transforming[Input, dict[str, Any]]):
     """Several runnables with the same input, at once; their outputs in one dict.
 
     A dict among the steps of a sequence becomes one of these.
@@ -155,18 +156,6 @@ class RunnableParallel(Runnable[Input, dict[str, Any]]):
             return dict(zip(self.steps__, outputs, strict=True))
 
         return await acall_as_run(work, self.get_name(), input, config)
-
-    def stream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[dict[str, Any]]:
-        """Yield each chunk of each step as it comes, under its key."""
-        return self.transform(iter([input]), config, **kwargs)
-
-    def astream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[dict[str, Any]]:
-        """Yield each chunk of each step as it comes, under its key."""
-        return self.atransform(one_chunk(input), config, **kwargs)
 
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
 from plait.runnables.addable import AddableDict, add_chunks
-from plait.runnables.base import Input, Runnable
+from plait.runnables.base import Input
 from plait.runnables.calling import acall_function, call_function, is_async
 from plait.runnables.config import RunnableConfig, ensure_config
 from plait.runnables.contexts import aclose
 from plait.runnables.parallel import RunnableParallel
 from plait.runnables.runs import acall_as_run, acall_child, call_as_run, call_child, child_config
-from plait.runnables.stream_runs import atransform_as_run, one_chunk, transform_as_run
+from plait.runnables.stream_runs import atransform_as_run, transform_as_run
+from plait.runnables.transforming import Transforming
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnablePassthrough(Runnable[Input, Input]):
+class RunnablePassthrough(Transforming[Input, Input]):
     """Gives its input on unchanged.
 
     Args:
@@ -100,18 +101,6 @@ class RunnablePassthrough(Runnable[Input, Input]):
 
         return await acall_as_run(work, self.get_name(), input, config)
 
-    def stream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Input]:
-        """The input, as one chunk."""
-        return self.transform(iter([input]), config, **kwargs)
-
-    def astream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Input]:
-        """The input, as one chunk."""
-        return self.atransform(one_chunk(input), config, **kwargs)
-
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Input]:
@@ -158,7 +147,7 @@ def _tapped(chunks: Iterator[Any], tell: Callable[[Any], object]) -> Iterator[An
     tell(total)
 
 
-class RunnableAssign(Runnable[dict[str, Any], dict[str, Any]]):
+class RunnableAssign(Transforming[dict[str, Any], dict[str, Any]]):
     """Gives a dict on with more keys, computed from it. `RunnablePassthrough.assign` makes it.
 
     The given keys are streamed as they come, those that the mapper overwrites left out.
@@ -238,18 +227,6 @@ class RunnableAssign(Runnable[dict[str, Any], dict[str, Any]]):
 
         return await acall_as_run(work, self.get_name(), input, config)
 
-    def stream(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[dict[str, Any]]:
-        """The input, then the new keys."""
-        return self.transform(iter([input]), config, **kwargs)
-
-    def astream(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[dict[str, Any]]:
-        """The input, then the new keys."""
-        return self.atransform(one_chunk(input), config, **kwargs)
-
     def transform(
         self, input: Iterator[dict[str, Any]], config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[dict[str, Any]]:
@@ -310,7 +287,7 @@ class RunnableAssign(Runnable[dict[str, Any], dict[str, Any]]):
         return AddableDict({key: value for key, value in chunk.items() if key not in new})
 
 
-class RunnablePick(Runnable[dict[str, Any], Any]):
+class RunnablePick(Transforming[dict[str, Any], Any]):
     """Of a dict, the value of one key; or the dict of several keys.
 
     Args:
@@ -368,18 +345,6 @@ class RunnablePick(Runnable[dict[str, Any], Any]):
             return self._picked(input)
 
         return await acall_as_run(work, self.get_name(), input, config)
-
-    def stream(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Any]:
-        """What is there of the picked keys."""
-        return self.transform(iter([input]), config, **kwargs)
-
-    def astream(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Any]:
-        """What is there of the picked keys."""
-        return self.atransform(one_chunk(input), config, **kwargs)
 
     def transform(
         self, input: Iterator[dict[str, Any]], config: RunnableConfig | None = None, **kwargs: Any

@@ -16,7 +16,8 @@ from plait.runnables.runs import (
     child_config,
     unnamed,
 )
-from plait.runnables.stream_runs import atransform_as_run, one_chunk, transform_as_run
+from plait.runnables.stream_runs import atransform_as_run, transform_as_run
+from plait.runnables.transforming import Transforming
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnableSequence(Runnable[Input, Output]):
+class RunnableSequence(Transforming[Input, Output]):
     """Runnables one after the other; each gets the output of the one before.
 
     Chunks of a step go into the next step as they come, so that a stream comes out as soon as
@@ -188,18 +189,6 @@ class RunnableSequence(Runnable[Input, Output]):
         for step in self.steps:
             value = await acall_child(step, value, config, None, None, {})
         return value
-
-    def stream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Output]:
-        """Yield the last step's chunks as they come."""
-        return self.transform(iter([input]), config, **kwargs)
-
-    def astream(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Output]:
-        """Yield the last step's chunks as they come."""
-        return self.atransform(one_chunk(input), config, **kwargs)
 
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any
