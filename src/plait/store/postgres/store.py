@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from plait.checkpoint.serde import Codec
-from plait.embeddings import Embeddings
 from plait.errors import StorageError
 from plait.postgres import Database, Steps, Target
-from plait.store.base import BaseStore, IndexConfig, Op, PutOp, Result, TTLConfig
-from plait.store.base.batches import Batch, Index
+from plait.store.base import IndexConfig, Op, PutOp, Result, TTLConfig
+from plait.store.base.batches import Batch
+from plait.store.base.maintained import Kept
 from plait.store.postgres.rows import (
     SCHEMA,
     Reader,
     has_pgvector,
     make_pgvector,
     refresh,
+    sweep,
     writer,
 )
 
-DEFAULT_SWEEP_MINUTES = 5.0
 
-
-class PostgresItems(BaseStore):
+class PostgresItems(Kept):
     """Items in a Postgres database, read and written by sync and by async methods alike."""
-
-    supports_ttl: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -38,11 +35,10 @@ class PostgresItems(BaseStore):
         max_connections: int = 10,
         timeout: float = 30.0,
     ) -> None:
+        super().__init__(index, ttl)
         self._database = Database(conn, SCHEMA, max_connections=max_connections, timeout=timeout)
         self._codec = Codec()
-        self._index = Index(index) if index else None
         self._pgvector: bool | None = None
-        self.ttl_config = ttl
 
     @classmethod
     def from_conn_string(
@@ -69,28 +65,6 @@ class PostgresItems(BaseStore):
         """
         size = (pool_config or {}).get("max_size") or max_connections
         return cls(conn_string, index=index, ttl=ttl, max_connections=size, timeout=timeout)
-
-    @property
-    def index_config(self) -> IndexConfig | None:
-        """How items are embedded."""
-        return self._index.config if self._index else None
-
-    @property
-    def embeddings(self) -> Embeddings | None:
-        """What embeds items."""
-        return self._index.embeddings if self._index else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections, after the calls in flight."""
@@ -164,9 +138,8 @@ class PostgresItems(BaseStore):
             return (await self._database.arun(has_pgvector))[0]
         return True
 
-    def _sweep_seconds(self, minutes: float | None) -> float | None:
-        """How often to sweep; None when items do not expire."""
-        if not self.ttl_config:
-            return None
-        chosen = minutes or self.ttl_config.get("sweep_interval_minutes") or DEFAULT_SWEEP_MINUTES
-        return chosen * 60.0
+    def _sweep(self) -> int:
+        return self._database.run(sweep)
+
+    async def _asweep(self) -> int:
+        return await self._database.arun(sweep)

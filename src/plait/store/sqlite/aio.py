@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-
+from plait.store.base.maintained import AsyncSwept
 from plait.store.sqlite.store import SqliteItems
 
 
-class AsyncSqliteStore(SqliteItems):
+class AsyncSqliteStore(AsyncSwept, SqliteItems):
     """Like `SqliteStore`, of which it has all arguments; `setup` and the sweeper are async here.
 
+    >>> import asyncio
     >>> async def main():
     ...     async with AsyncSqliteStore.from_conn_string(":memory:") as store:
     ...         await store.setup()
@@ -19,46 +19,9 @@ class AsyncSqliteStore(SqliteItems):
     {'drink': 'tea'}
     """
 
-    _task: asyncio.Task[None] | None = None
-
     async def setup(self) -> None:
         """Open the database and bring its schema up to date now, instead of on first use."""
         await self._worker.call(self._open)
-
-    async def sweep_ttl(self) -> int:
-        """Delete the items that have expired; how many they were."""
-        return await self._worker.call(self._sweep)
-
-    async def start_ttl_sweeper(
-        self, sweep_interval_minutes: float | None = None
-    ) -> asyncio.Task[None]:
-        """Sweep every so often, in a task, until it is stopped.
-
-        Args:
-            sweep_interval_minutes: How often (None: as the store is configured, else every 5).
-        """
-        if self._task is None or self._task.done():
-            seconds = self._sweep_seconds(sweep_interval_minutes)
-            self._task = asyncio.create_task(self._sweep_often(seconds))
-        return self._task
-
-    async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """End the sweeper; whether it has ended within `timeout` seconds."""
-        task, self._task = self._task, None
-        if task is None:
-            return True
-        task.cancel()
-        done, _ = await asyncio.wait([task], timeout=timeout)
-        return task in done
-
-    async def _sweep_often(self, seconds: float | None) -> None:
-        while seconds is not None:
-            await asyncio.sleep(seconds)
-            await self.sweep_ttl()
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.stop_ttl_sweeper()
-        await super().__aexit__()
 
 
 __all__ = ["AsyncSqliteStore"]

@@ -6,22 +6,18 @@ import os
 import sqlite3
 from collections.abc import Iterable
 from time import time
-from typing import ClassVar, Self
+from typing import Self
 
 from plait.checkpoint.serde import Codec
-from plait.embeddings import Embeddings
 from plait.sqlite import Database, Synchronous, Worker
-from plait.store.base import BaseStore, IndexConfig, Op, Result, TTLConfig
-from plait.store.base.batches import Batch, Index
+from plait.store.base import IndexConfig, Op, Result, TTLConfig
+from plait.store.base.batches import Batch
+from plait.store.base.maintained import Kept
 from plait.store.sqlite.rows import SCHEMA, Reader, refresh, sweep, write
 
-DEFAULT_SWEEP_MINUTES = 5.0
 
-
-class SqliteItems(BaseStore):
+class SqliteItems(Kept):
     """Items in a SQLite database, read and written by sync and by async methods alike."""
-
-    supports_ttl: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -32,11 +28,10 @@ class SqliteItems(BaseStore):
         synchronous: Synchronous = "NORMAL",
         timeout: float = 30.0,
     ) -> None:
+        super().__init__(index, ttl)
         self._database = Database(conn, SCHEMA, synchronous=synchronous, timeout=timeout)
         self._worker = Worker("plait-store")
         self._codec = Codec()
-        self._index = Index(index) if index else None
-        self.ttl_config = ttl
 
     @classmethod
     def from_conn_string(
@@ -50,28 +45,6 @@ class SqliteItems(BaseStore):
     ) -> Self:
         """A store for `with` and `async with`, which close it at their end."""
         return cls(conn_string, index=index, ttl=ttl, synchronous=synchronous, timeout=timeout)
-
-    @property
-    def index_config(self) -> IndexConfig | None:
-        """How items are embedded."""
-        return self._index.config if self._index else None
-
-    @property
-    def embeddings(self) -> Embeddings | None:
-        """What embeds items."""
-        return self._index.embeddings if self._index else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the database, after the calls in flight."""
@@ -119,9 +92,5 @@ class SqliteItems(BaseStore):
     def _sweep(self) -> int:
         return self._database.transact(lambda conn: sweep(conn, time()))
 
-    def _sweep_seconds(self, minutes: float | None) -> float | None:
-        """How often to sweep; None when items do not expire."""
-        if not self.ttl_config:
-            return None
-        chosen = minutes or self.ttl_config.get("sweep_interval_minutes") or DEFAULT_SWEEP_MINUTES
-        return chosen * 60.0
+    async def _asweep(self) -> int:
+        return await self._worker.call(self._sweep)
