@@ -88,6 +88,19 @@ IMPORT_ROOTS = {
     "langchain_core.language_models": "plait.language_models",
     "langchain_core.language_models.chat_models": "plait.chat_models",
     "langchain_core.language_models.fake_chat_models": "plait.chat_models.fake",
+    "langchain_core.agents": "plait.agents",
+    "langchain.agents": "plait.agents",
+    "langchain.chat_models": "plait.chat_models",
+    "langchain.messages": "plait.messages",
+    "langchain.tools": "plait.tools",
+    "langchain_dev_utils.tool_calling": "plait.tool_calling",
+    "haystack.components.agents": "plait.haystack",
+    "haystack.components.generators.utils": "plait.haystack",
+    "haystack.components.tools": "plait.haystack",
+    "haystack.core.errors": "plait.haystack",
+    "haystack.dataclasses": "plait.haystack",
+    "haystack.dataclasses.breakpoints": "plait.haystack",
+    "haystack.tools": "plait.haystack",
 }
 """Import roots of a program and what they become; the longest matching row wins."""
 
