@@ -1,0 +1,78 @@
+"""Middleware of agents: what runs between their steps and around their calls."""
+
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.agents.middleware.types import (
+        AgentMiddleware,
+        AgentState,
+        ExtendedModelResponse,
+        InputAgentState,
+        ModelCallResult,
+        ModelRequest,
+        ModelResponse,
+        OutputAgentState,
+        ToolCallRequest,
+        TracePolicy,
+        after_agent,
+        after_model,
+        before_agent,
+        before_model,
+        dynamic_prompt,
+        hook_config,
+        omit_payload,
+        wrap_model_call,
+        wrap_tool_call,
+    )
+    from plait.runtime import Runtime
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "AgentMiddleware": "types",
+        "AgentState": "types",
+        "ExtendedModelResponse": "types",
+        "InputAgentState": "types",
+        "ModelCallResult": "types",
+        "ModelRequest": "types",
+        "ModelResponse": "types",
+        "OutputAgentState": "types",
+        "Runtime": "plait.runtime",
+        "ToolCallRequest": "types",
+        "TracePolicy": "types",
+        "after_agent": "types",
+        "after_model": "types",
+        "before_agent": "types",
+        "before_model": "types",
+        "dynamic_prompt": "types",
+        "hook_config": "types",
+        "omit_payload": "types",
+        "wrap_model_call": "types",
+        "wrap_tool_call": "types",
+    },
+)
+
+__all__ = [
+    "AgentMiddleware",
+    "AgentState",
+    "ExtendedModelResponse",
+    "InputAgentState",
+    "ModelCallResult",
+    "ModelRequest",
+    "ModelResponse",
+    "OutputAgentState",
+    "Runtime",
+    "ToolCallRequest",
+    "TracePolicy",
+    "after_agent",
+    "after_model",
+    "before_agent",
+    "before_model",
+    "dynamic_prompt",
+    "hook_config",
+    "omit_payload",
+    "wrap_model_call",
+    "wrap_tool_call",
+]

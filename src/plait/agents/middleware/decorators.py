@@ -1,0 +1,241 @@
+"""Decorators that make middleware of one function: a hook, a wrapper, a prompt."""
+
+from collections.abc import Awaitable, Callable
+from inspect import iscoroutinefunction
+from typing import Any, cast
+
+from plait.agents.middleware.base import AgentMiddleware, hook_config
+from plait.agents.middleware.requests import ModelRequest
+from plait.agents.middleware.state import AgentState, JumpTo
+from plait.messages import SystemMessage
+
+Function = Callable[..., Any]
+
+
+def before_agent(
+    func: Function | None = None,
+    *,
+    state_schema: type[Any] | None = None,
+    tools: list[Any] | None = None,
+    can_jump_to: list[JumpTo] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Middleware whose `before_agent` is the function.
+
+    Args:
+        func: A function of (state, runtime), sync or async, that returns an update or None.
+        state_schema: A state with keys that the middleware adds.
+        tools: Tools that the middleware adds.
+        can_jump_to: Where the update's `jump_to` may send the agent.
+        name: The name of the middleware (by default the function's).
+
+    Returns:
+        The middleware; without `func` the decorator that makes it.
+    """
+    hook = _hook("before_agent", can_jump_to)
+    return _decorate(func, hook, state_schema, tools, name)
+
+
+def before_model(
+    func: Function | None = None,
+    *,
+    state_schema: type[Any] | None = None,
+    tools: list[Any] | None = None,
+    can_jump_to: list[JumpTo] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Middleware whose `before_model` is the function. Arguments are those of `before_agent`.
+
+    >>> @before_model(can_jump_to=["end"])
+    ... def brief(state, runtime):
+    ...     return {"jump_to": "end"} if len(state["messages"]) > 100 else None
+    >>> brief.name
+    'brief'
+    """
+    hook = _hook("before_model", can_jump_to)
+    return _decorate(func, hook, state_schema, tools, name)
+
+
+def after_model(
+    func: Function | None = None,
+    *,
+    state_schema: type[Any] | None = None,
+    tools: list[Any] | None = None,
+    can_jump_to: list[JumpTo] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Middleware whose `after_model` is the function. Arguments are those of `before_agent`."""
+    hook = _hook("after_model", can_jump_to)
+    return _decorate(func, hook, state_schema, tools, name)
+
+
+def after_agent(
+    func: Function | None = None,
+    *,
+    state_schema: type[Any] | None = None,
+    tools: list[Any] | None = None,
+    can_jump_to: list[JumpTo] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Middleware whose `after_agent` is the function. Arguments are those of `before_agent`."""
+    hook = _hook("after_agent", can_jump_to)
+    return _decorate(func, hook, state_schema, tools, name)
+
+
+def wrap_model_call(
+    func: Function | None = None,
+    *,
+    state_schema: type[Any] | None = None,
+    tools: list[Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Middleware whose `wrap_model_call` is the function.
+
+    Args:
+        func: A function of (request, handler), sync or async; an async one makes middleware for
+            async runs.
+        state_schema: A state with keys that the middleware adds.
+        tools: Tools that the middleware adds.
+        name: The name of the middleware (by default the function's).
+
+    Returns:
+        The middleware; without `func` the decorator that makes it.
+
+    >>> @wrap_model_call
+    ... def twice(request, handler):
+    ...     try:
+    ...         return handler(request)
+    ...     except ConnectionError:
+    ...         return handler(request)
+    """
+    return _decorate(func, _wrapper("wrap_model_call"), state_schema, tools, name)
+
+
+def wrap_tool_call(
+    func: Function | None = None,
+    *,
+    state_schema: type[Any] | None = None,
+    tools: list[Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Middleware whose `wrap_tool_call` is the function. Arguments are those of `wrap_model_call`.
+
+    >>> @wrap_tool_call
+    ... def careful(request, handler):
+    ...     args = {**request.tool_call["args"], "dry_run": True}
+    ...     return handler(request.override(tool_call={**request.tool_call, "args": args}))
+    """
+    return _decorate(func, _wrapper("wrap_tool_call"), state_schema, tools, name)
+
+
+def dynamic_prompt(func: Function | None = None) -> Any:
+    """Middleware that makes the system message of each call of the model.
+
+    Args:
+        func: A function of the `ModelRequest`, sync or async, that returns a text or a
+            SystemMessage. An async one makes middleware for async runs.
+
+    Returns:
+        The middleware; without `func` the decorator that makes it.
+
+    >>> @dynamic_prompt
+    ... def by_length(request):
+    ...     return "Be brief." if len(request.messages) > 10 else "Explain."
+    """
+    return _decorate(func, _prompting, None, None, None)
+
+
+def _decorate(
+    func: Function | None,
+    methods: Callable[[Function], dict[str, Any]],
+    state_schema: type[Any] | None,
+    tools: list[Any] | None,
+    name: str | None,
+) -> Any:
+    """The middleware with these methods; without a function, the decorator that makes it."""
+
+    def decorate(function: Function) -> AgentMiddleware[Any, Any, Any]:
+        called = name or cast("str", getattr(function, "__name__", type(function).__name__))
+        body: dict[str, Any] = {
+            "__doc__": function.__doc__,
+            "__module__": function.__module__,
+            "state_schema": state_schema or AgentState,
+            "tools": tools or [],
+            **methods(function),
+        }
+        return cast("Any", type(called, (AgentMiddleware,), body))()
+
+    return decorate if func is None else decorate(func)
+
+
+def _hook(kind: str, can_jump_to: list[JumpTo] | None) -> Callable[[Function], dict[str, Any]]:
+    """Methods of middleware from a function of (state, runtime)."""
+    mark = hook_config(can_jump_to=can_jump_to)
+
+    def methods(function: Function) -> dict[str, Any]:
+        if iscoroutinefunction(function):
+
+            async def ahook(self: Any, state: Any, runtime: Any) -> Any:
+                return await function(state, runtime)
+
+            return {f"a{kind}": mark(ahook)}
+
+        def hook(self: Any, state: Any, runtime: Any) -> Any:
+            return function(state, runtime)
+
+        return {kind: mark(hook)}
+
+    return methods
+
+
+def _wrapper(kind: str) -> Callable[[Function], dict[str, Any]]:
+    """Methods of middleware from a function of (request, handler)."""
+
+    def methods(function: Function) -> dict[str, Any]:
+        if iscoroutinefunction(function):
+
+            async def awrap(self: Any, request: Any, handler: Any) -> Any:
+                return await function(request, handler)
+
+            return {f"a{kind}": awrap}
+
+        def wrap(self: Any, request: Any, handler: Any) -> Any:
+            return function(request, handler)
+
+        return {kind: wrap}
+
+    return methods
+
+
+def _prompting(function: Function) -> dict[str, Any]:
+    """Methods of middleware from a function that makes a prompt."""
+    if iscoroutinefunction(function):
+
+        async def aprompt(self: Any, request: Any, handler: Callable[..., Awaitable[Any]]) -> Any:
+            return await handler(_prompted(request, await function(request)))
+
+        return {"awrap_model_call": aprompt}
+
+    def prompt(self: Any, request: Any, handler: Function) -> Any:
+        return handler(_prompted(request, function(request)))
+
+    async def prompt_async(self: Any, request: Any, handler: Callable[..., Awaitable[Any]]) -> Any:
+        return await handler(_prompted(request, function(request)))
+
+    return {"wrap_model_call": prompt, "awrap_model_call": prompt_async}
+
+
+def _prompted(request: ModelRequest[Any], prompt: str | SystemMessage) -> ModelRequest[Any]:
+    message = SystemMessage(prompt) if isinstance(prompt, str) else prompt
+    return request.override(system_message=message)
+
+
+__all__ = [
+    "after_agent",
+    "after_model",
+    "before_agent",
+    "before_model",
+    "dynamic_prompt",
+    "wrap_model_call",
+    "wrap_tool_call",
+]
