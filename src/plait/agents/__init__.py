@@ -5,15 +5,27 @@ from typing import TYPE_CHECKING
 from plait.lazy import lazily
 
 if TYPE_CHECKING:
+    from plait.agents.actions import AgentAction, AgentActionMessageLog, AgentFinish, AgentStep
     from plait.agents.factory import create_agent
     from plait.agents.middleware.types import AgentState
 
 __getattr__ = lazily(
     __name__,
     {
+        "AgentAction": "actions",
+        "AgentActionMessageLog": "actions",
+        "AgentFinish": "actions",
         "AgentState": "plait.agents.middleware.types",
+        "AgentStep": "actions",
         "create_agent": "factory",
     },
 )
 
-__all__ = ["AgentState", "create_agent"]
+__all__ = [
+    "AgentAction",
+    "AgentActionMessageLog",
+    "AgentFinish",
+    "AgentState",
+    "AgentStep",
+    "create_agent",
+]
