@@ -164,13 +164,13 @@ CASES: tuple[Case, ...] = (
     ),
     *_pair(
         "wide",
-        "1,000 keys, 1 written per step",
+        "1,000 keys, loop of 1,000",
         programs.wide,
         floors.wide,
-        100,
+        1_000,
         "us/step",
         Bounds(100, 250),
-        5,
+        3,
     ),
     *_pair(
         "saved-loop",

@@ -111,7 +111,9 @@ class Loop(Running):
                     if self.parts:
                         yield Emit(self._take_parts())
                     return self._outcome()
-                todo = [task for task in tasks if not task.saved]
+                todo = tasks
+                if len(tasks) > 1 or tasks[0].saved:
+                    todo = [task for task in tasks if not task.saved]
                 if before_due and self._hits(self.spec.interrupt_before, tasks):
                     return (yield from self._stop())
                 before_due = True

@@ -7,6 +7,7 @@ read are kept up to date key by key, and who runs next comes from the channels j
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import filterfalse
 from typing import Any, NoReturn
 
 from plait.channels.base import at_most_one
@@ -23,6 +24,8 @@ _MAY_OVERWRITE = frozenset({Overwrite, dict})
 """The types of values that might say "replace what is there"."""
 
 
+_MANY = 16
+"""From how many writes on it pays to look at them together."""
 _NO_VIEWS: list[dict[str, Any]] = []
 
 
@@ -122,6 +125,8 @@ class State:
     def _filled(self, view: View) -> dict[str, Any]:
         """Every key of a view that holds something, in the order of the schema."""
         held, simple = self._channels, self._values
+        if len(simple) == len(view.keys) and tuple(simple) == view.keys:
+            return simple.copy()
         if simple.keys() >= view.members:
             return {key: simple[key] for key in view.keys}
         initial = self.plan.initial
@@ -147,16 +152,23 @@ class State:
 
     def peek(self, reads: Reads, writes: Writes) -> Any:
         """What `reads` would read if `writes` were applied; nothing is changed."""
-        grouped: dict[str, list[Any]] = {}
-        wanted = {reads} if isinstance(reads, str) else reads.members
-        for name, value in writes:
-            if name in wanted:
-                grouped.setdefault(name, []).append(value)
         if isinstance(reads, str):
-            return self._preview(reads, grouped[reads]) if grouped else self.read(reads)
+            updates = [value for name, value in writes if name == reads]
+            return self._preview(reads, updates) if updates else self.read(reads)
         values = self._view(reads).copy()
+        simple, members = self.plan.simple, reads.members
+        grouped: dict[str, list[Any]] = {}
+        for name, value in writes:
+            if name in members:
+                if name in grouped:
+                    grouped[name].append(value)
+                else:
+                    grouped[name] = [value]
         for name, updates in grouped.items():
-            values[name] = self._preview(name, updates)
+            if name in simple and len(updates) == 1 and type(updates[0]) not in _MAY_OVERWRITE:
+                values[name] = updates[0]
+            else:
+                values[name] = self._preview(name, updates)
         return values
 
     def _preview(self, name: str, updates: Sequence[Any]) -> Any:
@@ -168,17 +180,19 @@ class State:
 
     # --- writing ---------------------------------------------------------------------------------
 
-    def write(self, writes: Iterable[tuple[str, Any]], frontier: Frontier) -> None:
+    def write(self, writes: Sequence[tuple[str, Any]], frontier: Frontier) -> None:
         """Apply writes as a super-step's: grouped by channel, in order; extends `frontier`."""
         plan = self.plan
         prototypes, routes, simple = plan.channels, plan.routes, plan.simple
+        if len(writes) > _MANY:  # of so many, most are values: see those at once
+            writes = self._write_simple(writes)
         last: dict[str, Any] = {}
         grouped: dict[str, list[Any]] = {}
         for name, value in writes:
             if name in simple:
                 if name in last:
                     at_most_one(name, (last[name], value))
-                last[name] = value
+                last[name] = _last(name, (value,)) if type(value) in _MAY_OVERWRITE else value
             elif name in prototypes:
                 values = grouped.get(name)
                 if values is None:
@@ -193,6 +207,8 @@ class State:
                 self._refuse(name)
         if last:
             self._set(last)
+        if not grouped:
+            return
         plain = plan.plain
         for name, values in grouped.items():
             channel = self._channels.get(name) or self.channel(name)
@@ -205,11 +221,20 @@ class State:
             else:
                 self._touch(name, frontier)
 
+    def _write_simple(self, writes: Sequence[tuple[str, Any]]) -> Sequence[tuple[str, Any]]:
+        """Apply the writes of `plan.simple` keys, if each has one; returns the others."""
+        last = dict(writes)
+        if len(last) < len(writes):
+            return writes
+        others = list(filterfalse(self.plan.simple.__contains__, last))
+        rest = [(name, last.pop(name)) for name in others]
+        if not _MAY_OVERWRITE.isdisjoint(map(type, last.values())):
+            last = {name: _last(name, (value,)) for name, value in last.items()}
+        self._set(last)
+        return rest
+
     def _set(self, values: dict[str, Any]) -> None:
         """New values of `plan.simple` keys."""
-        if not _MAY_OVERWRITE.isdisjoint(map(type, values.values())):
-            for name, value in values.items():
-                values[name] = _last(name, (value,))
         self._values.update(values)
         self.changed.update(values)
         if self._views:
@@ -234,16 +259,20 @@ class State:
 
     def apply(self, tasks: Sequence[Task]) -> Frontier:
         """End a super-step: apply its tasks' writes, in order; returns what runs next."""
+        if len(tasks) == 1:
+            self._consume(tasks[0].triggers)
+            return self.advance(tasks[0].writes)
         for task in tasks:
             self._consume(task.triggers)
-        if len(tasks) == 1:
-            return self.advance(tasks[0].writes)
         return self.advance([write for task in tasks for write in task.writes])
 
     def advance(self, writes: Sequence[tuple[str, Any]]) -> Frontier:
         """Apply writes as the end of a super-step: what lives for one step expires."""
         frontier = Frontier()
         expiring = self._fresh
+        if not expiring:
+            self.write(writes, frontier)
+            return frontier
         self._fresh = set()
         self.write(writes, frontier)
         for name in expiring - self._fresh:

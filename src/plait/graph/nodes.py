@@ -76,8 +76,9 @@ class Exit(NamedTuple):
     def given(self, state: State, writes: Writes, step: int, stop: int) -> Any:
         """The state with `writes`, in super-step `step` of at most `stop`."""
         values = state.peek(self.reads, writes)
-        for key, compute in self.managed:
-            values[key] = compute(step, stop)
+        if self.managed:
+            for key, compute in self.managed:
+                values[key] = compute(step, stop)
         return values if self.coerce is None else self.coerce(values)
 
 
@@ -106,6 +107,7 @@ class Writer:
         self.nodes = nodes
         self.edges = edges
         self.branches = branches
+        self._known: dict[tuple[Branch, str], Writes] = {}
 
     def update(self, result: Any) -> Writes:
         """The writes of the result itself: its update and its goto, then the plain edges."""
@@ -206,25 +208,30 @@ class Writer:
 
     # --- running ---------------------------------------------------------------------------------
 
-    def branch_state(self, task: Task, index: int, writes: Writes) -> Any:
-        """What a conditional edge's function is handed: the state with the node's own writes."""
-        step = task.step
-        return self.branches[index].given(step.state, writes, step.number, step.stop)
-
     def finish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """All writes of a node's result."""
         writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
-        for index, (branch, *_) in enumerate(self.branches):
-            chosen = self._chosen(branch, index, self.branch_state(task, index, writes), scope)
+        return self._routed(task, writes, scope) if self.branches else writes
+
+    def _routed(self, task: Task, writes: Writes, scope: Scope) -> Writes:
+        """The writes of a node, and those of its conditional edges."""
+        step = task.step
+        for index, way in enumerate(self.branches):
+            branch = way.branch
+            state = way.given(step.state, writes, step.number, step.stop)
+            if scope.heard is None or branch.binding.is_async:
+                chosen = branch.binding.call(state, scope)
+            else:
+                chosen = self._told(way, index, state, scope)
             if branch.binding.is_async:
                 chosen.close()
                 raise TypeError(
                     f'No synchronous function provided to "{branch.name}": the path function after '
                     f"{self.name!r} is async. Run the graph with the async API (ainvoke, astream)."
                 )
-            writes.extend(branch.writes(chosen, self.nodes))
+            writes.extend(self._ways(branch, chosen))
         return writes
 
     async def afinish(self, task: Task, result: Any, scope: Scope) -> Writes:
@@ -232,22 +239,36 @@ class Writer:
         writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
-        for index, (branch, *_) in enumerate(self.branches):
-            state = self.branch_state(task, index, writes)
+        step = task.step
+        for index, way in enumerate(self.branches):
+            branch = way.branch
+            state = way.given(step.state, writes, step.number, step.stop)
             if not branch.binding.is_async:
-                chosen = self._chosen(branch, index, state, scope)
+                if scope.heard is None:
+                    chosen = branch.binding.call(state, scope)
+                else:
+                    chosen = self._told(way, index, state, scope)
             elif scope.heard is None:
                 chosen = await branch.binding.call(state, scope)
             else:
                 choose = partial(branch.binding.call, state, scope)
                 chosen = await scope.heard.aroute(choose, branch.name, self._place(index), state)
-            writes.extend(branch.writes(chosen, self.nodes))
+            writes.extend(self._ways(branch, chosen))
         return writes
 
-    def _chosen(self, branch: Branch, index: int, state: Any, scope: Scope) -> Any:
-        """What a path function says; those who listen hear of it."""
-        if scope.heard is None or branch.binding.is_async:
-            return branch.binding.call(state, scope)
+    def _ways(self, branch: Branch, chosen: Any) -> Writes:
+        """What a path function's result writes; a name leads the same way each time."""
+        if type(chosen) is not str:
+            return branch.writes(chosen, self.nodes)
+        known = self._known.get((branch, chosen))
+        if known is None:
+            known = self._known[branch, chosen] = branch.writes(chosen, self.nodes)
+        return known
+
+    def _told(self, way: Exit, index: int, state: Any, scope: Scope) -> Any:
+        """What a path function says, where somebody listens."""
+        branch = way.branch
+        assert scope.heard is not None
         choose = partial(branch.binding.call, state, scope)
         name = None if branch.is_runnable else branch.name
         return scope.heard.route(choose, name, self._place(index), state)
@@ -262,7 +283,7 @@ class Writer:
         for way in self.branches:
             given = way.given(state, writes, 0, _FAR)
             chosen = way.branch.binding.call(given, _NO_SCOPE)
-            writes.extend(way.branch.writes(chosen, self.nodes))
+            writes.extend(self._ways(way.branch, chosen))
         return writes
 
 
