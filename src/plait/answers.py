@@ -5,6 +5,7 @@ Imported only where a question declares one: it loads pydantic.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -22,7 +23,7 @@ class AnswerSchema:
 
     def __init__(self, schema: Any) -> None:
         self._adapter: TypeAdapter[Any] = TypeAdapter(schema)
-        self.json = self._adapter.json_schema()
+        self.json: dict[str, Any] | None = self._adapter.json_schema()
         """What whoever shows the question is told of the shape."""
 
     def check(self, answer: Any) -> Any:
@@ -34,4 +35,24 @@ class AnswerSchema:
         return self._adapter.validate_python(answer)
 
 
-__all__ = ["AnswerSchema"]
+class AnswerCheck(AnswerSchema):
+    """The shape of an answer, given as a function that checks it.
+
+    Args:
+        check: given an answer, returns what `interrupt()` returns for it. If it raises, the
+            question stays open.
+        json: what whoever shows the question is told of the shape, as a JSON schema.
+    """
+
+    __slots__ = ("_check",)
+
+    def __init__(self, check: Callable[[Any], Any], json: dict[str, Any] | None = None) -> None:
+        self._check = check
+        self.json = json
+
+    def check(self, answer: Any) -> Any:
+        """The answer, as the function returns it."""
+        return self._check(answer)
+
+
+__all__ = ["AnswerCheck", "AnswerSchema"]

@@ -70,6 +70,10 @@ class NotSupportedError(GraphError, NotImplementedError):
     """This version of plait cannot do yet what was asked; nothing was ignored."""
 
 
+class InvalidPolicyError(GraphError, ValueError, TypeError, AttributeError):
+    """A policy of approvals says nothing that a person could decide."""
+
+
 class InvalidTemplateError(GraphError, ValueError, IndexError):
     """A prompt template cannot be read, or asks for more than names to be replaced."""
 
@@ -243,6 +247,21 @@ def is_invalid_resume(error: BaseException) -> bool:
 
 class InvalidAnswerError(RunError, ValueError):
     """An answer does not fit its question; the question stays open."""
+
+
+class InvalidDecisionError(InvalidAnswerError, KeyError, TypeError):
+    """An answer decides nothing about the tool calls it was given to; the question stays open."""
+
+    __str__ = Exception.__str__  # that of KeyError puts the text in quotes
+
+
+class ApprovalMismatchError(RunError, ValueError):
+    """A tool call is about to run that is not the one a person has approved; it does not run."""
+
+    def __init__(self, message: str, *, tool: str, tool_call_id: str | None) -> None:
+        self.tool = tool
+        self.tool_call_id = tool_call_id
+        super().__init__(message)
 
 
 class TaskNotFound(RunError):

@@ -358,7 +358,9 @@ def interrupt(
     if response_schema is not None and not isinstance(response_schema, dict):
         from importlib import import_module  # types as schemas need pydantic
 
-        response_schema = import_module("plait.answers").AnswerSchema(response_schema)
+        shapes = import_module("plait.answers")
+        if not isinstance(response_schema, shapes.AnswerSchema):
+            response_schema = shapes.AnswerSchema(response_schema)
     call = current_tool_call.get()
     if call is not None:
         key = call if key is None else f"{call}/{key}"

@@ -1,0 +1,47 @@
+"""Asking a person about tool calls: the one place where approvals meet `interrupt()`."""
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from plait.answers import AnswerCheck
+from plait.scope import current_scope
+from plait.tool_calling.approval import Approval
+from plait.types import interrupt
+
+AnswerT = TypeVar("AnswerT")
+
+
+def ask(
+    request: Any,
+    approvals: Sequence[Approval],
+    read: Callable[[Any], AnswerT],
+    *,
+    shown: dict[str, Any] | None = None,
+) -> AnswerT:
+    """Stop until a person has decided about these calls, and return what `read` makes of it.
+
+    The question's id is made of what the approvals are bound to. If a call has changed by the time
+    its answer comes (other arguments, another tool, another call), the answer does not reach it:
+    the person is asked again, and shown what would run now. An answer that `read` refuses leaves
+    the question open.
+
+    Args:
+        request: What the person is shown.
+        approvals: The calls that the answer decides about.
+        read: Checks an answer; raises an error if it is none.
+        shown: The JSON schema of the answer, for whoever shows the question.
+
+    Raises:
+        GraphInterrupt: There is no answer yet. Let it pass.
+        ConfigError: Nothing that could wait runs here.
+    """
+    scope = current_scope.get()
+    if scope is not None:
+        scope.ask_anew()
+    bound = "".join(each.binding for each in approvals)
+    key = "approval:" + blake2b(bound.encode(), digest_size=16).hexdigest()
+    return interrupt(request, key=key, response_schema=AnswerCheck(read, shown))
+
+
+__all__ = ["ask"]
