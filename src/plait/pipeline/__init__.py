@@ -1,0 +1,85 @@
+"""Declared pipelines: modules and the links between them. Names load on first use."""
+
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.pipeline.components import (
+        CustomQueryComponent,
+        FnComponent,
+        InputComponent,
+        InputKeys,
+        QueryComponent,
+    )
+    from plait.pipeline.evaluate import EvaluatorComponent, Judge
+    from plait.pipeline.graphs import (
+        create_parallel_graph,
+        create_parallel_pipeline,
+        create_sequential_graph,
+        create_sequential_pipeline,
+    )
+    from plait.pipeline.models import LLMComponent
+    from plait.pipeline.modules import RunnableComponent
+    from plait.pipeline.query import ComponentIntermediates, QueryPipeline
+    from plait.pipeline.router import RouterComponent
+    from plait.pipeline.selectors import (
+        EmbeddingSingleSelector,
+        LLMMultiSelector,
+        LLMSingleSelector,
+    )
+    from plait.pipeline.summarize import SimpleSummarize, TreeSummarize
+    from plait.pipeline.wiring import Link
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "ComponentIntermediates": "query",
+        "CustomQueryComponent": "components",
+        "EmbeddingSingleSelector": "selectors",
+        "EvaluatorComponent": "evaluate",
+        "FnComponent": "components",
+        "InputComponent": "components",
+        "InputKeys": "components",
+        "Judge": "evaluate",
+        "LLMComponent": "models",
+        "LLMMultiSelector": "selectors",
+        "LLMSingleSelector": "selectors",
+        "Link": "wiring",
+        "QueryComponent": "components",
+        "QueryPipeline": "query",
+        "RouterComponent": "router",
+        "RunnableComponent": "modules",
+        "SimpleSummarize": "summarize",
+        "TreeSummarize": "summarize",
+        "create_parallel_graph": "graphs",
+        "create_parallel_pipeline": "graphs",
+        "create_sequential_graph": "graphs",
+        "create_sequential_pipeline": "graphs",
+    },
+)
+
+__all__ = [
+    "ComponentIntermediates",
+    "CustomQueryComponent",
+    "EmbeddingSingleSelector",
+    "EvaluatorComponent",
+    "FnComponent",
+    "InputComponent",
+    "InputKeys",
+    "Judge",
+    "LLMComponent",
+    "LLMMultiSelector",
+    "LLMSingleSelector",
+    "Link",
+    "QueryComponent",
+    "QueryPipeline",
+    "RouterComponent",
+    "RunnableComponent",
+    "SimpleSummarize",
+    "TreeSummarize",
+    "create_parallel_graph",
+    "create_parallel_pipeline",
+    "create_sequential_graph",
+    "create_sequential_pipeline",
+]

@@ -1,0 +1,288 @@
+"""What a module of a pipeline is: a function from named inputs to named outputs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from copy import copy
+from typing import Any, NamedTuple, Self, get_type_hints
+
+from plait.errors import InvalidInputError, InvalidNodeError, nearest
+from plait.fields import AnnotatedFields
+from plait.runnables.config import run_in_executor
+
+OUTPUT = "output"
+"""The only output of most components."""
+
+
+class InputKeys(NamedTuple):
+    """The inputs of a component.
+
+    >>> InputKeys.of(["nodes"], ["query_str"])
+    InputKeys(required=('nodes',), optional=('query_str',))
+    """
+
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, required: Iterable[str] = (), optional: Iterable[str] = ()) -> InputKeys:
+        """From any collections of names, in the order of what is ordered and sorted otherwise."""
+        return cls(in_order(required), in_order(optional))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.required or key in self.optional
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Names in their own order, or sorted where they have none.
+
+    >>> in_order({"b", "a"}), in_order(["b", "a"])
+    (('a', 'b'), ('b', 'a'))
+    """
+    return tuple(sorted(names) if isinstance(names, (set, frozenset)) else names)
+
+
+class QueryComponent:
+    """A module of a pipeline. Derive from `CustomQueryComponent` to write one."""
+
+    partial_dict: Mapping[str, Any] = {}
+    """Values of inputs that need no link (see `partial`)."""
+
+    @property
+    def input_keys(self) -> InputKeys:
+        """What it takes."""
+        raise NotImplementedError(f"{type(self).__name__} must define input_keys.")
+
+    @property
+    def output_keys(self) -> tuple[str, ...]:
+        """What it gives."""
+        return (OUTPUT,)
+
+    @property
+    def free_input_keys(self) -> InputKeys:
+        """What it takes that no partial value fills."""
+        required, optional = self.input_keys
+        return InputKeys(
+            tuple(key for key in required if key not in self.partial_dict),
+            tuple(key for key in optional if key not in self.partial_dict),
+        )
+
+    @property
+    def output_types(self) -> Mapping[str, Any]:
+        """The types of outputs as far as they are known: a checkpoint may then store them."""
+        return {}
+
+    def partial(self, **values: Any) -> Self:
+        """The same component with values for some of its inputs.
+
+        Raises:
+            InvalidInputError: it has no such input.
+
+        >>> FnComponent(lambda text, times: text * times).partial(times=2).run_component(text="hi")
+        {'output': 'hihi'}
+        """
+        for key in values:
+            if key not in self.input_keys:
+                known = [*self.input_keys.required, *self.input_keys.optional]
+                raise InvalidInputError(
+                    f"{type(self).__name__} has no input {key!r}. {nearest(key, known)}"
+                )
+        made = copy(self)
+        made.partial_dict = {**self.partial_dict, **values}
+        return made
+
+    def run_component(self, **inputs: Any) -> dict[str, Any]:
+        """Turn inputs into outputs, by name."""
+        return self._run_component(**{**self.partial_dict, **inputs})
+
+    async def arun_component(self, **inputs: Any) -> dict[str, Any]:
+        """The async twin of `run_component`."""
+        return await self._arun_component(**{**self.partial_dict, **inputs})
+
+    def _run_component(self, **inputs: Any) -> dict[str, Any]:
+        raise NotImplementedError(f"{type(self).__name__} must define _run_component().")
+
+    async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
+        return await run_in_executor(None, self._run_component, **inputs)
+
+
+class CustomQueryComponent(AnnotatedFields, QueryComponent):
+    """The base of components of your own; annotated fields are its keyword arguments.
+
+    Define `_input_keys`, `_output_keys` (by default `{"output"}`) and `_run_component`; where they
+    help, `_optional_input_keys`, `_validate_component_inputs` and `_arun_component`.
+
+    >>> class Repeat(CustomQueryComponent):
+    ...     times: int = 2
+    ...
+    ...     @property
+    ...     def _input_keys(self):
+    ...         return {"text"}
+    ...
+    ...     def _run_component(self, **inputs):
+    ...         return {"output": inputs["text"] * self.times}
+    >>> Repeat(times=3).run_component(text="ha")
+    {'output': 'hahaha'}
+    """
+
+    @property
+    def _input_keys(self) -> Collection[str]:
+        raise NotImplementedError(f"{type(self).__name__} must define _input_keys.")
+
+    @property
+    def _optional_input_keys(self) -> Collection[str]:
+        return ()
+
+    @property
+    def _output_keys(self) -> Collection[str]:
+        return (OUTPUT,)
+
+    @property
+    def input_keys(self) -> InputKeys:
+        return InputKeys.of(self._input_keys, self._optional_input_keys)
+
+    @property
+    def output_keys(self) -> tuple[str, ...]:
+        return in_order(self._output_keys)
+
+    def _validate_component_inputs(self, input: dict[str, Any]) -> dict[str, Any]:
+        """Check or change the inputs before each run."""
+        return input
+
+    def run_component(self, **inputs: Any) -> dict[str, Any]:
+        given = self._validate_component_inputs({**self.partial_dict, **inputs})
+        return self._run_component(**given)
+
+    async def arun_component(self, **inputs: Any) -> dict[str, Any]:
+        given = self._validate_component_inputs({**self.partial_dict, **inputs})
+        return await self._arun_component(**given)
+
+
+class InputComponent(QueryComponent):
+    """Where values come in: what it is given is what it gives.
+
+    Links that leave it say which values there are: those that name a `src_key` name them. If none
+    does, it takes one value, under any name.
+    """
+
+    @property
+    def input_keys(self) -> InputKeys:
+        return InputKeys()
+
+    @property
+    def output_keys(self) -> tuple[str, ...]:
+        return ()
+
+    def _run_component(self, **inputs: Any) -> dict[str, Any]:
+        return inputs
+
+    async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
+        return inputs
+
+
+class FnComponent(QueryComponent):
+    """A function as a component: its parameters are the inputs, what it returns is the output.
+
+    Args:
+        fn: the function; an async one serves async runs alone.
+        async_fn: its async form; without one, async runs call `fn` on a thread.
+        req_params: the names of required inputs (default: parameters without a default value).
+        opt_params: the names of optional inputs (default: parameters with one).
+        output_key: the name of the output.
+
+    Raises:
+        InvalidNodeError: it is no function.
+
+    >>> FnComponent(lambda a, b=1: a + b).run_component(a=1)
+    {'output': 2}
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        async_fn: Callable[..., Awaitable[Any]] | None = None,
+        req_params: Iterable[str] | None = None,
+        opt_params: Iterable[str] | None = None,
+        output_key: str = OUTPUT,
+    ) -> None:
+        if not callable(fn):
+            raise InvalidNodeError(f"FnComponent takes a function, not {fn!r:.200}.")
+        if inspect.iscoroutinefunction(fn):
+            self.fn, self.async_fn = None, async_fn or fn
+        else:
+            self.fn, self.async_fn = fn, async_fn
+        self.name = getattr(fn, "__name__", type(fn).__name__)
+        self.output_key = output_key
+        found, self._by_position = _parameters(fn)
+        required = found.required if req_params is None else in_order(req_params)
+        optional = found.optional if opt_params is None else in_order(opt_params)
+        self._keys = InputKeys(required, tuple(key for key in optional if key not in required))
+        self._returned = _returned(fn)
+
+    @property
+    def input_keys(self) -> InputKeys:
+        return self._keys
+
+    @property
+    def output_keys(self) -> tuple[str, ...]:
+        return (self.output_key,)
+
+    @property
+    def output_types(self) -> Mapping[str, Any]:
+        return {} if self._returned is None else {self.output_key: self._returned}
+
+    def _run_component(self, **inputs: Any) -> dict[str, Any]:
+        if self.fn is None:
+            raise InvalidInputError(
+                f"Function {self.name!r} is async: run the pipeline with arun() or ainvoke(), or "
+                "give FnComponent the sync function as well."
+            )
+        return {self.output_key: self.fn(*self._taken(inputs), **inputs)}
+
+    async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
+        if self.async_fn is None:
+            return await run_in_executor(None, self._run_component, **inputs)
+        return {self.output_key: await self.async_fn(*self._taken(inputs), **inputs)}
+
+    def _taken(self, inputs: dict[str, Any]) -> list[Any]:
+        """The values of parameters that take no name, taken out of the inputs."""
+        return [inputs.pop(name) for name in self._by_position if name in inputs]
+
+
+def _parameters(fn: Callable[..., Any]) -> tuple[InputKeys, tuple[str, ...]]:
+    """The inputs of a function, and those of them that it takes by position only.
+
+    The first of these (of `str.upper` or `len`) is called `input`.
+    """
+    try:
+        found = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):  # some builtins do not tell
+        return InputKeys(("input",)), ("input",)
+    named = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    nameless = [p.name for p in named if p.kind is p.POSITIONAL_ONLY]
+    called = {name: "input" for name in nameless[:1]}
+    keys = InputKeys(
+        tuple(called.get(p.name, p.name) for p in named if p.default is p.empty),
+        tuple(called.get(p.name, p.name) for p in named if p.default is not p.empty),
+    )
+    return keys, tuple(called.get(name, name) for name in nameless)
+
+
+def _returned(fn: Any) -> Any:
+    """The annotation of what a function returns, if there is one that can be read."""
+    try:
+        return get_type_hints(fn).get("return")
+    except Exception:  # annotations are the user's; none that resolve means none
+        return None
+
+
+__all__ = [
+    "OUTPUT",
+    "CustomQueryComponent",
+    "FnComponent",
+    "InputComponent",
+    "InputKeys",
+    "QueryComponent",
+    "in_order",
+]

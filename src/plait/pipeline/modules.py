@@ -1,0 +1,81 @@
+"""Whatever can be a module of a pipeline, as a component: runnables, prompts, tools, functions."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from plait.errors import InvalidNodeError
+from plait.pipeline.components import OUTPUT, FnComponent, InputKeys, QueryComponent
+from plait.prompts.base import BasePromptTemplate
+from plait.runnables.base import Runnable, coerce_to_runnable
+from plait.tools.base import BaseTool
+
+INPUT = "input"
+"""The only input of a runnable that takes no dict of named values."""
+
+
+class RunnableComponent(QueryComponent):
+    """A runnable as a component.
+
+    A prompt takes its variables, a tool its arguments, another pipeline its inputs; any other
+    runnable (a model, a parser, a retriever, a graph) takes one value, `input`. All give `output`.
+
+    >>> from plait.prompts import PromptTemplate
+    >>> RunnableComponent(PromptTemplate.from_template("{what} by {who}")).input_keys.required
+    ('what', 'who')
+    """
+
+    def __init__(self, runnable: Any) -> None:
+        self.runnable = cast("Runnable[Any, Any]", runnable)
+        names = _named_inputs(runnable)
+        self._is_named = names is not None
+        self._keys = InputKeys((INPUT,)) if names is None else names
+
+    @property
+    def input_keys(self) -> InputKeys:
+        return self._keys
+
+    def _run_component(self, **inputs: Any) -> dict[str, Any]:
+        return {OUTPUT: self.runnable.invoke(inputs if self._is_named else inputs[INPUT])}
+
+    async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
+        return {OUTPUT: await self.runnable.ainvoke(inputs if self._is_named else inputs[INPUT])}
+
+
+def _named_inputs(runnable: Any) -> InputKeys | None:
+    """The names of what a runnable takes, if it takes a dict of named values."""
+    if isinstance(runnable, BasePromptTemplate):
+        return InputKeys.of(runnable.input_variables, runnable.optional_variables)
+    if isinstance(runnable, BaseTool):
+        schema = runnable.shown_json_schema
+        required = cast("list[str]", schema.get("required", []))
+        named = cast("dict[str, Any]", schema.get("properties", {}))
+        return InputKeys.of(required, [name for name in named if name not in required])
+    keys = getattr(runnable, "input_keys", None)  # of another pipeline
+    return keys if isinstance(keys, InputKeys) else None
+
+
+def as_component(name: str, module: Any) -> QueryComponent:
+    """A module as a component.
+
+    Raises:
+        InvalidNodeError: it cannot be one.
+    """
+    if isinstance(module, QueryComponent):
+        return module
+    if isinstance(module, type):
+        raise InvalidNodeError(
+            f"Module {name!r} is the class {module.__name__}; give an object of it: "
+            f"{module.__name__}(...)."
+        )
+    if callable(getattr(module, "invoke", None)):
+        return RunnableComponent(coerce_to_runnable(module))
+    if callable(module):
+        return FnComponent(module)
+    raise InvalidNodeError(
+        f"Module {name!r} must be a component, a runnable or a function, got {module!r:.200}. "
+        "Derive a class from CustomQueryComponent, or wrap it in a function."
+    )
+
+
+__all__ = ["INPUT", "RunnableComponent", "as_component"]

@@ -1,0 +1,114 @@
+"""Selectors: components that pick, for a query, from choices that are described in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from plait.errors import ModelError
+from plait.pipeline.components import OUTPUT, CustomQueryComponent
+from plait.pipeline.models import LLMComponent
+
+_PROMPT = """\
+Numbered choices:
+{choices}
+
+Query: {query}
+
+Which {what} the query best? Answer with {form} alone."""
+
+
+class LLMSingleSelector(LLMComponent):
+    """Lets a model pick the best of several choices.
+
+    Inputs `choices` (texts) and `query`, output `output`: the indices of what was picked, from 0.
+
+    >>> pick = LLMSingleSelector(llm=lambda prompt: "2")
+    >>> pick.run_component(choices=["about cats", "about dogs"], query="Do dogs dream?")
+    {'output': [1]}
+    """
+
+    _what = "one serves"
+    _form = "its number"
+
+    @property
+    def _input_keys(self) -> Sequence[str]:
+        return ("choices", "query")
+
+    def _run_component(self, **inputs: Any) -> dict[str, Any]:
+        return {OUTPUT: self._picked(self.ask(self._prompt(inputs)), inputs["choices"])}
+
+    async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
+        return {OUTPUT: self._picked(await self.aask(self._prompt(inputs)), inputs["choices"])}
+
+    def _prompt(self, inputs: dict[str, Any]) -> str:
+        listed = [f"{place}. {choice}" for place, choice in enumerate(inputs["choices"], 1)]
+        return _PROMPT.format(
+            choices="\n".join(listed), query=inputs["query"], what=self._what, form=self._form
+        )
+
+    def _picked(self, answer: str, choices: Sequence[str]) -> list[int]:
+        """The indices that an answer names.
+
+        Raises:
+            ModelError: it names none, or one that there is not.
+        """
+        numbers = list(dict.fromkeys(int(found) for found in re.findall(r"\d+", answer)))
+        wrong = [number for number in numbers if not 1 <= number <= len(choices)]
+        if not numbers or wrong:
+            raise ModelError(
+                f"The model was to pick from the numbers 1 to {len(choices)} and answered "
+                f"{answer!r:.200}."
+            )
+        return [number - 1 for number in self._kept(numbers)]
+
+    def _kept(self, numbers: list[int]) -> list[int]:
+        return numbers[:1]
+
+
+class LLMMultiSelector(LLMSingleSelector):
+    """Lets a model pick as many of several choices as serve.
+
+    Args:
+        llm: the model.
+        max_outputs: the most that are picked.
+    """
+
+    max_outputs: int | None = None
+
+    _what = "ones serve"
+    _form = "their numbers, best first,"
+
+    def _kept(self, numbers: list[int]) -> list[int]:
+        return numbers[: self.max_outputs]
+
+
+class EmbeddingSingleSelector(CustomQueryComponent):
+    """Picks the choice whose embedding is nearest to the query's.
+
+    Inputs and output are those of `LLMSingleSelector`.
+
+    Args:
+        embeddings: an object with `embed_documents` and `embed_query`.
+    """
+
+    embeddings: Any
+
+    @property
+    def _input_keys(self) -> Sequence[str]:
+        return ("choices", "query")
+
+    def _run_component(self, **inputs: Any) -> dict[str, Any]:
+        choices = self.embeddings.embed_documents(list(inputs["choices"]))
+        query = self.embeddings.embed_query(inputs["query"])
+        likeness = [_cosine(query, choice) for choice in choices]
+        return {OUTPUT: [likeness.index(max(likeness))]}
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    length = (sum(x * x for x in one) * sum(y * y for y in other)) ** 0.5
+    return sum(x * y for x, y in zip(one, other, strict=True)) / length if length else 0.0
+
+
+__all__ = ["EmbeddingSingleSelector", "LLMMultiSelector", "LLMSingleSelector"]
