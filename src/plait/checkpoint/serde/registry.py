@@ -162,6 +162,20 @@ class Registry:
             scope = scope.parent
         return _own_entry(name)
 
+    def find(self, module: str, name: str) -> type | None:
+        """The registered class of this module whose plain name (not its qualified one) is `name`.
+
+        Other programs' bytes name classes so. None where there is no such class, or several.
+        """
+        found: set[type] = set()
+        scope: Registry | None = self
+        while scope is not None:
+            found |= {
+                cls for cls in scope._types if cls.__module__ == module and cls.__name__ == name
+            }
+            scope = scope.parent
+        return found.pop() if len(found) == 1 else None
+
     def listen(self, codec: Any) -> None:
         """Have `codec.forget()` called whenever a registration changes what it may have cached."""
         self._listeners.add(codec)

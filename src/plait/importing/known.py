@@ -1,0 +1,208 @@
+"""The closed table of classes that LangGraph's bytes may name, and how each is rebuilt here.
+
+Three kinds: plain types of the standard library; messages of langchain_core and the types of
+langgraph, which become plait's; and classes of the program's own, which the registry must know.
+No name is ever imported: it is a key of these tables, or it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from ipaddress import (
+    IPv4Address,
+    IPv4Interface,
+    IPv4Network,
+    IPv6Address,
+    IPv6Interface,
+    IPv6Network,
+)
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from typing import Any, cast
+from uuid import UUID
+
+from plait import messages
+from plait.checkpoint.serde import Registry
+from plait.checkpoint.serde.plain import DECODERS, ZONEINFO
+from plait.checkpoint.serde.shapes import is_model, shape_of
+from plait.documents import Document
+from plait.errors import StorageError, UnregisteredTypeError
+from plait.importing.values import Array, Call, damaged
+from plait.types import Command, Interrupt, Overwrite, Send
+
+_MESSAGES: dict[str, Any] = {
+    name: getattr(messages, name)
+    for base in ("AIMessage", "ChatMessage", "FunctionMessage", "HumanMessage", "SystemMessage",
+                 "ToolMessage")
+    for name in (base, f"{base}Chunk")
+} | {"RemoveMessage": messages.RemoveMessage}  # fmt: skip
+_LANGCHAIN = re.compile(r"langchain(_core)?\.(messages|schema|documents)(\..*)?")
+_NUMPY = re.compile(r"[<>|=][?biufcSUmM]\d{0,9}(\[\d{0,6}[a-zA-Z]{1,2}\])?")
+
+
+def _path(*parts: str) -> PurePath:
+    return Path(*parts)
+
+
+def _zone(key: str) -> Any:
+    return DECODERS[ZONEINFO](key.encode(), _nothing)
+
+
+def _nothing(data: bytes) -> Any:
+    raise damaged(data)
+
+
+def _pattern(pattern: Any, flags: int = 0) -> Any:
+    return re.compile(pattern, flags & ~re.DEBUG)
+
+
+def _interrupt(**given: Any) -> Interrupt:
+    """A question; `interrupt_id`, `resumable`, `ns` and `when` are of older versions."""
+    kept = {key: given[key] for key in ("id", "response_schema") if key in given}
+    if "ns" in given and "id" not in kept:
+        kept["ns"] = given["ns"]
+    return Interrupt(given["value"], **kept)
+
+
+def _overwrite(value: Any, type: str = "") -> Overwrite:
+    return Overwrite(value)
+
+
+_PLAIN: dict[tuple[str, str], Callable[..., Any]] = {
+    ("builtins", "set"): set,
+    ("builtins", "frozenset"): frozenset,
+    ("builtins", "tuple"): tuple,
+    ("builtins", "complex"): complex,
+    ("collections", "deque"): deque,
+    ("datetime", "datetime"): datetime,
+    ("datetime", "date"): date,
+    ("datetime", "time"): time,
+    ("datetime", "timedelta"): timedelta,
+    ("datetime", "timezone"): timezone,
+    ("decimal", "Decimal"): Decimal,
+    ("re", "compile"): _pattern,
+    ("uuid", "UUID"): UUID,
+    ("zoneinfo", "ZoneInfo"): _zone,
+    ("langgraph.types", "Send"): Send,
+    ("langgraph.types", "Command"): Command,
+    ("langgraph.types", "Interrupt"): _interrupt,
+    ("langgraph.types", "Overwrite"): _overwrite,
+    **{
+        (module, name): make
+        for module in ("pathlib", "pathlib._local")
+        for name, make in (
+            ("Path", _path), ("PosixPath", _path), ("WindowsPath", PureWindowsPath),
+            ("PurePosixPath", PurePosixPath), ("PureWindowsPath", PureWindowsPath),
+        )
+    },
+    **{
+        ("ipaddress", made.__name__): made
+        for made in (IPv4Address, IPv6Address, IPv4Network, IPv6Network, IPv4Interface,
+                     IPv6Interface)
+    },
+}  # fmt: skip
+_METHODS: dict[tuple[str, str, str], Callable[..., Any]] = {
+    ("datetime", "datetime", "fromisoformat"): datetime.fromisoformat,
+    ("datetime", "date", "fromisoformat"): date.fromisoformat,
+    ("datetime", "time", "fromisoformat"): time.fromisoformat,
+}
+
+
+class Known:
+    """Builds what the bytes of one import may name.
+
+    Args:
+        registry: The program's own types.
+        modules: What modules were called when the bytes were written, to what they are called now.
+    """
+
+    def __init__(self, registry: Registry, modules: Mapping[str, str] | None = None) -> None:
+        self._registry = registry
+        self._modules = dict(modules or {})
+
+    def build(self, call: Call | Array) -> Any:
+        """The object of a call.
+
+        Raises:
+            CorruptCheckpointError: It cannot be called so.
+            UnregisteredTypeError: Nothing known has this name.
+        """
+        make = _array if isinstance(call, Array) else self._object
+        try:
+            return make(cast("Any", call))
+        except (StorageError, MemoryError):
+            raise
+        except Exception as error:
+            raise damaged(error) from error
+
+    def _object(self, call: Call) -> Any:
+        name = (call.module, call.name)
+        if call.method is not None and (make := _METHODS.get((*name, call.method))) is not None:
+            return make(*call.args, **call.kwargs)
+        make = _PLAIN.get(name)
+        if make is not None and call.method in (None, call.name, "__init__"):
+            return make(*call.args, **call.kwargs)
+        if _LANGCHAIN.fullmatch(call.module) and (made := _langchain(call)) is not None:
+            return made
+        module = self._modules.get(call.module, call.module)
+        cls = self._registry.find(module, call.name)
+        if cls is None:
+            raise _unknown(module, call.name)
+        return _own(cls, call)
+
+
+def _langchain(call: Call) -> Any:
+    """A message or document of langchain_core as plait's; None for any other class."""
+    if call.name == "Document":
+        return Document(**{key: value for key, value in call.kwargs.items() if key != "type"})
+    cls = _MESSAGES.get(call.name)
+    if cls is None or call.args:
+        return None
+    return cls(**{key: value for key, value in call.kwargs.items() if key != "type"})
+
+
+def _own(cls: type[Any], call: Call) -> Any:
+    """An object of a class of the program's own.
+
+    LangGraph stores of a pydantic model what it dumps, so only the model can read it back. Of every
+    other class the fields are set, and no code of the class runs.
+    """
+    if issubclass(cls, Enum):
+        return shape_of(cls)[1](*call.args)
+    if is_model(cls):
+        return cast("Any", cls).model_validate(call.kwargs)
+    if hasattr(cls, "_fields") and issubclass(cls, tuple):
+        given = call.kwargs
+        return shape_of(cls)[1]([given[name] for name in cast("Any", cls)._fields if name in given])
+    if call.args:
+        raise UnregisteredTypeError(
+            f"{call.module}.{call.name} was stored by what it was called with, which plait does "
+            "not do. Store it as a dataclass or a pydantic model in the old program"
+        )
+    return shape_of(cls)[1](call.kwargs)
+
+
+def _array(array: Array) -> Any:
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        raise UnregisteredTypeError("it is a numpy array. Import numpy before the import")
+    if not (isinstance(array.dtype, str) and _NUMPY.fullmatch(array.dtype)):
+        raise damaged(f"numpy dtype {array.dtype!r:.80}")
+    flat = numpy.frombuffer(bytearray(array.data), dtype=numpy.dtype(array.dtype))
+    return flat.reshape(tuple(array.shape), order="F" if array.order == "F" else "C")
+
+
+def _unknown(module: str, name: str) -> UnregisteredTypeError:
+    return UnregisteredTypeError(
+        f"it is of type {module:.100}.{name:.100}, which is not registered here. If it is a class "
+        f"of yours, register it before the import: plait.checkpoint.serde.register({name:.100}); "
+        "on the command line, name the graph whose schemas name it: --graph module:attribute"
+    )
+
+
+__all__ = ["Known"]

@@ -1,0 +1,174 @@
+"""LangGraph's Postgres databases (langgraph-checkpoint-postgres), in a session that only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+
+import psycopg
+
+from plait.errors import ConfigError, CorruptCheckpointError, StorageUnavailableError
+from plait.importing.rows import PeerCheckpoint, PeerTask, PeerWrite, Size
+from plait.importing.sqlite import checkpoint_of
+from plait.importing.values import Tree, read_tree
+
+_PAGE = 64
+_EMPTY = "empty"
+_TABLES = {"checkpoints", "checkpoint_blobs", "checkpoint_writes"}
+
+_FIND_TABLES = """
+SELECT table_name FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false))
+"""
+_THREADS = "SELECT DISTINCT thread_id FROM checkpoints ORDER BY thread_id"
+_PARENTS = """
+SELECT checkpoint_ns, checkpoint_id, parent_checkpoint_id FROM checkpoints
+WHERE thread_id = %s ORDER BY checkpoint_ns COLLATE "C", checkpoint_id COLLATE "C"
+"""
+_TASKS = """
+SELECT DISTINCT checkpoint_ns, checkpoint_id, task_id, task_path FROM checkpoint_writes
+WHERE thread_id = %s
+"""
+_CHECKPOINTS = """
+SELECT checkpoint_id, parent_checkpoint_id, checkpoint, metadata FROM checkpoints
+WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id COLLATE "C" > %s
+ORDER BY checkpoint_id COLLATE "C" LIMIT %s
+"""
+_VERSIONS = """
+SELECT channel, version FROM checkpoint_blobs
+WHERE thread_id = %s AND checkpoint_ns = %s AND type <> %s
+"""
+_VALUES = """
+SELECT channel, type, blob FROM checkpoint_blobs WHERE thread_id = %s AND checkpoint_ns = %s
+AND (channel, version) IN (SELECT * FROM unnest(%s::text[], %s::text[]))
+"""
+_WRITES = """
+SELECT task_id, task_path, channel, type, blob FROM checkpoint_writes
+WHERE thread_id = %s AND checkpoint_ns = %s AND checkpoint_id = %s
+ORDER BY task_path COLLATE "C", task_id, idx
+"""
+_SIZES = (
+    "SELECT count(*), coalesce(sum(pg_column_size(t.*)), 0) FROM checkpoints t "
+    "WHERE thread_id = %s",
+    "SELECT count(*), coalesce(sum(pg_column_size(t.*)), 0) FROM checkpoint_blobs t "
+    "WHERE thread_id = %s",
+    "SELECT count(*), coalesce(sum(pg_column_size(t.*)), 0) FROM checkpoint_writes t "
+    "WHERE thread_id = %s",
+)
+
+
+class PostgresSource:
+    """A database of LangGraph's `PostgresSaver`.
+
+    Args:
+        url: The connection string.
+
+    Raises:
+        ConfigError: It has not the tables of LangGraph.
+        StorageUnavailableError: The server cannot be reached.
+    """
+
+    def __init__(self, url: str) -> None:
+        with _told():
+            self._conn = psycopg.connect(url, autocommit=True)
+        try:
+            self._rows("SET default_transaction_read_only = on")
+            missing = _TABLES - {row[0] for row in self._rows(_FIND_TABLES)}
+            if missing:
+                raise ConfigError(
+                    f"This database is none of LangGraph's PostgresSaver: it lacks the tables "
+                    f"{sorted(missing)}. Give the URL that the old program's saver was opened with."
+                )
+        except BaseException:
+            self._conn.close()
+            raise
+
+    def _rows(self, sql: str, *given: Any) -> list[tuple[Any, ...]]:
+        with _told():
+            cursor = self._conn.execute(cast("Any", sql), given)
+            return cursor.fetchall() if cursor.description else []
+
+    def close(self) -> None:
+        self._conn.close()
+
+    def threads(self) -> list[str]:
+        return [row[0] for row in self._rows(_THREADS)]
+
+    def parents(self, thread: str) -> dict[str, dict[str, str | None]]:
+        found: dict[str, dict[str, str | None]] = {}
+        for ns, id, parent in self._rows(_PARENTS, thread):
+            found.setdefault(ns, {})[id] = parent or None
+        return found
+
+    def tasks(self, thread: str) -> Iterable[PeerTask]:
+        return [PeerTask(*row) for row in self._rows(_TASKS, thread)]
+
+    def checkpoints(self, thread: str, ns: str) -> Iterator[PeerCheckpoint]:
+        blobs = {(row[0], row[1]) for row in self._rows(_VERSIONS, thread, ns, _EMPTY)}
+        last, rows = "", [()]
+        while rows:
+            rows = self._rows(_CHECKPOINTS, thread, ns, last, _PAGE)
+            for id, parent, tree, metadata in rows:
+                last = id
+                try:
+                    yield self._checkpoint(thread, ns, id, parent, tree, metadata, blobs)
+                except (CorruptCheckpointError, ValueError, TypeError) as error:
+                    raise CorruptCheckpointError(
+                        f"Thread {thread!r}: checkpoint {id} cannot be read ({error})."
+                    ) from error
+
+    def _checkpoint(
+        self,
+        thread: str,
+        ns: str,
+        id: str,
+        parent: str | None,
+        tree: Any,
+        metadata: Any,
+        blobs: set[tuple[str, str]],
+    ) -> PeerCheckpoint:
+        """A checkpoint whose small values lie in it and whose others lie in `checkpoint_blobs`."""
+        whole = checkpoint_of(id, parent or None, tree, metadata or {})
+        apart = {
+            name: version for name, version in whole.versions.items() if (name, version) in blobs
+        }
+
+        def load(names: Iterable[str]) -> dict[str, Tree]:
+            wanted = set(names)
+            here = whole.load(wanted & whole.held)
+            return here | self._values(thread, ns, {n: apart[n] for n in wanted & apart.keys()})
+
+        return whole._replace(held=whole.held | apart.keys(), load=load)
+
+    def _values(self, thread: str, ns: str, versions: Mapping[str, str]) -> dict[str, Tree]:
+        if not versions:
+            return {}
+        rows = self._rows(_VALUES, thread, ns, list(versions), list(versions.values()))
+        return {name: read_tree(tag, blob or b"") for name, tag, blob in rows}
+
+    def writes(self, thread: str, ns: str, checkpoint: str) -> list[PeerWrite]:
+        return [
+            PeerWrite(task, path, channel, tag or "null", blob or b"")
+            for task, path, channel, tag, blob in self._rows(_WRITES, thread, ns, checkpoint)
+        ]
+
+    def size(self, thread: str) -> Size:
+        total = Size(0, 0)
+        for sql in _SIZES:
+            total += Size(*self._rows(sql, thread)[0])
+        return total
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors of the server as plait's."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise StorageUnavailableError(
+            f"LangGraph's database cannot be read: {str(error).strip() or type(error).__name__}. "
+            "Check the URL and the server, and import again: what is done is kept."
+        ) from error
+
+
+__all__ = ["PostgresSource"]

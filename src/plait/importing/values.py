@@ -1,0 +1,223 @@
+"""LangGraph's bytes as data: msgpack with extensions, and JSON with constructors.
+
+An extension names a class and what to call it with. Here it is decoded to a `Call`, which is only
+looked up in the closed table of `known`. Values decode in two steps: to a tree, whose objects are
+still `Call`s or undecoded extensions, and from there to objects. Equal extensions of one thread
+become one object, so that a list that grew is seen to have grown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import ormsgpack
+
+from plait.errors import CorruptCheckpointError, UnregisteredTypeError
+
+Tree: TypeAlias = Any
+"""Plain data with `Raw` and `Call` in it."""
+
+MAX_DEPTH = 100
+"""How deep extensions may be nested within each other."""
+
+_OPTIONS = ormsgpack.OPT_NON_STR_KEYS
+_ARRAY = 6
+_END = b"\x9d-plait-end-\x9d"
+_END_PACKED: bytes = ormsgpack.packb(_END)
+
+
+class Raw(NamedTuple):
+    """An extension that is not decoded yet."""
+
+    code: int
+    data: bytes
+
+
+class Call(NamedTuple):
+    """What a stored object says of itself: its class, and what that was to be called with."""
+
+    module: str
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    method: str | None = None
+
+
+class Array(NamedTuple):
+    """A numpy array as data."""
+
+    dtype: Any
+    shape: Any
+    order: Any
+    data: Any
+
+
+Build: TypeAlias = Callable[[Call | Array], Any]
+"""Makes the object that a call stands for. Raises UnregisteredTypeError where it may not."""
+
+
+def read_tree(tag: str, data: bytes) -> Tree:
+    """The tree of stored (tag, bytes).
+
+    Raises:
+        CorruptCheckpointError: The bytes are damaged.
+        UnregisteredTypeError: The value was pickled.
+    """
+    if tag == "msgpack":
+        return _unpack(data)
+    if tag in ("null", "empty"):
+        return None
+    if tag == "bytes":
+        return bytes(data)
+    if tag == "bytearray":
+        return bytearray(data)
+    if tag == "json":
+        try:
+            return json.loads(data, object_hook=_constructor)
+        except (ValueError, RecursionError) as error:
+            raise damaged(error) from error
+    if tag == "pickle":
+        raise UnregisteredTypeError(
+            "the value was pickled (LangGraph's pickle_fallback=True); plait unpickles nothing. "
+            "Load it in the old program, and store it there as plain data or as a dataclass"
+        )
+    if "+" in tag:
+        raise UnregisteredTypeError(
+            f"the value is encrypted ({tag!r}). Decrypt the thread with LangGraph first: copy it "
+            "to a saver without EncryptedSerializer"
+        )
+    raise damaged(f"unknown format {tag!r:.80}")
+
+
+def _unpack(data: bytes) -> Tree:
+    """A tree from msgpack. What follows the value is an error, which ormsgpack does not see."""
+    try:
+        value, end = ormsgpack.unpackb(b"\x92" + data + _END_PACKED, ext_hook=Raw, option=_OPTIONS)
+    except (ValueError, TypeError) as error:
+        raise damaged(error) from error
+    if end != _END:
+        raise damaged("something follows the value")
+    return value
+
+
+def damaged(why: object) -> CorruptCheckpointError:
+    """The error of bytes that cannot be read."""
+    text = f"{type(why).__name__}: {why}" if isinstance(why, BaseException) else str(why)
+    return CorruptCheckpointError(f"the value is damaged ({text:.200})")
+
+
+class Decoder:
+    """Trees to values, for one thread.
+
+    Args:
+        build: Makes the objects.
+    """
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._made: dict[Raw, Any] = {}
+        self._used: dict[Raw, Any] = {}
+
+    def turn(self) -> None:
+        """Forget the objects that were not used since the last turn."""
+        self._made, self._used = self._used, {}
+
+    def value(self, tree: Tree) -> Any:
+        """The value of a tree.
+
+        Raises:
+            CorruptCheckpointError: It is damaged, or nested too deeply.
+            UnregisteredTypeError: It holds an object of a type that is not known.
+        """
+        try:
+            return self._value(tree, 0)
+        except RecursionError:
+            raise damaged("nested too deeply") from None
+
+    def _value(self, tree: Tree, depth: int) -> Any:
+        kind = type(tree)
+        if kind is Raw:
+            return self._extension(tree, depth)
+        if kind is list:
+            return [self._value(item, depth) for item in cast("list[Any]", tree)]
+        if kind is dict:
+            items = cast("dict[Any, Any]", tree).items()
+            return {self._value(key, depth): self._value(item, depth) for key, item in items}
+        if kind is tuple:
+            return tuple(self._value(item, depth) for item in cast("tuple[Any, ...]", tree))
+        if kind is Call:
+            return self._called(tree, depth)
+        return tree
+
+    def _extension(self, raw: Raw, depth: int) -> Any:
+        if raw in self._used:
+            return self._used[raw]
+        if raw in self._made:
+            made = self._made[raw]
+        else:
+            if depth >= MAX_DEPTH:
+                raise damaged("nested too deeply")
+            made = self._called(_call(raw), depth + 1)
+        self._used[raw] = made
+        return made
+
+    def _called(self, call: Call | Array, depth: int) -> Any:
+        if type(call) is Call:
+            args = tuple(self._value(arg, depth) for arg in call.args)
+            kwargs = {key: self._value(arg, depth) for key, arg in call.kwargs.items()}
+            call = call._replace(args=args, kwargs=kwargs)
+        return self._build(call)
+
+
+def _call(raw: Raw) -> Call | Array:
+    """What an extension says."""
+    parts = _unpack(raw.data)
+    if raw.code == _ARRAY and type(parts) is list and len(cast("list[Any]", parts)) == 4:
+        return Array(*cast("list[Any]", parts))
+    if not (type(parts) is list and len(cast("list[Any]", parts)) >= 3):
+        raise damaged("an object does not say what it is")
+    module, name, given = cast("list[Any]", parts)[:3]
+    method: Any = cast("list[Any]", parts)[3] if len(cast("list[Any]", parts)) > 3 else None
+    if not (type(module) is type(name) is str and (method is None or type(method) is str)):
+        raise damaged("an object does not say what it is")
+    if raw.code in (0, 3):
+        return Call(module, name, (given,), {}, method)
+    if raw.code == 1 and type(given) is list:
+        return Call(module, name, tuple(cast("list[Any]", given)), {})
+    if raw.code in (2, 4, 5) and type(given) is dict and all(type(key) is str for key in given):
+        return Call(module, name, (), cast("dict[str, Any]", given))
+    raise damaged(f"an object of form {raw.code} that is not known")
+
+
+def _constructor(found: dict[str, Any]) -> Any:
+    """A JSON object; one that says it is a constructor call becomes a `Call`."""
+    if "lc" not in found or "type" not in found:
+        return found
+    path, kwargs, args = found.get("id"), found.get("kwargs") or {}, found.get("args") or ()
+    if not (
+        type(path) is list
+        and len(cast("list[Any]", path)) > 1
+        and all(type(part) is str for part in cast("list[Any]", path))
+        and type(kwargs) is dict
+        and isinstance(args, (list, tuple))
+    ):
+        raise damaged("an object does not say what it is")
+    *module, name = cast("list[str]", path)
+    if found["type"] != "constructor":
+        raise UnregisteredTypeError(
+            f"{'.'.join(module)}.{name} was stored as {found['type']!r:.80}, not as data: there is "
+            "nothing to rebuild it from. Remove it from the thread in the old program"
+        )
+    method: Any = found.get("method")
+    return Call(
+        ".".join(module),
+        name,
+        tuple(cast("list[Any]", args)),
+        cast("dict[str, Any]", kwargs),
+        method if type(method) is str else None,
+    )
+
+
+__all__ = ["Array", "Build", "Call", "Decoder", "Raw", "Tree", "damaged", "read_tree"]
