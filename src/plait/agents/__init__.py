@@ -6,6 +6,20 @@ from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.agents.actions import AgentAction, AgentActionMessageLog, AgentFinish, AgentStep
+    from plait.agents.classic import (
+        AgentExecutor,
+        AgentOutputParser,
+        BaseMultiActionAgent,
+        BaseSingleActionAgent,
+        MultiActionAgentOutputParser,
+        RunnableAgent,
+        RunnableMultiActionAgent,
+        create_json_chat_agent,
+        create_openai_tools_agent,
+        create_react_agent,
+        create_structured_chat_agent,
+        create_tool_calling_agent,
+    )
     from plait.agents.factory import create_agent
     from plait.agents.middleware.types import AgentState
 
@@ -14,18 +28,42 @@ __getattr__ = lazily(
     {
         "AgentAction": "actions",
         "AgentActionMessageLog": "actions",
+        "AgentExecutor": "plait.agents.classic",
         "AgentFinish": "actions",
+        "AgentOutputParser": "plait.agents.classic",
         "AgentState": "plait.agents.middleware.types",
         "AgentStep": "actions",
+        "BaseMultiActionAgent": "plait.agents.classic",
+        "BaseSingleActionAgent": "plait.agents.classic",
+        "MultiActionAgentOutputParser": "plait.agents.classic",
+        "RunnableAgent": "plait.agents.classic",
+        "RunnableMultiActionAgent": "plait.agents.classic",
         "create_agent": "factory",
+        "create_json_chat_agent": "plait.agents.classic",
+        "create_openai_tools_agent": "plait.agents.classic",
+        "create_react_agent": "plait.agents.classic",
+        "create_structured_chat_agent": "plait.agents.classic",
+        "create_tool_calling_agent": "plait.agents.classic",
     },
 )
 
 __all__ = [
     "AgentAction",
     "AgentActionMessageLog",
+    "AgentExecutor",
     "AgentFinish",
+    "AgentOutputParser",
     "AgentState",
     "AgentStep",
+    "BaseMultiActionAgent",
+    "BaseSingleActionAgent",
+    "MultiActionAgentOutputParser",
+    "RunnableAgent",
+    "RunnableMultiActionAgent",
     "create_agent",
+    "create_json_chat_agent",
+    "create_openai_tools_agent",
+    "create_react_agent",
+    "create_structured_chat_agent",
+    "create_tool_calling_agent",
 ]

@@ -5,14 +5,14 @@ import re
 from typing import Any, cast
 
 from plait.agents.actions import AgentAction, AgentFinish, ToolAgentAction
-from plait.errors import NotSupportedError
+from plait.errors import InvalidValueError
 from plait.exceptions import OutputParserException
 from plait.messages.foreign import kind_of
 from plait.output_parsers.base import BaseOutputParser
 from plait.output_parsers.json_text import parse_json_text
 
 FINAL_ANSWER = "Final Answer"
-"""The name that stands for the end where models name a tool in JSON, and begins an answer in text."""
+"""What models say where a tool's name would stand (in JSON), or before the answer (in text)."""
 
 TEXT_ARGUMENT = "__arg1"
 """What models call the one argument of a tool that takes a text."""
@@ -165,7 +165,7 @@ class ToolsAgentOutputParser(MultiActionAgentOutputParser):
             TypeError: There is no message of a model.
             OutputParserException: The arguments of a call are no JSON.
         """
-        message = getattr(result[0], "message", None)
+        message: Any = getattr(result[0], "message", None)
         if kind_of(message) != "ai":
             raise TypeError(
                 f"{self.get_name()} reads the messages of chat models, got "
@@ -186,9 +186,9 @@ class ToolsAgentOutputParser(MultiActionAgentOutputParser):
         """Texts have no tool calls.
 
         Raises:
-            NotSupportedError: Always.
+            InvalidValueError: Always.
         """
-        raise NotSupportedError(f"{self.get_name()} reads messages, not texts: use invoke().")
+        raise InvalidValueError(f"{self.get_name()} reads messages, not texts: use invoke().")
 
     @property
     def _type(self) -> str:
@@ -216,7 +216,7 @@ def _older_calls(message: Any) -> list[dict[str, Any]]:
 
 def _action_of(call: Any, message: Any) -> ToolAgentAction:
     args = call["args"]
-    given = args[TEXT_ARGUMENT] if TEXT_ARGUMENT in args else args
+    given = args.get(TEXT_ARGUMENT, args)
     said = f"responded: {message.content}\n" if message.content else "\n"
     return ToolAgentAction(
         tool=call["name"],
@@ -235,7 +235,8 @@ def _tool_input(given: Any) -> Any:
     """The input of a tool: none is no arguments; what is neither text nor arguments is a text."""
     if given is None:
         return {}
-    return given if isinstance(given, (str, dict)) else json.dumps(given)
+    is_fine = isinstance(given, (str, dict))
+    return cast("Any", given) if is_fine else json.dumps(given)
 
 
 def _unquoted(text: str) -> str:

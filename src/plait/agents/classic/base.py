@@ -1,0 +1,220 @@
+"""Agents of the older loop: given the steps so far, `plan` says what to do next, or ends."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
+
+from plait.agents.actions import AgentAction, AgentFinish
+from plait.agents.format_scratchpad import Steps
+from plait.errors import ConfigError, InvalidValueError
+from plait.fields import AnnotatedFields
+from plait.runnables.addable import add
+from plait.runnables.base import Runnable
+
+
+class BasePlanner(AnnotatedFields, ABC):
+    """What agents of one and of many actions share."""
+
+    stopped_answer: ClassVar[str] = "Agent stopped due to iteration limit or time limit."
+    """The output of an agent that ran out of iterations or time."""
+
+    @property
+    def return_values(self) -> list[str]:
+        """The names of what the agent returns."""
+        return ["output"]
+
+    @property
+    @abstractmethod
+    def input_keys(self) -> list[str]:
+        """The names of what the agent is to be given; a text is the value of the only one."""
+
+    @abstractmethod
+    def plan(self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any) -> Any:
+        """What to do next."""
+
+    @abstractmethod
+    async def aplan(self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any) -> Any:
+        """The async twin of `plan`."""
+
+    def get_allowed_tools(self) -> list[str] | None:
+        """The names of the tools that the executor must have, and no others; None: any."""
+        return None
+
+    def return_stopped_response(
+        self, early_stopping_method: str, intermediate_steps: Steps, **_: Any
+    ) -> AgentFinish:
+        """The end of an agent that ran out of iterations or time.
+
+        Raises:
+            ConfigError: The method is not "force", the only one that any agent can do.
+        """
+        if early_stopping_method != "force":
+            raise ConfigError(
+                f"{type(self).__name__} cannot stop early by {early_stopping_method!r}: use "
+                'early_stopping_method="force", or define return_stopped_response().'
+            )
+        return AgentFinish({"output": self.stopped_answer}, "")
+
+    def tool_run_logging_kwargs(self) -> dict[str, Any]:
+        """What handlers are told besides when the agent's tools run."""
+        return {}
+
+
+class BaseSingleActionAgent(BasePlanner):
+    """An agent that does one thing at a time. Annotated fields are its keyword arguments.
+
+    >>> class Parrot(BaseSingleActionAgent):
+    ...     ending: str = "!"
+    ...     @property
+    ...     def input_keys(self):
+    ...         return ["input"]
+    ...     def plan(self, intermediate_steps, callbacks=None, **kwargs):
+    ...         return AgentFinish({"output": kwargs["input"] + self.ending}, "")
+    ...     async def aplan(self, intermediate_steps, callbacks=None, **kwargs):
+    ...         return self.plan(intermediate_steps, callbacks, **kwargs)
+    >>> Parrot(ending="?").plan([], input="hm").return_values
+    {'output': 'hm?'}
+    """
+
+    @abstractmethod
+    def plan(
+        self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any
+    ) -> AgentAction | AgentFinish:
+        """What to do next.
+
+        Args:
+            intermediate_steps: The actions so far, each with what came of it.
+            callbacks: Handlers of the run.
+            **kwargs: What the executor was called with.
+
+        Returns:
+            An action; or the end.
+        """
+
+    @abstractmethod
+    async def aplan(
+        self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any
+    ) -> AgentAction | AgentFinish:
+        """The async twin of `plan`."""
+
+
+class BaseMultiActionAgent(BasePlanner):
+    """An agent that may do several things at a time."""
+
+    stopped_answer: ClassVar[str] = "Agent stopped due to max iterations."
+
+    @abstractmethod
+    def plan(
+        self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any
+    ) -> list[AgentAction] | AgentFinish:
+        """What to do next: actions, which run at once; or the end."""
+
+    @abstractmethod
+    async def aplan(
+        self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any
+    ) -> list[AgentAction] | AgentFinish:
+        """The async twin of `plan`."""
+
+
+class _OfRunnable(BasePlanner):
+    """A runnable from inputs and steps to what is next, as an agent."""
+
+    runnable: Any
+    input_keys_arg: Sequence[str] = ()
+    return_keys_arg: Sequence[str] = ()
+    stream_runnable: bool = True
+
+    @property
+    def return_values(self) -> list[str]:
+        """The names of what the agent returns, as given."""
+        return list(self.return_keys_arg)
+
+    @property
+    def input_keys(self) -> list[str]:
+        """The names of what the agent is to be given, as given."""
+        return list(self.input_keys_arg)
+
+    def plan(self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any) -> Any:
+        """What the runnable says."""
+        given, config = {**kwargs, "intermediate_steps": intermediate_steps}, _config(callbacks)
+        if not self.stream_runnable:
+            return self.runnable.invoke(given, config)
+        return add(self.runnable.stream(given, config))
+
+    async def aplan(self, intermediate_steps: Steps, callbacks: Any = None, **kwargs: Any) -> Any:
+        """The async twin of `plan`."""
+        given, config = {**kwargs, "intermediate_steps": intermediate_steps}, _config(callbacks)
+        if not self.stream_runnable:
+            return await self.runnable.ainvoke(given, config)
+        return add([chunk async for chunk in self.runnable.astream(given, config)])
+
+
+class RunnableAgent(_OfRunnable, BaseSingleActionAgent):
+    """A runnable that gives one action, or the end, as an agent.
+
+    Args:
+        runnable: It is given what the executor was called with, and `intermediate_steps`.
+        input_keys_arg: The names of its inputs, for callers that give a text only.
+        return_keys_arg: The names of what it returns.
+        stream_runnable: Whether it is streamed, so that a model's tokens are heard as they come.
+    """
+
+
+class RunnableMultiActionAgent(_OfRunnable, BaseMultiActionAgent):
+    """A runnable that gives a list of actions, or the end, as an agent (see `RunnableAgent`)."""
+
+
+def as_agent(given: Any) -> BasePlanner:
+    """An agent as it is; a runnable as one.
+
+    Raises:
+        InvalidValueError: It is neither.
+    """
+    if isinstance(given, BasePlanner):
+        return given
+    if isinstance(given, Runnable):
+        runnable = cast("Runnable[Any, Any]", given)
+        kind = RunnableMultiActionAgent if _gives_lists(runnable) else RunnableAgent
+        return kind(runnable=runnable)
+    raise InvalidValueError(
+        "AgentExecutor needs an agent: a runnable that gives AgentAction or AgentFinish, such as "
+        f"create_tool_calling_agent makes, or a BaseSingleActionAgent. Got {given!r}."
+    )
+
+
+def _gives_lists(runnable: Runnable[Any, Any]) -> bool:
+    said: Any = runnable.OutputType
+    kinds: tuple[Any, ...] = getattr(said, "__args__", ())
+    return any(getattr(kind, "__origin__", None) is list for kind in (said, *kinds))
+
+
+def decided(decision: Any) -> list[AgentAction] | AgentFinish:
+    """What an agent decided, checked, in one form.
+
+    Raises:
+        InvalidValueError: It is no decision.
+    """
+    if isinstance(decision, AgentFinish):
+        return decision
+    actions: list[Any] = cast("list[Any]", decision) if isinstance(decision, list) else [decision]
+    if all(isinstance(one, AgentAction) for one in actions) and actions:
+        return actions
+    raise InvalidValueError(
+        "An agent must say what to do next by AgentAction, a list of them, or AgentFinish. It gave "
+        f"{decision!r}. Its last step is usually an output parser, such as ToolsAgentOutputParser."
+    )
+
+
+def _config(callbacks: Any) -> Any:
+    return {"callbacks": callbacks} if callbacks is not None else None
+
+
+__all__ = [
+    "BaseMultiActionAgent",
+    "BasePlanner",
+    "BaseSingleActionAgent",
+    "RunnableAgent",
+    "RunnableMultiActionAgent",
+    "as_agent",
+    "decided",
+]

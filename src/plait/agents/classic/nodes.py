@@ -1,0 +1,236 @@
+"""The graph of an executor: a node that asks the agent, a node that runs a tool, and back."""
+
+from collections.abc import Callable, Sequence
+from operator import add
+from typing import Annotated, Any, Protocol, cast
+
+from typing_extensions import TypedDict
+
+from plait.agents.actions import AgentAction, AgentFinish
+from plait.agents.classic.base import BasePlanner, decided
+from plait.agents.classic.observing import EXCEPTION_TOOL, ObservingToolNode
+from plait.callbacks import has_listeners
+from plait.channels.untracked_value import UntrackedValue
+from plait.constants import END
+from plait.drivers.env import run_env
+from plait.errors import NotSupportedError
+from plait.exceptions import OutputParserException
+from plait.graph.state import StateGraph
+from plait.runnables.base import Runnable
+from plait.runnables.config import RunnableConfig, ensure_config
+from plait.types import Command, Overwrite, Send
+
+Step = tuple[AgentAction, Any]
+
+
+class ExecutorState(TypedDict, total=False):
+    """What an executor's thread holds."""
+
+    inputs: dict[str, Any]
+    """What the executor was called with."""
+    steps: Annotated[list[Step], add]
+    """The intermediate steps: actions, each with what came of it."""
+    actions: list[AgentAction]
+    """What the agent decided last."""
+    turns: int
+    """How often the agent was asked."""
+    finish: AgentFinish | None
+    """The end, once there is one."""
+    started: Annotated[float, UntrackedValue]
+    """When this run began, by the monotonic clock: time that a person takes does not count."""
+
+
+def fresh(inputs: dict[str, Any]) -> dict[str, Any]:
+    """The input of a new call, on a thread that may hold an earlier one."""
+    return {"inputs": inputs, "steps": Overwrite([]), "actions": [], "turns": 0, "finish": None}
+
+
+class Settings(Protocol):
+    """What the nodes ask of their executor, whose fields may change between calls."""
+
+    agent: Any
+    max_iterations: int | None
+    max_execution_time: float | None
+    early_stopping_method: str
+    handle_parsing_errors: bool | str | Callable[[OutputParserException], str]
+    trim_intermediate_steps: int | Callable[[list[Step]], list[Step]]
+
+
+class PlanNode(Runnable[Any, Any]):
+    """Asks the agent what to do next; ends where iterations or time have run out."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.name = "agent"
+        self._settings = settings
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The update of the state with what the agent decided."""
+        settings, started = self._settings, _started(input)
+        if self._is_over(input, started):
+            return self._stopped(input)
+        config = ensure_config(config)
+        agent: BasePlanner = settings.agent
+        try:
+            decision = agent.plan(self._trimmed(input), _handlers(config), **input["inputs"])
+        except OutputParserException as error:
+            decision = _unread(error, settings.handle_parsing_errors)
+        return _update(input, decision, started)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The async twin of `invoke`."""
+        settings, started = self._settings, _started(input)
+        if self._is_over(input, started):
+            return self._stopped(input)
+        config = ensure_config(config)
+        agent: BasePlanner = settings.agent
+        try:
+            decision = await agent.aplan(self._trimmed(input), _handlers(config), **input["inputs"])
+        except OutputParserException as error:
+            decision = _unread(error, settings.handle_parsing_errors)
+        return _update(input, decision, started)
+
+    def _is_over(self, state: Any, started: float) -> bool:
+        turns, seconds = self._settings.max_iterations, self._settings.max_execution_time
+        if turns is not None and state.get("turns", 0) >= turns:
+            return True
+        return seconds is not None and run_env.get().monotonic() - started >= seconds
+
+    def _stopped(self, state: Any) -> dict[str, Any]:
+        agent: BasePlanner = self._settings.agent
+        method = self._settings.early_stopping_method
+        finish = agent.return_stopped_response(method, state["steps"], **state["inputs"])
+        return {"finish": finish, "actions": []}
+
+    def _trimmed(self, state: Any) -> list[Step]:
+        """The steps that the agent is shown."""
+        trim, steps = self._settings.trim_intermediate_steps, state["steps"]
+        if callable(trim):
+            return trim(steps)
+        return steps if trim < 0 else steps[-trim:] if trim else []
+
+
+def _started(state: Any) -> float:
+    started = state.get("started")
+    return run_env.get().monotonic() if started is None else started
+
+
+def _handlers(config: RunnableConfig) -> Any:
+    return config.get("callbacks") if has_listeners(config) else None
+
+
+def _update(state: Any, decision: Any, started: float) -> dict[str, Any]:
+    decision = decided(decision)
+    turns = {"turns": state.get("turns", 0) + 1, "started": started}
+    if isinstance(decision, AgentFinish):
+        return {"finish": decision, "actions": [], **turns}
+    return {"actions": decision, **turns}
+
+
+def _unread(error: OutputParserException, handle: Any) -> AgentAction:
+    """The action that tells the agent that it was not understood.
+
+    Raises:
+        ValueError: Parsing errors are not to be handled.
+    """
+    if handle is False:
+        raise ValueError(
+            "An output parsing error occurred. Create the AgentExecutor with "
+            "handle_parsing_errors=True to send it back to the agent, so that it can try again. "
+            f"The error: {error}"
+        ) from error
+    text = str(error)
+    if handle is True:
+        if not error.send_to_llm:
+            told = "Invalid or incomplete response"
+        else:
+            told, text = cast("str", error.observation), cast("str", error.llm_output)
+    else:
+        told = handle if isinstance(handle, str) else handle(error)
+    return AgentAction(EXCEPTION_TOOL, told, text)
+
+
+class ActionNode(Runnable[Any, Any]):
+    """Runs the tool of one action."""
+
+    def __init__(self, tools: ObservingToolNode, settings: Settings) -> None:
+        self.name = "tools"
+        self._tools = tools
+        self._settings = settings
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The update of the state with what came of it."""
+        action, call_id, seen = input["action"], input["id"], _seen(input)
+        return self._update(input, self._tools.invoke(action, call_id, seen, ensure_config(config)))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The async twin of `invoke`."""
+        action, call_id, seen = input["action"], input["id"], _seen(input)
+        value = await self._tools.ainvoke(action, call_id, seen, ensure_config(config))
+        return self._update(input, value)
+
+    def _update(self, given: Any, observation: Any) -> Any:
+        action = given["action"]
+        if isinstance(observation, Command):
+            command = cast("Command[Any]", observation)
+            if command.graph is None:
+                raise NotSupportedError(
+                    f"Tool {action.tool!r} returned a Command for the graph of an AgentExecutor, "
+                    "whose state is its own. Return the value that the agent is to see, or a "
+                    "Command(graph=Command.PARENT) for the graph around the executor."
+                )
+            return command
+        update: dict[str, Any] = {"steps": [(action, observation)]}
+        tool = self._tools.tools_by_name.get(action.tool)
+        if given["alone"] and getattr(tool, "return_direct", False):
+            agent: BasePlanner = self._settings.agent
+            key = next(iter(agent.return_values), "output")
+            update["finish"] = AgentFinish({key: observation}, "")
+        return update
+
+
+def _seen(given: Any) -> dict[str, Any]:
+    """The state as `InjectedState` arguments of tools see it."""
+    return {**given["inputs"], "messages": given["inputs"].get("chat_history", [])}
+
+
+def executor_graph(settings: Settings, tools: Sequence[Any], **compiled: Any) -> Any:
+    """The compiled graph of an executor.
+
+    Args:
+        settings: The executor.
+        tools: Its tools.
+        **compiled: Arguments of `StateGraph.compile`.
+    """
+    builder = StateGraph(ExecutorState)
+    builder.add_node("agent", PlanNode(settings))
+    builder.add_node("tools", ActionNode(ObservingToolNode(tools), settings))
+    builder.set_entry_point("agent")
+    builder.add_conditional_edges("agent", _to_tools, ["tools", END])
+    builder.add_conditional_edges("tools", _to_agent, ["agent", END])
+    return builder.compile(**compiled)
+
+
+def _to_tools(state: Any) -> Any:
+    """Each action is a task of its own, which is resumed alone."""
+    actions: list[AgentAction] = state.get("actions") or []
+    if state.get("finish") is not None or not actions:
+        return END
+    return [
+        Send(
+            "tools",
+            {
+                "action": action,
+                "id": getattr(action, "tool_call_id", None) or f"{state['turns']}.{place}",
+                "alone": len(actions) == 1,
+                "inputs": state["inputs"],
+            },
+        )
+        for place, action in enumerate(actions)
+    ]
+
+
+def _to_agent(state: Any) -> str:
+    return END if state.get("finish") is not None else "agent"
+
+
+__all__ = ["ExecutorState", "Settings", "Step", "executor_graph", "fresh"]
