@@ -82,6 +82,16 @@ class UnknownNodeError(GraphError, ValueError):
     """A route, an update or a resume names a node that the graph does not have."""
 
 
+class UndeclaredJumpError(GraphError, KeyError):
+    """A hook of an agent's middleware jumps to where it did not declare that it may."""
+
+    __str__ = Exception.__str__
+
+
+class DuplicateMiddlewareError(GraphError, ValueError, AssertionError):
+    """Two middlewares of one agent have the same name."""
+
+
 class MigrationError(GraphError):
     """A stored thread cannot be brought to the names or the state version of this graph."""
 
@@ -506,6 +516,7 @@ __all__ = [
     "ContentFilteredError",
     "ContextLengthError",
     "CorruptCheckpointError",
+    "DuplicateMiddlewareError",
     "EmptyChannelError",
     "EmptyInputError",
     "ErrorCode",
@@ -546,6 +557,7 @@ __all__ = [
     "SupersededError",
     "TaskNotFound",
     "ThreadBusyError",
+    "UndeclaredJumpError",
     "UnheardErrorWarning",
     "UnknownCheckpointError",
     "UnknownInterruptError",

@@ -29,9 +29,9 @@ class AgentModel:
         if callable(given) and not hasattr(given, "invoke"):
             self._choose = given
             return
-        model = _coerced(given)
+        model = as_agent_model(given)
         if tools and not _has_tools(model, tools):
-            model = _with_tools(model, tools)
+            model = with_tools(model, tools)
         self._bound = model
 
     def chosen(self, state: Any, config: Any) -> Any:
@@ -47,14 +47,14 @@ class AgentModel:
                 "The agent's model is picked by an async function, so the agent must be called by "
                 "ainvoke or astream."
             )
-        return _coerced(self._choose(state, runtime_around(config)))
+        return as_agent_model(self._choose(state, runtime_around(config)))
 
     async def achosen(self, state: Any, config: Any) -> Any:
         """The async twin of `chosen`."""
         if self._choose is None:
             return self._bound
         picked = self._choose(state, runtime_around(config))
-        return _coerced(await picked if is_async(self._choose) else picked)
+        return as_agent_model(await picked if is_async(self._choose) else picked)
 
 
 def bare(model: Any) -> Any:
@@ -73,8 +73,15 @@ def _is_model(value: Any) -> bool:
     return hasattr(value, "bind_tools") and hasattr(value, "with_structured_output")
 
 
-def _coerced(model: Any) -> Any:
-    """The model as one of plait's."""
+def as_agent_model(model: Any) -> Any:
+    """A model as one of plait's, with what is bound to it and stands around it.
+
+    Args:
+        model: "provider:name", a chat model, one with something bound to it, a chain with one.
+
+    Raises:
+        InvalidInputError: It is none of these.
+    """
     if is_langchain_model(getattr(model, "bound", None)):
         from plait.chat_models.langchain import LangChainChatModel  # only where one is there
 
@@ -84,17 +91,25 @@ def _coerced(model: Any) -> Any:
     return as_chat_model(model)
 
 
-def _with_tools(model: Any, tools: Sequence[Any]) -> Any:
-    """The model with tools; what is bound to it, and the steps around it, stay."""
+def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
+    """A model with tools; what is bound to it, and the steps around it, stay.
+
+    Args:
+        model: What `as_agent_model` gave.
+        tools: Tools, and dicts of the provider's own.
+        **kwargs: More arguments of `bind_tools`.
+    """
     if isinstance(model, RunnableSequence):
         chain = cast("Any", model)
-        steps = [_with_tools(one, tools) if _is_model(bare(one)) else one for one in chain.steps]
+        steps = [
+            with_tools(one, tools, **kwargs) if _is_model(bare(one)) else one for one in chain.steps
+        ]
         return RunnableSequence(*steps, name=chain.name)
     if isinstance(model, RunnableBindingBase):
         binding = cast("Any", model)
-        inner = _with_tools(binding.bound, tools)
+        inner = with_tools(binding.bound, tools, **kwargs)
         return inner.bind(**binding.kwargs).with_config(binding.config)
-    return model.bind_tools(tools)
+    return model.bind_tools(tools, **kwargs)
 
 
 def _has_tools(model: Any, tools: Sequence[Any]) -> bool:
@@ -133,4 +148,4 @@ def _name_of(tool: Any) -> str | None:
     return cast("Mapping[str, Any]", its.get("function", its)).get("name")
 
 
-__all__ = ["AgentModel", "bare"]
+__all__ = ["AgentModel", "as_agent_model", "bare", "with_tools"]

@@ -1,0 +1,195 @@
+"""`create_agent`: a model that calls tools in a loop, with middleware around its steps."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from plait.agents.hooks import Middleware, with_hook
+from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.state import AgentState
+from plait.agents.model_node import ModelNode, ModelTools
+from plait.agents.responses import Responses
+from plait.agents.schemas import merged_schemas
+from plait.agents.wiring import Wiring
+from plait.errors import ConfigError, DuplicateMiddlewareError
+from plait.graph.state import StateGraph
+from plait.messages import SystemMessage
+from plait.messages.foreign import kind_of
+from plait.prebuilt.agent_models import as_agent_model
+from plait.prebuilt.tool_node import ToolNode
+from plait.pregel.later import refuse
+from plait.runnables.config import RunnableConfig
+
+if TYPE_CHECKING:
+    from plait.graph.state import CompiledStateGraph
+    from plait.store.base import BaseStore
+
+STEPS = 9_999
+"""How many super-steps an agent may take unless its caller says otherwise."""
+
+
+def create_agent(
+    model: Any,
+    tools: Sequence[Any] | None = None,
+    *,
+    system_prompt: str | SystemMessage | None = None,
+    middleware: Sequence[Middleware] = (),
+    response_format: Any = None,
+    state_schema: type[Any] | None = None,
+    context_schema: type[Any] | None = None,
+    checkpointer: Any = None,
+    store: "BaseStore | None" = None,
+    interrupt_before: list[str] | None = None,
+    interrupt_after: list[str] | None = None,
+    debug: bool = False,
+    name: str | None = None,
+    cache: Any = None,
+    transformers: Any = None,
+) -> "CompiledStateGraph":
+    """An agent: a model that calls tools, sees their results, and goes on until it has an answer.
+
+    Args:
+        model: "provider:name", or a chat model (plait's or LangChain's).
+        tools: Tools, functions, and dicts of tools that the provider runs itself.
+        system_prompt: What is put before the messages.
+        middleware: What runs between the steps and around the calls (see `AgentMiddleware`). It may
+            bring tools and keys of the state.
+        response_format: A pydantic class, dataclass, TypedDict or JSON schema, or a strategy
+            (`ToolStrategy`, `ProviderStrategy`, `AutoStrategy`) with one: the agent's last answer
+            comes in this form too, under `structured_response`.
+        state_schema: A state with more keys (by default `AgentState`).
+        context_schema: The type of `runtime.context`.
+        checkpointer: Keeps the threads of the agent.
+        store: Long-term memory, for tools and middleware.
+        interrupt_before: Nodes to stop before: "model", "tools", "<middleware>.before_model", ...
+        interrupt_after: Nodes to stop after.
+        debug: Print what happens.
+        name: The agent's; it signs its messages, and is its node's name in a larger graph.
+        cache: Keeps results of nodes.
+        transformers: Not supported yet.
+
+    Returns:
+        The compiled graph.
+
+    Raises:
+        ConfigError: Something is no middleware, schema or prompt, or a hook may jump to tools that
+            the agent has not.
+        DuplicateMiddlewareError: Two middlewares have the same name.
+        ToolDefinitionError: Something is no tool.
+        NotSupportedError: An argument that this version cannot honour.
+
+    >>> from plait.chat_models.fake import GenericFakeChatModel
+    >>> agent = create_agent(GenericFakeChatModel(messages=iter(["Hello."])))
+    >>> agent.invoke({"messages": "Hi!"})["messages"][-1].content
+    'Hello.'
+    """
+    _check(middleware, transformers)
+    responses = Responses(response_format)
+    node, model_tools = _tools(tools or (), middleware)
+    first = _system_message(system_prompt)
+    schemas = merged_schemas(
+        [*(one.state_schema for one in middleware), state_schema or AgentState], responses.type()
+    )
+    builder = StateGraph(
+        schemas.state,
+        context_schema=context_schema,
+        input_schema=schemas.input,
+        output_schema=schemas.output,
+    )
+    asking = ModelNode(as_agent_model(model), model_tools, first, responses, middleware, name)
+    builder.add_node("model", asking)
+    if node is not None:
+        builder.add_node("tools", node)
+    Wiring(builder, middleware, node, responses).connect()
+    compiled = builder.compile(
+        checkpointer,
+        cache=cache,
+        store=store,
+        interrupt_before=interrupt_before,
+        interrupt_after=interrupt_after,
+        debug=debug,
+        name=name,
+    )
+    config: RunnableConfig = {"recursion_limit": STEPS}
+    if name:
+        config["metadata"] = {"lc_agent_name": name}
+    return cast("CompiledStateGraph", compiled.with_config(config))
+
+
+def _check(middleware: Sequence[Any], transformers: Any) -> None:
+    """Refuse what is no middleware, is there twice, or asks for what this version cannot do."""
+    refuse("create_agent", transformers=transformers)
+    names: set[str] = set()
+    for one in middleware:
+        if not isinstance(one, AgentMiddleware):
+            raise ConfigError(
+                f"{one!r} is no middleware: give instances of AgentMiddleware, or what the "
+                "decorators of plait.agents.middleware make."
+            )
+        who = f"Middleware {one.name!r}"
+        refuse(who, transformers=one.transformers or None, trace_policy=one.trace_policy)
+        if one.name in names:
+            raise DuplicateMiddlewareError(
+                f"{who} is there twice, and nodes are named after it. Remove one, or give one of "
+                "them a name of its own (the property `name`)."
+            )
+        names.add(one.name)
+
+
+def _tools(
+    given: Sequence[Any], middleware: Sequence[Middleware]
+) -> tuple[ToolNode | None, ModelTools]:
+    """The node that runs tools, if there is need for one, and what the model is shown."""
+    every = [*given, *(tool for one in middleware for tool in one.tools)]
+    own = [one for one in every if not isinstance(one, Mapping)]
+    provided: list[Any] = [one for one in every if isinstance(one, Mapping)]
+    wraps = with_hook(middleware, "wrap_tool_call")
+    if not own and not wraps:
+        return None, ModelTools(provided, frozenset(), False)
+    node = ToolNode(
+        own,
+        wrap_tool_call=_wrapped(wraps) if wraps else None,
+        awrap_tool_call=_awrapped(wraps) if wraps else None,
+    )
+    known = node.tools_by_name
+    return node, ModelTools([*known.values(), *provided], frozenset(known), bool(wraps))
+
+
+def _wrapped(wraps: Sequence[Middleware]) -> Callable[[Any, Callable[[Any], Any]], Any]:
+    """All wrappers of tool calls as one; the first is the outermost."""
+
+    def run(request: Any, execute: Callable[[Any], Any]) -> Any:
+        for one in reversed(wraps):
+            execute = partial(_call, one.wrap_tool_call, execute)
+        return execute(request)
+
+    return run
+
+
+def _awrapped(wraps: Sequence[Middleware]) -> Callable[[Any, Callable[[Any], Any]], Any]:
+    """The async twin of `_wrapped`."""
+
+    def run(request: Any, execute: Callable[[Any], Any]) -> Any:
+        for one in reversed(wraps):
+            execute = partial(_call, one.awrap_tool_call, execute)
+        return execute(request)
+
+    return run
+
+
+def _call(wrap: Callable[..., Any], handler: Callable[[Any], Any], request: Any) -> Any:
+    return wrap(request, handler)
+
+
+def _system_message(prompt: Any) -> SystemMessage | None:
+    if prompt is None or kind_of(prompt) == "system":
+        return prompt
+    if isinstance(prompt, str):
+        return SystemMessage(prompt)
+    raise ConfigError(
+        f"system_prompt is a text or a SystemMessage, not {prompt!r:.200}. For one that depends on "
+        "the state use the middleware `dynamic_prompt`."
+    )
+
+
+__all__ = ["create_agent"]

@@ -1,0 +1,246 @@
+"""The node that calls an agent's model: the request, what wraps the call, and what comes of it."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from plait.agents.hooks import Middleware, with_hook
+from plait.agents.middleware.requests import ExtendedModelResponse, ModelRequest, ModelResponse
+from plait.agents.responses import Responses
+from plait.errors import ConfigError, InvalidUpdateError, NotSupportedError
+from plait.messages import SystemMessage
+from plait.messages.foreign import kind_of
+from plait.prebuilt.agent_models import as_agent_model, with_tools
+from plait.pregel.scope import scope_for
+from plait.runnables.base import Runnable
+from plait.runnables.config import RunnableConfig, ensure_config
+from plait.types import Command
+
+Request: TypeAlias = ModelRequest[Any]
+Answered: TypeAlias = tuple[ModelResponse[Any], list[Command[Any]]]
+"""A response, and the updates of middleware that come with it, innermost first."""
+Call: TypeAlias = Callable[[Request], Answered]
+AsyncCall: TypeAlias = Callable[[Request], Awaitable[Answered]]
+
+
+@dataclass
+class ModelTools:
+    """The tools of an agent, as its model sees them.
+
+    Args:
+        shown: What is bound to the model: tools, and dicts of the provider's own.
+        names: The names of the tools that the agent can run.
+        others_run: Whether middleware around tool calls may run tools that the agent has not.
+    """
+
+    shown: list[Any]
+    names: frozenset[str]
+    others_run: bool
+
+    def check(self, tools: Sequence[Any]) -> None:
+        """Refuse tools that middleware added and nobody could run.
+
+        Raises:
+            ConfigError: There is one.
+        """
+        if self.others_run:
+            return
+        shown = [one for one in tools if not isinstance(one, Mapping)]
+        unknown = sorted(name for one in shown if (name := name_of(one)) not in self.names)
+        if unknown:
+            raise ConfigError(
+                f"Middleware added tools that the agent cannot run: {', '.join(unknown)} (it has: "
+                f"{', '.join(sorted(self.names)) or 'none'}). Give them to create_agent(tools=...) "
+                "or to the middleware's tools, or run them in a wrap_tool_call."
+            )
+
+
+def name_of(tool: Any) -> str:
+    """The name of a tool or function."""
+    return getattr(tool, "name", None) or getattr(tool, "__name__", repr(tool))
+
+
+class ModelNode(Runnable[Any, Any]):
+    """Asks the model for the next message.
+
+    Args:
+        model: The chat model.
+        tools: What it may call.
+        system_message: What is put before the messages.
+        responses: The structured responses of the agent.
+        middleware: The middleware of the agent; those that wrap model calls are used.
+        agent: The agent's name, which signs its messages.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tools: ModelTools,
+        system_message: SystemMessage | None,
+        responses: Responses,
+        middleware: Sequence[Middleware],
+        agent: str | None,
+    ) -> None:
+        self.name = "model"
+        self._model = model
+        self._tools = tools
+        self._system_message = system_message
+        self._responses = responses
+        self._wraps = with_hook(middleware, "wrap_model_call")
+        self._agent = agent
+        self._last_bound: tuple[tuple[Any, ...], Any] | None = None
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The update of the state with the model's message."""
+        config = ensure_config(config)
+
+        def ask(request: Request) -> Answered:
+            model, strategy = self._prepared(request)
+            message = model.invoke(_messages(request), config)
+            return self._responses.read(self._signed(message), strategy), []
+
+        call: Call = ask
+        for one in reversed(self._wraps):
+            call = _wrapped(one, call)
+        return self._update(*call(self._request(input, config)))
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The async twin of `invoke`."""
+        config = ensure_config(config)
+
+        async def ask(request: Request) -> Answered:
+            model, strategy = self._prepared(request)
+            message = await model.ainvoke(_messages(request), config)
+            return self._responses.read(self._signed(message), strategy), []
+
+        call: AsyncCall = ask
+        for one in reversed(self._wraps):
+            call = _awrapped(one, call)
+        return self._update(*await call(self._request(input, config)))
+
+    def _request(self, state: Any, config: RunnableConfig) -> Request:
+        return ModelRequest(
+            model=self._model,
+            messages=state["messages"],
+            system_message=self._system_message,
+            tools=list(self._tools.shown),
+            response_format=self._responses.format,
+            state=state,
+            runtime=scope_for(config).runtime(),
+        )
+
+    def _prepared(self, request: Request) -> tuple[Any, Any]:
+        """The model with all that the request binds to it, and the strategy of its response.
+
+        Most agents ask for the same each time, so the last model is kept.
+        """
+        strategy = request.response_format
+        key = (request.model, strategy, request.tool_choice, *request.tools)
+        known = self._last_bound
+        if known is not None and not request.model_settings and _same(known[0], key):
+            return known[1]
+        self._tools.check(request.tools)
+        model = as_agent_model(request.model)
+        strategy = self._responses.strategy(strategy, model)
+        bound = self._bound(model, request, strategy)
+        if not request.model_settings:
+            self._last_bound = key, (bound, strategy)
+        return bound, strategy
+
+    def _bound(self, model: Any, request: Request, strategy: Any) -> Any:
+        kwargs = {**self._responses.provider_kwargs(strategy), **request.model_settings}
+        answers = self._responses.tools_of(strategy)
+        tools = [*request.tools, *answers]
+        if tools:
+            choice = "any" if answers else request.tool_choice
+            return with_tools(model, tools, tool_choice=choice, **kwargs)
+        return model.bind(**kwargs) if kwargs else model
+
+    def _signed(self, message: Any) -> Any:
+        if self._agent is None:
+            return message
+        return message.model_copy(update={"name": self._agent})
+
+    def _update(self, response: ModelResponse[Any], commands: list[Command[Any]]) -> Any:
+        update: dict[str, Any] = {"messages": response.result}
+        value = response.structured_response
+        if value is not None or self._responses.format is not None:
+            update["structured_response"] = value
+        return [update, *commands] if commands else update
+
+
+def _same(known: tuple[Any, ...], key: tuple[Any, ...]) -> bool:
+    return len(known) == len(key) and all(a is b for a, b in zip(known, key, strict=True))
+
+
+def _messages(request: Request) -> list[Any]:
+    first = request.system_message
+    return request.messages if first is None else [first, *request.messages]
+
+
+def _wrapped(middleware: Middleware, inner: Call) -> Call:
+    """The call with a middleware around it."""
+
+    def call(request: Request) -> Answered:
+        commands: list[Command[Any]] = []
+
+        def handler(changed: Request) -> ModelResponse[Any]:
+            nonlocal commands
+            commands = []  # of several attempts the last one counts
+            response, commands = inner(changed)
+            return response
+
+        response, own = _taken(middleware.wrap_model_call(request, handler), middleware)
+        return response, commands if own is None else [*commands, own]
+
+    return call
+
+
+def _awrapped(middleware: Middleware, inner: AsyncCall) -> AsyncCall:
+    """The async twin of `_wrapped`."""
+
+    async def call(request: Request) -> Answered:
+        commands: list[Command[Any]] = []
+
+        async def handler(changed: Request) -> ModelResponse[Any]:
+            nonlocal commands
+            commands = []
+            response, commands = await inner(changed)
+            return response
+
+        result = await middleware.awrap_model_call(request, handler)
+        response, own = _taken(result, middleware)
+        return response, commands if own is None else [*commands, own]
+
+    return call
+
+
+def _taken(result: Any, middleware: Middleware) -> tuple[ModelResponse[Any], Command[Any] | None]:
+    """What a wrapper returned, as a response and an update.
+
+    Raises:
+        InvalidUpdateError: It is neither a response nor a message of the model's.
+        NotSupportedError: Its Command does more than update the state.
+    """
+    command = None
+    if isinstance(result, ExtendedModelResponse):
+        extended = cast("ExtendedModelResponse[Any]", result)
+        command, result = extended.command, extended.model_response
+        for part in ("goto", "resume", "graph"):
+            if command is not None and getattr(command, part):
+                raise NotSupportedError(
+                    f"The Command of wrap_model_call of middleware {middleware.name!r} has a "
+                    f"{part}; here it can only update the state. To lead the agent elsewhere, set "
+                    "jump_to in a before_model or after_model hook."
+                )
+    if isinstance(result, ModelResponse):
+        return cast("ModelResponse[Any]", result), command
+    if kind_of(result) == "ai":
+        return ModelResponse([result]), command
+    raise InvalidUpdateError(
+        f"wrap_model_call of middleware {middleware.name!r} returned {result!r:.200}. Return what "
+        "the handler gave, a ModelResponse, an ExtendedModelResponse or an AIMessage."
+    )
+
+
+__all__ = ["ModelNode", "ModelTools", "name_of"]

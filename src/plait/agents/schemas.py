@@ -1,0 +1,106 @@
+"""The state of an agent: one schema of what its middleware and its caller ask for."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, NotRequired, Required, TypeVar, cast, get_args, get_origin
+
+from typing_extensions import TypedDict, get_type_hints
+
+from plait.agents.middleware.state import OmitFromSchema
+from plait.errors import ConfigError
+
+QUALIFIERS = (Required, NotRequired)
+
+
+@dataclass
+class StateSchemas:
+    """The schemas of an agent's graph.
+
+    Args:
+        state: All keys.
+        input: The keys that a caller may give.
+        output: The keys that a caller gets.
+    """
+
+    state: Any
+    input: Any
+    output: Any
+
+
+def merged_schemas(schemas: Iterable[Any], response: Any = Any) -> StateSchemas:
+    """One schema of several; of a key that two declare, the later one decides.
+
+    Args:
+        schemas: TypedDicts, pydantic classes or dataclasses.
+        response: The type of `structured_response`, which a saver may have to store.
+
+    Raises:
+        ConfigError: Something is no schema, or no schema has `messages`.
+
+    >>> from plait.agents.middleware.state import AgentState
+    >>> sorted(merged_schemas([AgentState]).input.__annotations__)
+    ['messages']
+    """
+    keys: dict[str, Any] = {}
+    given: dict[str, Any] = {}
+    taken: dict[str, Any] = {}
+    for schema in dict.fromkeys(get_origin(one) or one for one in schemas):
+        for key, hint in _hints(schema).items():
+            plain, omit = _unmarked(hint)
+            if isinstance(_plain(plain), TypeVar):
+                plain = NotRequired[response]
+            keys[key] = plain
+            _keep(given, key, plain, not omit.input)
+            _keep(taken, key, plain, not omit.output)
+    if "messages" not in keys:
+        raise ConfigError(
+            "The state of an agent needs the key 'messages'. Derive state_schema from AgentState."
+        )
+    make: Any = TypedDict  # the keys are known only here
+    return StateSchemas(
+        make("StateSchema", keys), make("InputSchema", given), make("OutputSchema", taken)
+    )
+
+
+def _keep(keys: dict[str, Any], key: str, hint: Any, wanted: bool) -> None:
+    if wanted:
+        keys[key] = hint
+    else:
+        keys.pop(key, None)
+
+
+def _plain(hint: Any) -> Any:
+    """A hint without what says whether its key is required."""
+    return get_args(hint)[0] if get_origin(hint) in QUALIFIERS else hint
+
+
+def _hints(schema: Any) -> dict[str, Any]:
+    if not isinstance(schema, type) or not getattr(schema, "__annotations__", None):
+        raise ConfigError(
+            f"{schema!r} is no state schema: give a class with keys, derived from AgentState."
+        )
+    return get_type_hints(schema, include_extras=True)
+
+
+def _unmarked(hint: Any) -> tuple[Any, OmitFromSchema]:
+    """A hint without the mark that keeps it out of the input or the output; and the mark.
+
+    What remains is read by the graph: the last mark of an annotation is its reducer or channel.
+    """
+    origin = get_origin(hint)
+    if origin in QUALIFIERS:
+        plain, omit = _unmarked(get_args(hint)[0])
+        return cast("Any", origin)[plain], omit
+    if origin is not Annotated:
+        return hint, OmitFromSchema(input=False, output=False)
+    inner, *marks = get_args(hint)
+    plain, omit = _unmarked(inner)
+    for mark in marks:
+        if isinstance(mark, OmitFromSchema):
+            omit = mark
+        else:
+            plain = Annotated[plain, mark]
+    return plain, omit
+
+
+__all__ = ["StateSchemas", "merged_schemas"]
