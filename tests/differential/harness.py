@@ -93,6 +93,8 @@ IMPORT_ROOTS = {
     "langchain.chat_models": "plait.chat_models",
     "langchain.messages": "plait.messages",
     "langchain.tools": "plait.tools",
+    "langchain_dev_utils.graph": "plait.pipeline",
+    "langchain_dev_utils.pipeline": "plait.pipeline",
     "langchain_dev_utils.tool_calling": "plait.tool_calling",
     "haystack.components.agents": "plait.haystack",
     "haystack.components.generators.utils": "plait.haystack",

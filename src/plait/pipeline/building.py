@@ -84,7 +84,12 @@ class Blueprint:
         for name, module in self.modules.items():
             reads = {where: types[where] for where in self.feeds[name].values()}
             node = ModuleNode(name, module, self.feeds[name], verbose)
-            builder.add_node(name, node, input_schema=_schema(f"Inputs of {name}", reads))
+            builder.add_node(
+                name,
+                node,
+                input_schema=_schema(f"Inputs of {name}", reads),
+                writes=list(_places(name, module).values()),
+            )
         for name in self.modules:
             self._add_edges(builder, name)
         return builder

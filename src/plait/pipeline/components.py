@@ -261,7 +261,7 @@ def _parameters(fn: Callable[..., Any]) -> tuple[InputKeys, tuple[str, ...]]:
         return InputKeys(("input",)), ("input",)
     named = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     nameless = [p.name for p in named if p.kind is p.POSITIONAL_ONLY]
-    called = {name: "input" for name in nameless[:1]}
+    called = dict.fromkeys(nameless[:1], "input")
     keys = InputKeys(
         tuple(called.get(p.name, p.name) for p in named if p.default is p.empty),
         tuple(called.get(p.name, p.name) for p in named if p.default is not p.empty),

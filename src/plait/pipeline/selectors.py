@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from plait.embeddings import ensure_embeddings
 from plait.errors import ModelError
 from plait.pipeline.components import OUTPUT, CustomQueryComponent
 from plait.pipeline.models import LLMComponent
@@ -90,7 +91,7 @@ class EmbeddingSingleSelector(CustomQueryComponent):
     Inputs and output are those of `LLMSingleSelector`.
 
     Args:
-        embeddings: an object with `embed_documents` and `embed_query`.
+        embeddings: embeddings, a function from texts to vectors, or "provider:name".
     """
 
     embeddings: Any
@@ -100,10 +101,19 @@ class EmbeddingSingleSelector(CustomQueryComponent):
         return ("choices", "query")
 
     def _run_component(self, **inputs: Any) -> dict[str, Any]:
-        choices = self.embeddings.embed_documents(list(inputs["choices"]))
-        query = self.embeddings.embed_query(inputs["query"])
-        likeness = [_cosine(query, choice) for choice in choices]
-        return {OUTPUT: [likeness.index(max(likeness))]}
+        embeddings = ensure_embeddings(self.embeddings)
+        choices = embeddings.embed_documents(list(inputs["choices"]))
+        return {OUTPUT: _nearest(embeddings.embed_query(inputs["query"]), choices)}
+
+    async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
+        embeddings = ensure_embeddings(self.embeddings)
+        choices = await embeddings.aembed_documents(list(inputs["choices"]))
+        return {OUTPUT: _nearest(await embeddings.aembed_query(inputs["query"]), choices)}
+
+
+def _nearest(query: Sequence[float], choices: Sequence[Sequence[float]]) -> list[int]:
+    likeness = [_cosine(query, choice) for choice in choices]
+    return [likeness.index(max(likeness))]
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:

@@ -1,0 +1,243 @@
+"""The components that ship: summarizers, selectors, routers, evaluators; graphs made of graphs."""
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import pytest
+
+from plait.documents import Document
+from plait.errors import InvalidGraphError, InvalidInputError, InvalidUpdateError, ModelError
+from plait.graph import START, StateGraph
+from plait.pipeline import (
+    EmbeddingSingleSelector,
+    EvaluatorComponent,
+    FnComponent,
+    Judge,
+    LLMMultiSelector,
+    LLMSingleSelector,
+    QueryPipeline,
+    RouterComponent,
+    SimpleSummarize,
+    TreeSummarize,
+    create_parallel_pipeline,
+    create_sequential_pipeline,
+)
+
+CHOICES = ["about cats", "about dogs", "about fish"]
+
+
+def passages(prompt: str) -> list[str]:
+    return prompt.partition("Passages:\n")[2].partition("\n\nQuery:")[0].split("\n\n")
+
+
+# --- summarizers ---------------------------------------------------------------------------------
+
+
+async def test_a_simple_summary_asks_once_and_cuts_what_is_too_long():
+    prompts: list[str] = []
+    last = SimpleSummarize(llm=lambda prompt: prompts.append(prompt) or "done", max_chars=10)
+    given: dict[str, Any] = {"query_str": "q?", "nodes": [Document("12345"), "6789abcdef"]}
+    assert last.run_component(**given) == await last.arun_component(**given) == {"output": "done"}
+    assert [passages(prompt) for prompt in prompts] == [["12345", "678"]] * 2
+
+
+async def test_a_tree_summary_reads_everything_whatever_its_length():
+    seen: list[str] = []
+
+    def model(prompt: str) -> str:
+        seen.extend(passages(prompt))
+        return f"<{len(passages(prompt))}>"
+
+    nodes = [f"{number:04}" * 5 for number in range(40)]
+    tree = TreeSummarize(llm=model, max_chars=100)
+    given: dict[str, Any] = {"query_str": "q?", "nodes": nodes}
+    output = tree.run_component(**given)
+    assert set(nodes) <= set(seen)
+    assert await tree.arun_component(**given) == output
+    assert tree.run_component(query_str="q?", nodes=[]) == {"output": "<1>"}
+
+
+def test_a_tree_summary_ends_even_if_each_answer_is_longer_than_its_question():
+    tree = TreeSummarize(llm=lambda prompt: prompt * 2, max_chars=50)
+    assert tree.run_component(query_str="q?", nodes=["x" * 50] * 9)["output"]
+
+
+def test_a_text_that_fits_in_no_prompt_is_read_in_parts():
+    seen: list[str] = []
+    tree = TreeSummarize(llm=lambda prompt: seen.extend(passages(prompt)) or "!", max_chars=10)
+    tree.run_component(query_str="q?", nodes=["abcdefghij" * 3])
+    assert seen.count("abcdefghij") == 3
+
+
+def test_braces_in_passages_are_text():
+    last = SimpleSummarize(llm=lambda prompt: passages(prompt)[0])
+    assert last.run_component(query_str="{context}", nodes=["{query}"])["output"]
+
+
+# --- selectors and routers -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", ["2", "Choice 2.", "**2** (dogs, not 3)"])
+def test_a_model_picks_one(answer: str):
+    pick = LLMSingleSelector(llm=lambda prompt: answer)
+    assert pick.run_component(choices=CHOICES, query="?") == {"output": [1]}
+
+
+def test_a_model_picks_several():
+    pick = LLMMultiSelector(llm=lambda prompt: "3, 1, 3, 2", max_outputs=2)
+    assert pick.run_component(choices=CHOICES, query="?") == {"output": [2, 0]}
+
+
+@pytest.mark.parametrize("answer", ["dogs", "4", "0"])
+def test_an_answer_that_picks_nothing_is_an_error(answer: str):
+    with pytest.raises(ModelError, match="numbers 1 to 3"):
+        LLMSingleSelector(llm=lambda prompt: answer).run_component(choices=CHOICES, query="?")
+
+
+def test_the_nearest_choice_is_picked_by_embeddings():
+    class Letters:
+        """Counts letters."""
+
+        def embed_query(self, text: str) -> list[float]:
+            return [float(text.count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+    pick = EmbeddingSingleSelector(embeddings=Letters())
+    assert pick.run_component(choices=CHOICES, query="about fish") == {"output": [2]}
+
+
+def router(selector: Any, **options: Any) -> RouterComponent:
+    def answer(what: str) -> Callable[[str], str]:
+        return lambda question: f"{what}: {question}"
+
+    parts = [answer(choice.split()[-1]) for choice in CHOICES]
+    return RouterComponent(selector=selector, choices=CHOICES, components=parts, **options)
+
+
+async def test_a_router_sends_a_query_to_one_component():
+    one = router(LLMSingleSelector(llm=lambda prompt: re.findall(r"about (\w+)\?", prompt)[0][-1:]))
+    with pytest.raises(ModelError):
+        one.run_component(query="about dogs?")
+    one = router(lambda choices, query: next(i for i, c in enumerate(choices) if c in query))
+    for output in (
+        QueryPipeline(chain=[one]).run("what about dogs"),
+        await QueryPipeline(chain=[one]).arun("what about dogs"),
+    ):
+        assert output == "dogs: what about dogs"
+
+
+async def test_answers_of_several_components_are_joined_by_the_summarizer():
+    model = {"pick": "1, 3"}
+    both = router(
+        LLMMultiSelector(llm=lambda prompt: model["pick"]),
+        summarizer=SimpleSummarize(llm=lambda prompt: " | ".join(passages(prompt))),
+    )
+    pipeline = QueryPipeline(chain=[both])
+    assert pipeline.run("?") == await pipeline.arun("?") == "cats: ? | fish: ?"
+    model["pick"] = "2"
+    assert pipeline.run("?") == "dogs: ?"
+    without = QueryPipeline(chain=[router(lambda choices, query: [0, 1])])
+    assert without.run("?") == await without.arun("?") == ["cats: ?", "dogs: ?"]
+
+
+def test_the_components_that_a_router_picks_run_at_once():
+    barrier = threading.Barrier(2)
+
+    def meet(query: str) -> str:
+        barrier.wait(timeout=20)
+        return query
+
+    both = RouterComponent(
+        selector=lambda choices, query: [0, 1], choices=["a", "b"], components=[meet, meet]
+    )
+    assert both.run_component(query="x") == {"output": ["x", "x"]}
+
+
+def test_parts_of_a_router_use_the_model_of_the_pipeline():
+    lacking = router(LLMSingleSelector())
+    with pytest.raises(InvalidGraphError, match="needs a model"):
+        QueryPipeline(chain=[lacking]).build()
+    assert QueryPipeline(chain=[lacking], llm=lambda prompt: "1").run("?") == "cats: ?"
+
+
+def test_routers_that_cannot_work_are_refused():
+    with pytest.raises(InvalidGraphError, match="a choice"):
+        RouterComponent(selector=lambda choices, query: 0, components=[len, len], choices=["a"])
+    with pytest.raises(InvalidGraphError, match="partial"):
+        RouterComponent(
+            selector=lambda choices, query: 0, components=[lambda a, b: a], choices=["a"]
+        )
+    with pytest.raises(InvalidUpdateError, match="index from 0 to 2"):
+        router(lambda choices, query: 3).run_component(query="?")
+    with pytest.raises(InvalidUpdateError, match="picked none"):
+        router(lambda choices, query: []).run_component(query="?")
+
+
+# --- evaluators ----------------------------------------------------------------------------------
+
+
+async def test_judges_and_functions_grade_side_by_side():
+    evaluator = EvaluatorComponent(
+        metrics={
+            "polite": Judge(criterion="The answer is polite."),
+            "short": lambda answer: float(len(answer) < 10),
+            "found": lambda contexts, answer: float(answer in contexts),
+        }
+    )
+    pipeline = QueryPipeline(modules={"grade": evaluator}, llm=lambda prompt: "0.8 of 1")
+    given = {"question": "Hi?", "answer": "Good day", "nodes": [Document("Good day")]}
+    wanted = {"polite": 0.8, "short": 1.0, "found": 1.0}
+    assert pipeline.run(**given) == await pipeline.arun(**given) == wanted
+    del given["nodes"]
+    assert pipeline.run(**given) == {"polite": 0.8, "short": 1.0}
+
+
+def test_what_cannot_be_graded_is_refused():
+    with pytest.raises(InvalidGraphError, match="takes 'reference'"):
+        EvaluatorComponent(metrics={"m": lambda reference: 1.0})
+    with pytest.raises(InvalidInputError, match="None of the metrics"):
+        EvaluatorComponent().run_component(question="?", answer="!")
+    with pytest.raises(ModelError, match="number from 0 to 1"):
+        Judge(criterion="x", llm=lambda prompt: "7").run_component(question="?", answer="!")
+
+
+# --- functions as components ---------------------------------------------------------------------
+
+
+def test_a_function_may_be_told_its_inputs_and_output():
+    def joined(**texts: str) -> str:
+        return "".join(texts[key] for key in sorted(texts))
+
+    fn = FnComponent(joined, req_params=["a", "b"], output_key="text")
+    assert fn.run_component(a="1", b="2") == {"text": "12"}
+    assert fn.input_keys.required == ("a", "b")
+
+
+# --- graphs of graphs ----------------------------------------------------------------------------
+
+
+class State(TypedDict, total=False):
+    n: int
+
+
+def named(name: str | None) -> Any:
+    builder = StateGraph(State).add_node("step", lambda state: {"n": state["n"] + 1})
+    builder.add_edge(START, "step")
+    return builder.compile(name=name)
+
+
+def test_graphs_without_a_name_of_their_own_are_refused():
+    for make in (create_sequential_pipeline, create_parallel_pipeline):
+        with pytest.raises(InvalidGraphError, match="name of its own"):
+            make([named(None)], State)
+        with pytest.raises(InvalidGraphError, match="Two graphs are called 'a'"):
+            make([named("a"), named("a")], State)
+        with pytest.raises(InvalidGraphError, match="compiled graph"):
+            make([StateGraph(State)], State)
+        with pytest.raises(InvalidGraphError):
+            make([], State)
+    assert create_sequential_pipeline([named("a"), named("b")], State).invoke({"n": 0}) == {"n": 2}
