@@ -71,7 +71,7 @@ def policies(interrupt_on: Mapping[str, bool | InterruptOnConfig]) -> dict[str, 
 
 
 def _checked(tool: str, policy: Any) -> InterruptOnConfig:
-    allowed = _mapping(policy).get("allowed_decisions")
+    allowed = as_mapping(policy).get("allowed_decisions")
     if not allowed or isinstance(allowed, str):
         raise InvalidPolicyError(
             f"The policy of tool {tool!r} opens no decision, so nobody could answer: {policy!r}. "
@@ -124,6 +124,11 @@ def plain(value: Any) -> Any:
         return sorted(map(plain, cast("set[Any]", value)), key=repr)
     dump = getattr(value, "model_dump", None)  # a pydantic model, without importing pydantic
     return dump(mode="json") if callable(dump) and not isinstance(value, type) else value
+
+
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """What somebody sent as a mapping; an empty one if it is none."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +267,7 @@ def read_decisions(answer: Any, approvals: Sequence[Approval]) -> list[Decision]
     >>> read_decisions({"decisions": [{"type": "reject"}]}, [one])
     [{'type': 'reject'}]
     """
-    decisions = _mapping(answer).get("decisions")
+    decisions = as_mapping(answer).get("decisions")
     if not isinstance(decisions, (list, tuple)):
         raise InvalidDecisionError(
             "The answer to a question about tool calls is {'decisions': [...]}, with one decision "
@@ -284,7 +289,7 @@ def read_decision(answer: Any, approval: Approval) -> Decision:
     Raises:
         InvalidDecisionError: It is none, or not one that the policy opens.
     """
-    said = _mapping(answer)
+    said = as_mapping(answer)
     kind = said.get("type")
     if kind not in approval.allowed:
         raise InvalidDecisionError(
@@ -304,13 +309,8 @@ def read_decision(answer: Any, approval: Approval) -> Decision:
     return cast("Decision", answer)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    """A value as a mapping; empty where it is none."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
 def _is_action(value: Any) -> bool:
-    action = _mapping(value)
+    action = as_mapping(value)
     return isinstance(action.get("name"), str) and isinstance(action.get("args"), Mapping)
 
 
@@ -402,6 +402,7 @@ __all__ = [
     "DEFAULT_PREFIX",
     "Approval",
     "Outcome",
+    "as_mapping",
     "batched",
     "binding_of",
     "check_binding",

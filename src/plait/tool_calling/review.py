@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 
 from plait.errors import InvalidDecisionError, ToolDefinitionError
 from plait.scope import current_tool_call
-from plait.tool_calling.approval import Approval, plain, read_decision
+from plait.tool_calling.approval import Approval, as_mapping, plain, read_decision
 from plait.tool_calling.asking import ask
 from plait.tool_calling.behind import Behind
 from plait.tool_calling.decisions import Decision, InterruptOnConfig
@@ -176,17 +176,15 @@ def _read(approval: Approval, answer: Any) -> Decision:
     Raises:
         InvalidDecisionError: It stands for none.
     """
-    given = cast("Mapping[str, Any]", answer) if isinstance(answer, Mapping) else {}
-    args: Any = given.get("args")
+    given = as_mapping(answer)
+    args = given.get("args")
     match given.get("type"):
         case "accept":
             decision: dict[str, Any] = {"type": "approve"}
         case "edit" if isinstance(args, Mapping):
             edited = cast("Mapping[str, Any]", args)
-            if edited.keys() == {"action", "args"} and edited["action"] == approval.name:
-                edited = edited[
-                    "args"
-                ]  # the whole action, as plait.prebuilt's HumanResponse has it
+            if set(edited) == {"action", "args"} and edited["action"] == approval.name:
+                edited = edited["args"]  # the whole action, as in a HumanResponse of plait.prebuilt
             decision = {"type": "edit", "edited_action": {"name": approval.name, "args": edited}}
         case "response" if "args" in given:
             decision = {"type": "respond", "message": args}
