@@ -55,7 +55,12 @@ S = TypeVar("S")
 
 
 class TaskFunction(Generic[P, T]):
-    """A function whose calls inside a run are recorded. Made by `task`."""
+    """A function whose calls inside a run are recorded. Made by `task`.
+
+    Args:
+        part_of_node: those who stream or listen hear of the node that calls it, not of the call;
+            its arguments are plain data, which a question about it shows.
+    """
 
     def __init__(
         self,
@@ -65,6 +70,8 @@ class TaskFunction(Generic[P, T]):
         cache: CachePolicy | None,
         timeout: TimeoutPolicy | None,
         unknown: OnUnknown | None = None,
+        *,
+        part_of_node: bool = False,
     ) -> None:
         self.func = function
         self.name = name or _name_of(function)
@@ -72,7 +79,7 @@ class TaskFunction(Generic[P, T]):
         self.cache_policy = cache
         self.timeout = timeout
         self.on_unknown = checked_policy(unknown)
-        self.plan = _task_plan(function, self.name, retry, cache, timeout, unknown)
+        self.plan = _task_plan(function, self.name, retry, cache, timeout, unknown, part_of_node)
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -113,6 +120,7 @@ def _task_plan(
     cache: CachePolicy | None,
     timeout: TimeoutPolicy | None,
     unknown: OnUnknown | None,
+    part_of_node: bool,
 ) -> NodePlan:
     def call(task: Task, scope: Scope) -> Writes:
         args, kwargs = task.input
@@ -131,7 +139,7 @@ def _task_plan(
     code: Any = None if is_async else call
     acode: Any = acall if is_async else None
     if is_guard(unknown):
-        code, acode = guard(unknown, code, acode, _returned, shown)
+        code, acode = guard(unknown, code, acode, _returned, shown, tells_input=part_of_node)
     return NodePlan(
         name,
         code,
@@ -140,6 +148,8 @@ def _task_plan(
         guarded=is_guard(unknown),
         timeout=timeout,
         cache=None if cache is None else CachePlan(namespace_of(function), cache),
+        hidden=part_of_node,
+        told=not part_of_node,
         shown=shown,
     )
 
@@ -362,4 +372,4 @@ def _entry_plan(binding: Binding, name: str, declared: entrypoint) -> NodePlan:
     )
 
 
-__all__ = ["entrypoint", "task"]
+__all__ = ["TaskFunction", "entrypoint", "task"]

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from plait.prebuilt.chat_agent_executor import create_react_agent
     from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime
     from plait.prebuilt.tool_node import ToolNode, tools_condition
+    from plait.prebuilt.tool_policies import ToolPolicy
     from plait.prebuilt.tool_validator import ValidationNode
 
 __getattr__ = lazily(
@@ -16,6 +17,7 @@ __getattr__ = lazily(
         "InjectedState": "injection",
         "InjectedStore": "injection",
         "ToolNode": "tool_node",
+        "ToolPolicy": "tool_policies",
         "ToolRuntime": "injection",
         "ValidationNode": "tool_validator",
         "create_react_agent": "chat_agent_executor",
@@ -27,6 +29,7 @@ __all__ = [
     "InjectedState",
     "InjectedStore",
     "ToolNode",
+    "ToolPolicy",
     "ToolRuntime",
     "ValidationNode",
     "create_react_agent",

@@ -5,7 +5,7 @@ from inspect import signature
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
-from plait.errors import ToolDefinitionError
+from plait.errors import NodeTimeoutError, ToolDefinitionError
 from plait.tools.injected import ToolException
 
 INVALID_TOOL_NAME_ERROR_TEMPLATE = (
@@ -15,6 +15,11 @@ TOOL_CALL_ERROR_TEMPLATE = "Error: {error}\n Please fix your mistakes."
 TOOL_INVOCATION_ERROR_TEMPLATE = (
     "Error invoking tool '{tool_name}' with kwargs {tool_kwargs} with error:\n {error}\n "
     "Please fix the error and try again."
+)
+
+TOOL_TIMEOUT_ERROR_TEMPLATE = (
+    "Error: tool '{tool_name}' gave no result within {timeout:g} s and was given up. It is not "
+    "known whether it did its work."
 )
 
 ErrorHandler = (
@@ -55,8 +60,23 @@ class ToolInvocationError(ToolException):
         self.filtered_errors = filtered_errors
 
 
-def tell_invocation_errors(error: ToolInvocationError) -> str:
-    """The default: a model is told what is wrong with its arguments, and nothing else."""
+class ToolTimeoutError(NodeTimeoutError):
+    """A tool ran, or stayed silent, longer than its `ToolPolicy` allows; `node` is its name."""
+
+    def __init__(self, source: NodeTimeoutError) -> None:
+        super().__init__(
+            source.node,
+            source.elapsed,
+            kind=cast("Any", source.kind),
+            idle_timeout=source.idle_timeout,
+            run_timeout=source.run_timeout,
+        )
+        self.message = TOOL_TIMEOUT_ERROR_TEMPLATE.format(tool_name=self.node, timeout=self.timeout)
+        self.args = (self.message,)
+
+
+def tell_invocation_errors(error: ToolInvocationError | ToolTimeoutError) -> str:
+    """The default: a model is told what is wrong with its arguments, and when a policy struck."""
     return error.message
 
 
@@ -126,4 +146,10 @@ def _kinds_of(handler: Callable[..., Any]) -> tuple[type[BaseException], ...]:
     return kinds
 
 
-__all__ = ["ErrorHandler", "Telling", "ToolInvocationError", "tell_invocation_errors"]
+__all__ = [
+    "ErrorHandler",
+    "Telling",
+    "ToolInvocationError",
+    "ToolTimeoutError",
+    "tell_invocation_errors",
+]

@@ -26,8 +26,10 @@ from plait.prebuilt.tool_errors import (
     ErrorHandler,
     Telling,
     ToolInvocationError,
+    ToolTimeoutError,
     tell_invocation_errors,
 )
+from plait.prebuilt.tool_policies import ToolPolicy, supervised
 from plait.prebuilt.tool_results import Form, checked, combined, msg_content_output
 from plait.runnables.base import Runnable
 from plait.runnables.batching import arun_all, run_all
@@ -91,13 +93,19 @@ class ToolNode(Runnable[Any, Any]):
         handle_tool_errors: Which errors become messages to the model, and how. True: all. A text:
             all, as this text. Exception classes: those. A function: those that its parameter is
             annotated with, as what it returns. False: none. By default: arguments that do not
-            fit; what tools raise ends the node.
+            fit, and tools that take longer than their policy allows; what they raise ends the node.
         messages_key: The key of the state that holds the messages.
         wrap_tool_call: Called instead of each tool, with the request and a function that runs it.
         awrap_tool_call: Its async form, for async calls.
+        policies: How long calls may take, which errors are tried again, how many run at once: a
+            `ToolPolicy` by the name of its tool, or one for all tools.
+        journal: Record the result of each call in the thread as soon as it is there. When the node
+            runs again, after a question or a crash, these tools do not. (A call under a policy,
+            and one of a tool with `on_unknown`, is always recorded.)
 
     Raises:
-        ToolDefinitionError: Something is no tool, or `handle_tool_errors` is no such thing.
+        ToolDefinitionError: Something is no tool, or `handle_tool_errors` is no such thing, or a
+            policy is for a tool that is not there.
 
     >>> def add(a: int, b: int) -> int:
     ...     "Add."
@@ -117,6 +125,8 @@ class ToolNode(Runnable[Any, Any]):
         messages_key: str = "messages",
         wrap_tool_call: ToolCallWrapper | None = None,
         awrap_tool_call: AsyncToolCallWrapper | None = None,
+        policies: Mapping[str, ToolPolicy] | ToolPolicy | None = None,
+        journal: bool = False,
     ) -> None:
         self.name = name
         self.tags = tags
@@ -128,6 +138,7 @@ class ToolNode(Runnable[Any, Any]):
         for tool in map(coerce_to_tool, tools):
             self._tools[tool.name] = tool
         self._injections: dict[str, Injections] = {}
+        self._supervised = supervised(self._tools, policies, journal)
 
     @property
     def tools_by_name(self) -> dict[str, Any]:
@@ -268,8 +279,12 @@ class ToolNode(Runnable[Any, Any]):
         if tool is None:
             return self._unknown(call)
         filled = self._filled(request, tool)
+        supervised = self._supervised.get(tool.name)
         try:
-            result = tool.invoke(filled, request.runtime.config)
+            if supervised is None:
+                result = tool.invoke(filled, request.runtime.config)
+            else:
+                result = supervised.run(call, partial(self._in_step, request, tool, tool.invoke))
             return checked(result, call, form, self.messages_key)
         except Exception as error:
             return self._told(self._named(error, tool, call), call)
@@ -279,11 +294,33 @@ class ToolNode(Runnable[Any, Any]):
         if tool is None:
             return self._unknown(call)
         filled = self._filled(request, tool)
+        supervised = self._supervised.get(tool.name)
         try:
-            result = await tool.ainvoke(filled, request.runtime.config)
+            if supervised is None:
+                result = await tool.ainvoke(filled, request.runtime.config)
+            else:
+                work = partial(self._in_step, request, tool, tool.ainvoke)
+                result = await supervised.arun(call, work)
             return checked(result, call, form, self.messages_key)
         except Exception as error:
             return self._told(self._named(error, tool, call), call)
+
+    def _in_step(
+        self, request: ToolCallRequest, tool: Any, invoke: Callable[..., Any], own: Any
+    ) -> Any:
+        """Run a tool whose call is a step of the run: what it writes and is named by is the step's.
+
+        Args:
+            own: The runtime of the step; None where there is no step.
+        """
+        if own is not None:
+            runtime = replace(
+                request.runtime,
+                stream_writer=own.stream_writer,
+                execution_info=own.execution_info,
+            )
+            request = request.override(runtime=runtime)
+        return invoke(self._filled(request, tool), request.runtime.config)
 
     def _tool_of(self, request: ToolCallRequest) -> Any:
         tool = request.tool
@@ -414,7 +451,9 @@ __all__ = [
     "ToolCallWrapper",
     "ToolInvocationError",
     "ToolNode",
+    "ToolPolicy",
     "ToolRuntime",
+    "ToolTimeoutError",
     "msg_content_output",
     "tools_condition",
 ]

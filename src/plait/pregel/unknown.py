@@ -59,6 +59,8 @@ def guard(
     acall: _AsyncCall | None,
     finish: _Finish,
     shown: Callable[[Any], Any] | None = None,
+    *,
+    tells_input: bool = False,
 ) -> tuple[_Call | None, _AsyncCall | None]:
     """The code of a node behind its policy.
 
@@ -68,6 +70,7 @@ def guard(
         acall: its async code.
         finish: what a result of the node writes.
         shown: its input as the policy sees it.
+        tells_input: a question about it shows the input, which is plain data.
 
     Raises:
         InvalidNodeError: the policy is an async function, and the node has sync code.
@@ -85,7 +88,7 @@ def guard(
     def decided(task: Task, scope: Scope) -> Any:
         """What the policy found: the task's result, or MISSING."""
         if policy == "ask":
-            return _ask(about(task), scope)
+            return _ask(about(task), scope, tells_input)
         return cast("Verify", policy)(about(task))
 
     def settle(task: Task, result: Any, scope: Scope) -> Writes:
@@ -109,9 +112,9 @@ def guard(
     return None if call is None else guarded, None if acall is None else aguarded
 
 
-def _ask(outcome: UnknownOutcome, scope: Scope) -> Any:
+def _ask(outcome: UnknownOutcome, scope: Scope, tells_input: bool) -> Any:
     """Ask a person what became of the task."""
-    question = {
+    question: dict[str, Any] = {
         "unknown_outcome": outcome.node,
         "task_id": outcome.task_id,
         "attempt": outcome.attempt,
@@ -121,6 +124,8 @@ def _ask(outcome: UnknownOutcome, scope: Scope) -> Any:
             f"whether its work was done. Answer {{'done': result}} or {AGAIN!r}."
         ),
     }
+    if tells_input:
+        question["input"] = outcome.input
     return scope.interrupt(question, f"unknown:{outcome.attempt}", _Answer())
 
 

@@ -53,6 +53,9 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         handle_validation_error: The same for arguments that do not fit the schema.
         response_format: "content", or "content_and_artifact" if the code returns such a tuple.
         extras: What a provider may know about the tool; plait only carries it.
+        on_unknown: What a `ToolNode` does, instead of running the tool again, with a call whose
+            process died while it ran: "ask" a person, or a function that looks (see
+            `StateGraph.add_node`). By default the call is repeated.
 
     >>> class Shout(BaseTool):
     ...     name: str = "shout"
@@ -75,6 +78,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     handle_validation_error: Handler = False
     response_format: Literal["content", "content_and_artifact"] = "content"
     extras: dict[str, Any] | None = None
+    on_unknown: Any = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

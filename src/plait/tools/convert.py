@@ -28,6 +28,7 @@ def tool(
     parse_docstring: bool = False,
     error_on_invalid_docstring: bool = True,
     extras: dict[str, Any] | None = None,
+    on_unknown: Any = None,
 ) -> Callable[[Callable[..., Any] | Runnable[Any, Any]], BaseTool]: ...
 
 
@@ -43,6 +44,7 @@ def tool(
     parse_docstring: bool = False,
     error_on_invalid_docstring: bool = True,
     extras: dict[str, Any] | None = None,
+    on_unknown: Any = None,
 ) -> BaseTool: ...
 
 
@@ -59,6 +61,7 @@ def tool(
     parse_docstring: bool = False,
     error_on_invalid_docstring: bool = True,
     extras: dict[str, Any] | None = None,
+    on_unknown: Any = None,
 ) -> BaseTool: ...
 
 
@@ -74,6 +77,7 @@ def tool(
     parse_docstring: bool = False,
     error_on_invalid_docstring: bool = True,
     extras: dict[str, Any] | None = None,
+    on_unknown: Any = None,
 ) -> Callable[[Callable[..., Any] | Runnable[Any, Any]], BaseTool]: ...
 
 
@@ -90,7 +94,8 @@ def tool(
         options: `description` (by default the docstring), `return_direct`, `args_schema` (by
             default made from the signature), `infer_schema`, `response_format`,
             `parse_docstring` (read the arguments' descriptions from a docstring in Google's
-            style), `error_on_invalid_docstring` (default True), `extras`.
+            style), `error_on_invalid_docstring` (default True), `extras`, `on_unknown` (see
+            `BaseTool`).
 
     Raises:
         ToolDefinitionError: Something is missing or does not fit.
@@ -139,6 +144,7 @@ class _Settings:
         parse_docstring: bool = False,
         error_on_invalid_docstring: bool = True,
         extras: dict[str, Any] | None = None,
+        on_unknown: Any = None,
     ) -> None:
         self.description = description
         self.args_schema = args_schema
@@ -151,6 +157,7 @@ class _Settings:
             "return_direct": return_direct,
             "response_format": response_format,
             "extras": extras,
+            "on_unknown": on_unknown,
         }
 
     def make_named(self, code: Any) -> BaseTool:

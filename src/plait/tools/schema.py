@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from importlib import import_module
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
@@ -84,6 +84,8 @@ def model_of(
 def _field(its: Parameter, doc: str | None) -> tuple[Any, Any]:
     annotation = Any if its.annotation is MISSING else its.annotation
     default = ... if its.default is MISSING else its.default
+    if its.is_injected and get_origin(annotation) is not Annotated:
+        annotation = get_origin(annotation) or annotation  # `ToolRuntime[A, B]`: nothing to check
     if its.spread:
         annotation = list[annotation] if its.spread == "*" else dict[str, annotation]
         default = None
