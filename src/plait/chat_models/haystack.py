@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextvars import copy_context
 from queue import SimpleQueue
-from typing import Any, cast
+from typing import Any
 
 from haystack.dataclasses import (  # pyright: ignore[reportMissingImports]
     ChatMessage,
@@ -20,17 +20,14 @@ from haystack.tools import Tool  # pyright: ignore[reportMissingImports]
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.openai.model import choice
 from plait.chat_models.results import ChatGeneration, ChatGenerationChunk, ChatResult
-from plait.chat_models.wire import Block, described, media_of, standard_blocks, unsupported
-from plait.messages import AIMessage, AIMessageChunk
-from plait.messages.foreign import kind_of
+from plait.chat_models.haystack_wire import Kinds, read_piece, to_haystack, to_plait
+from plait.chat_models.wire import described
+from plait.messages import AIMessageChunk
 from plait.runnables.base import Runnable
 from plait.runnables.config import run_in_executor
 
-THEIRS: Any = ChatMessage
-THEIR_CALL: Any = ToolCall
+THEIRS = Kinds(ChatMessage, ToolCall, ImageContent, ReasoningContent)
 THEIR_TOOL: Any = Tool
-THEIR_IMAGE: Any = ImageContent
-THEIR_THOUGHT: Any = ReasoningContent
 
 
 class HaystackChatModel(BaseChatModel):
@@ -74,7 +71,7 @@ class HaystackChatModel(BaseChatModel):
         self, messages: Sequence[Any], stop: list[str] | None, kwargs: dict[str, Any]
     ) -> dict[str, Any]:
         asked = {**kwargs, **({"stop": stop} if stop else {})}
-        given: dict[str, Any] = {"messages": to_theirs(messages)}
+        given: dict[str, Any] = {"messages": to_haystack(messages, THEIRS)}
         if asked:
             given["generation_kwargs"] = asked
         if self.tools:
@@ -184,104 +181,8 @@ class _End:
         return AIMessageChunk("", response_metadata=whole.response_metadata, **usage)
 
 
-def to_theirs(messages: Sequence[Any]) -> list[Any]:
-    """Messages as Haystack's."""
-    calls: dict[str | None, Any] = {}
-    made: list[Any] = []
-    for message in messages:
-        kind = kind_of(message)
-        if kind == "ai":
-            made.append(_assistant(message))
-            calls |= {call.id: call for call in made[-1].tool_calls}
-        elif kind == "tool":
-            origin = calls.get(message.tool_call_id) or THEIR_CALL(
-                tool_name=message.name or "", arguments={}, id=message.tool_call_id
-            )
-            text = str(message.text)
-            made.append(THEIRS.from_tool(text, origin=origin, error=message.status == "error"))
-        elif kind == "system":
-            made.append(THEIRS.from_system(str(message.text), name=message.name))
-        elif isinstance(message.content, str):
-            made.append(THEIRS.from_user(message.content, name=message.name))
-        else:
-            parts = [_part(block) for block in standard_blocks(message.content)]
-            made.append(THEIRS.from_user(content_parts=parts, name=message.name))
-    return made
-
-
-def _assistant(message: Any) -> Any:
-    calls = [
-        THEIR_CALL(tool_name=call["name"], arguments=call["args"], id=call["id"])
-        for call in message.tool_calls
-    ]
-    thoughts = [
-        block.get("reasoning", "")
-        for block in standard_blocks(message.content)
-        if block["type"] == "reasoning"
-    ]
-    reasoning = THEIR_THOUGHT("\n\n".join(thoughts)) if thoughts else None
-    text = str(message.text)
-    return THEIRS.from_assistant(
-        text or None, name=message.name, tool_calls=calls, reasoning=reasoning
-    )
-
-
-def _part(block: Block) -> Any:
-    if block["type"] == "text":
-        return block["text"]
-    media = media_of(block)
-    if media is None or media.kind != "image" or media.base64 is None:
-        raise unsupported("Haystack", block, "Give it text, or images with their data (base64).")
-    return THEIR_IMAGE(base64_image=media.base64, mime_type=media.mime_type, validation=False)
-
-
 def _result(outputs: Any) -> ChatResult:
-    return ChatResult([ChatGeneration(to_ours(reply)) for reply in outputs["replies"]])
-
-
-def to_ours(reply: Any) -> Any:
-    """A reply of Haystack's as plait's message."""
-    meta = dict(reply.meta)
-    calls = [
-        {"name": call.tool_name, "args": call.arguments, "id": call.id} for call in reply.tool_calls
-    ]
-    content: Any = reply.text or ""
-    if reply.reasoning is not None:
-        extras = {"extras": reply.reasoning.extra} if reply.reasoning.extra else {}
-        thought = {"type": "reasoning", "reasoning": reply.reasoning.reasoning_text, **extras}
-        content = [thought, *([{"type": "text", "text": content}] if content else [])]
-    fields: Any = {"tool_calls": calls} if calls else {}
-    message: Any = AIMessage(content, **fields)
-    message.usage_metadata = _usage(meta.pop("usage", None))
-    message.response_metadata = meta
-    return message
-
-
-def _usage(usage: Any) -> Any:
-    if not isinstance(usage, dict) or "prompt_tokens" not in usage:
-        return None
-    from plait.chat_models.openai.chat import read_usage  # most generators count as OpenAI does
-
-    return read_usage(cast("Block", usage))
-
-
-def read_piece(piece: Any) -> AIMessageChunk:
-    """A streamed piece of Haystack's as plait's chunk."""
-    content: Any = piece.content or ""
-    if piece.reasoning is not None:
-        thought = {"type": "reasoning", "reasoning": piece.reasoning.reasoning_text}
-        content = [{**thought, "index": piece.index or 0}]
-    calls = [
-        {
-            "name": call.tool_name,
-            "args": call.arguments if call.arguments is not None else "",
-            "id": call.id,
-            "index": call.index,
-        }
-        for call in piece.tool_calls or ()
-    ]
-    fields: Any = {"tool_call_chunks": calls} if calls else {}
-    return AIMessageChunk(content, **fields)
+    return ChatResult([ChatGeneration(to_plait(reply)) for reply in outputs["replies"]])
 
 
 def _tool(tool: Any) -> Any:

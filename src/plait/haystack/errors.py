@@ -1,0 +1,155 @@
+"""Errors of components, under Haystack's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from plait.errors import GraphError, RunError, StorageError, ToolDefinitionError
+
+if TYPE_CHECKING:
+    from plait.haystack.breakpoints import AgentSnapshot, PipelineSnapshot
+
+
+class ComponentError(GraphError, TypeError):
+    """A class cannot be a component, or a component was given something else than data."""
+
+
+class SerializationError(GraphError):
+    """Something cannot be written as plain data."""
+
+
+class DeserializationError(StorageError):
+    """Plain data is damaged, or names something that the registry does not know."""
+
+
+class PipelineInvalidPipelineSnapshotError(StorageError):
+    """A snapshot does not say what a run needs to go on from it."""
+
+
+class SchemaGenerationError(ToolDefinitionError):
+    """A function's parameters have no JSON schema."""
+
+
+class ToolInvocationError(RunError):
+    """A tool's function failed.
+
+    Args:
+        message: What happened.
+        tool_name: Which tool.
+    """
+
+    def __init__(self, message: str, tool_name: str) -> None:
+        super().__init__(message)
+        self.tool_name = tool_name
+
+
+class ToolInvokerError(RunError):
+    """A tool call could not be answered."""
+
+
+class ToolNotFoundException(ToolInvokerError):  # noqa: N818 (Haystack's name)
+    """The model calls a tool that there is not."""
+
+    def __init__(self, tool_name: str, available_tools: list[str]) -> None:
+        known = ", ".join(available_tools)
+        super().__init__(f"Tool '{tool_name}' not found. Available tools: {known}")
+
+
+class ToolOutputMergeError(ToolInvokerError):
+    """A tool's result cannot be put into the state."""
+
+    def __init__(self, tool_name: str, error: Exception) -> None:
+        super().__init__(f"Failed to merge tool outputs from tool {tool_name} into State: {error}")
+
+
+class StringConversionError(ToolOutputMergeError):
+    """A tool's result cannot be turned into text for the model."""
+
+    def __init__(self, tool_name: str, conversion_function: str, error: Exception) -> None:
+        ToolInvokerError.__init__(
+            self,
+            f"Failed to convert tool result from tool {tool_name} using '{conversion_function}'. "
+            f"Error: {error}",
+        )
+
+
+class PipelineRuntimeError(RunError):
+    """A component of an agent failed. What it raised is the `__cause__`.
+
+    Args:
+        component_name: "chat_generator" or "tool_invoker".
+        component_type: Its class.
+        message: What happened.
+        pipeline_snapshot: The agent right before it, to resume from; None if it cannot be written.
+        pipeline_snapshot_file_path: Where that was written.
+    """
+
+    def __init__(
+        self,
+        component_name: str | None,
+        component_type: type | None,
+        message: str,
+        pipeline_snapshot: PipelineSnapshot | None = None,
+        *,
+        pipeline_snapshot_file_path: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.component_name = component_name
+        self.component_type = component_type
+        self.pipeline_snapshot = pipeline_snapshot
+        self.pipeline_snapshot_file_path = pipeline_snapshot_file_path
+
+
+class BreakpointException(RunError):  # noqa: N818 (Haystack's name)
+    """A run has come to a breakpoint.
+
+    Args:
+        message: Which one.
+        component: Before which component it stands.
+        pipeline_snapshot: Where it stands, to inspect, edit and resume from.
+        pipeline_snapshot_file_path: The file that holds it, if one was asked for.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        component: str | None = None,
+        pipeline_snapshot: PipelineSnapshot | None = None,
+        pipeline_snapshot_file_path: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.component = component
+        self.pipeline_snapshot = pipeline_snapshot
+        self.pipeline_snapshot_file_path = pipeline_snapshot_file_path
+
+    @property
+    def inputs(self) -> dict[str, Any] | None:
+        """What the agent's components are about to be given, as plain data."""
+        agent = self._agent
+        return None if agent is None else agent.component_inputs
+
+    @property
+    def results(self) -> dict[str, Any] | None:
+        """The agent's state, as plain data."""
+        agent = self._agent
+        return None if agent is None else agent.results
+
+    @property
+    def _agent(self) -> AgentSnapshot | None:
+        return None if self.pipeline_snapshot is None else self.pipeline_snapshot.agent_snapshot
+
+
+__all__ = [
+    "BreakpointException",
+    "ComponentError",
+    "DeserializationError",
+    "PipelineInvalidPipelineSnapshotError",
+    "PipelineRuntimeError",
+    "SchemaGenerationError",
+    "SerializationError",
+    "StringConversionError",
+    "ToolInvocationError",
+    "ToolInvokerError",
+    "ToolNotFoundException",
+    "ToolOutputMergeError",
+]

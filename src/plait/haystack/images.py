@@ -1,0 +1,100 @@
+"""`ImageContent`: an image inside a message."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from mimetypes import guess_type
+from pathlib import Path
+from typing import Any, Literal
+from warnings import warn
+
+from plait.errors import InvalidValueError
+
+Detail = Literal["auto", "high", "low"]
+
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+)
+
+
+@dataclass
+class ImageContent:
+    """An image.
+
+    Args:
+        base64_image: Its bytes.
+        mime_type: "image/png" and the like; None: what its first bytes say.
+        detail: How closely OpenAI's models look.
+        meta: What else is known.
+        validation: Check the bytes and the type.
+
+    Raises:
+        InvalidValueError: It is no image.
+    """
+
+    base64_image: str
+    mime_type: str | None = None
+    detail: Detail | None = None
+    meta: dict[str, Any] = field(default_factory=dict[str, Any])
+    validation: bool = field(default=True, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.validation:
+            return
+        try:
+            content = base64.b64decode(self.base64_image, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise InvalidValueError("base64_image is no base64: give the image's bytes.") from error
+        if self.mime_type is None:
+            self.mime_type = _kind(content)
+        if self.mime_type is None:
+            warn("What kind of image this is cannot be told: give it a mime_type.", stacklevel=3)
+        elif not self.mime_type.startswith("image/") and self.mime_type != "application/pdf":
+            raise InvalidValueError(f"mime_type {self.mime_type!r} is no type of an image.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ImageContent:
+        """From plain data."""
+        return cls(**data)
+
+    @classmethod
+    def from_file_path(
+        cls,
+        file_path: str | Path,
+        *,
+        detail: Detail | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> ImageContent:
+        """The image of a file.
+
+        Raises:
+            OSError: It cannot be read.
+            InvalidValueError: It is no image.
+        """
+        path = Path(file_path)
+        content = path.read_bytes()
+        found = guess_type(path.name)[0] or _kind(content)
+        told = {"file_path": str(file_path), **(meta or {})}
+        return cls(base64.b64encode(content).decode(), found, detail, told)
+
+
+def _kind(content: bytes) -> str | None:
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _SIGNATURES if content.startswith(start)), None)
+
+
+__all__ = ["Detail", "ImageContent"]

@@ -1,0 +1,336 @@
+"""`Tool` and `Toolset`: what an agent's model may call, and how it is tied to the agent's state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from inspect import signature
+from typing import Any, TypeAlias, cast
+
+from plait.errors import GraphBubbleUp, ToolDefinitionError
+from plait.haystack.errors import DeserializationError, ToolInvocationError
+from plait.haystack.registry import lookup_class, lookup_function, name_of, remember
+
+_JSON_TYPES = frozenset(
+    ("array", "boolean", "integer", "null", "number", "object", "string"),
+)
+
+
+@dataclass
+class Tool:
+    """A function that a model may call.
+
+    Args:
+        name: What the model calls it.
+        description: What the model reads.
+        parameters: The JSON schema of the arguments.
+        function: The code, sync or async; it is called with keyword arguments.
+        outputs_to_string: How the model is told the result: `{"source": key of the result,
+            "handler": function to text}`, both optional.
+        inputs_from_state: Keys of the state to the parameters that they fill, where the model
+            leaves them out. None: parameters are filled from keys of the same name.
+        outputs_to_state: Keys of the state to what goes there: `{"source": key of the result,
+            "handler": how to merge it}`, both optional.
+
+    Raises:
+        ToolDefinitionError: `parameters` is no schema, or an output is not described so.
+
+    >>> add = Tool("add", "Add.", {"type": "object"}, lambda a, b: a + b)
+    >>> add.invoke(a=1, b=2)
+    3
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    function: Callable[..., Any]
+    outputs_to_string: dict[str, Any] | None = None
+    inputs_from_state: dict[str, str] | None = None
+    outputs_to_state: dict[str, dict[str, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        _check_parameters(self.name, self.parameters)
+        remember(self.function)
+        if self.outputs_to_string is not None:
+            self._check_output("outputs_to_string", self.outputs_to_string)
+        for key, config in (self.outputs_to_state or {}).items():
+            self._check_output(f"outputs_to_state[{key!r}]", config)
+
+    def _check_output(self, where: str, config: Any) -> None:
+        if not isinstance(config, dict):
+            raise ToolDefinitionError(f"{where} of tool {self.name!r} must be a dict: {config!r}")
+        source, handler = cast("Any", config).get("source"), cast("Any", config).get("handler")
+        if source is not None and not isinstance(source, str):
+            raise ToolDefinitionError(
+                f"The source in {where} of tool {self.name!r} must be a key of the result, as a "
+                f"text, not {source!r}."
+            )
+        if handler is not None:
+            if not callable(handler):
+                raise ToolDefinitionError(
+                    f"The handler in {where} of tool {self.name!r} must be callable: {handler!r}"
+                )
+            remember(handler)
+
+    @property
+    def tool_spec(self) -> dict[str, Any]:
+        """What the model is shown."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "parameters": self.parameters,
+        }
+
+    def warm_up(self) -> None:
+        """Get ready: a subclass opens its connections here. Called more than once."""
+
+    def invoke(self, **kwargs: Any) -> Any:
+        """Call the function.
+
+        Raises:
+            ToolInvocationError: It failed.
+        """
+        try:
+            return self.function(**kwargs)
+        except GraphBubbleUp:  # a question to a person, on its way up
+            raise
+        except Exception as error:
+            raise self.failed(error, kwargs) from error
+
+    def failed(self, error: Exception, arguments: Mapping[str, Any]) -> ToolInvocationError:
+        """The error of a call whose function raised one."""
+        return ToolInvocationError(
+            f"Failed to invoke Tool `{self.name}` with parameters {arguments}. Error: {error}",
+            self.name,
+        )
+
+    def parameter_names(self) -> frozenset[str]:
+        """The parameters of the function."""
+        return frozenset(signature(self.function).parameters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data.
+
+        Raises:
+            SerializationError: The function or a handler has no name.
+        """
+        data: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        data["function"] = name_of(self.function)
+        if self.outputs_to_string is not None:
+            data["outputs_to_string"] = _named(self.outputs_to_string)
+        if self.outputs_to_state is not None:
+            data["outputs_to_state"] = {
+                key: _named(config) for key, config in self.outputs_to_state.items()
+            }
+        return {"type": name_of(type(self)), "data": data}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Tool:
+        """From plain data.
+
+        Raises:
+            DeserializationError: It is damaged, or names something that is not registered.
+        """
+        init = dict(_inner(data, "tool"))
+        init["function"] = lookup_function(init.get("function"))
+        if init.get("outputs_to_string") is not None:
+            init["outputs_to_string"] = _resolved(init["outputs_to_string"])
+        if init.get("outputs_to_state") is not None:
+            init["outputs_to_state"] = {
+                key: _resolved(config) for key, config in init["outputs_to_state"].items()
+            }
+        return cls(**init)
+
+
+def _check_parameters(name: str, parameters: Any) -> None:
+    """Check that a tool's parameters look like a JSON schema.
+
+    Raises:
+        ToolDefinitionError: They do not.
+    """
+    wrong = not isinstance(parameters, dict)
+    if not wrong:
+        schema = cast("dict[str, Any]", parameters)
+        kinds = schema.get("type", "object")
+        known = all(one in _JSON_TYPES for one in ([kinds] if isinstance(kinds, str) else kinds))
+        wrong = not (known and isinstance(schema.get("properties", {}), dict))
+        wrong = wrong or not isinstance(schema.get("required", []), list)
+    if wrong:
+        raise ToolDefinitionError(
+            f"The parameters of tool {name!r} are no JSON schema: {parameters!r:.200}. Give "
+            "{'type': 'object', 'properties': {...}}."
+        )
+
+
+def _named(config: Mapping[str, Any]) -> dict[str, Any]:
+    written = dict(config)
+    if "handler" in written:
+        written["handler"] = name_of(written["handler"])
+    return written
+
+
+def _resolved(config: Mapping[str, Any]) -> dict[str, Any]:
+    read = dict(config)
+    if "handler" in read:
+        read["handler"] = lookup_function(read["handler"])
+    return read
+
+
+def _inner(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    if not isinstance(data.get("data"), Mapping):
+        raise DeserializationError(f"A serialized {what} has 'type' and 'data': {data!r:.200}")
+    return data["data"]
+
+
+@dataclass
+class Toolset:
+    """Tools that go together. Derive from it to make them from something else, such as a server.
+
+    Raises:
+        ToolDefinitionError: Two have the same name, or something is no tool.
+    """
+
+    tools: list[Tool] = field(default_factory=list[Tool])
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tools, Tool):
+            raise ToolDefinitionError("Toolset takes a list of tools: Toolset([tool]).")
+        check_names(self.tools)
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self.tools)
+
+    def __len__(self) -> int:
+        return len(self.tools)
+
+    def __getitem__(self, index: int) -> Tool:
+        return self.tools[index]
+
+    def __contains__(self, item: Any) -> bool:
+        if isinstance(item, str):
+            return any(tool.name == item for tool in self.tools)
+        return isinstance(item, Tool) and item in self.tools
+
+    def __add__(self, other: Any) -> Toolset:
+        if isinstance(other, Tool):
+            return Toolset([*self.tools, other])
+        if isinstance(other, (list, Toolset)):
+            return Toolset([*self.tools, *cast("Iterable[Tool]", other)])
+        raise ToolDefinitionError(f"Cannot add {type(other).__name__} to Toolset.")
+
+    def warm_up(self) -> None:
+        """Get ready: a subclass opens what its tools share here. Called more than once."""
+
+    def add(self, tool: Tool | Toolset) -> None:
+        """Add a tool, or the tools of another set.
+
+        Raises:
+            ToolDefinitionError: It is neither, or a name is taken.
+        """
+        if not isinstance(cast("Any", tool), (Tool, Toolset)):
+            raise ToolDefinitionError(f"Expected Tool or Toolset, got {type(tool).__name__}.")
+        more = [tool] if isinstance(tool, Tool) else list(tool)
+        check_names([*self.tools, *more])
+        self.tools.extend(more)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data.
+
+        Raises:
+            SerializationError: A tool has no such form.
+        """
+        return {"type": name_of(type(self)), "data": {"tools": [t.to_dict() for t in self.tools]}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Toolset:
+        """From plain data.
+
+        Raises:
+            DeserializationError: It is damaged, or names something that is not registered.
+        """
+        return cls([read_one(tool) for tool in _inner(data, "toolset").get("tools", ())])
+
+
+ToolsType: TypeAlias = Sequence[Tool | Toolset] | Toolset
+"""Tools as components take them."""
+
+
+def check_names(tools: Iterable[Tool]) -> None:
+    """Check that no two tools have the same name.
+
+    Raises:
+        ToolDefinitionError: Two have.
+    """
+    names = [tool.name for tool in tools]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ToolDefinitionError(f"Duplicate tool names found: {twice}")
+
+
+def flatten(tools: ToolsType | None) -> list[Tool]:
+    """All tools, those of sets too.
+
+    Raises:
+        ToolDefinitionError: Something is no tool.
+    """
+    flat: list[Tool] = []
+    for one in tools or ():
+        if not isinstance(cast("Any", one), (Tool, Toolset)):
+            raise ToolDefinitionError(f"{one!r} is no Tool and no Toolset.")
+        flat.extend([one] if isinstance(one, Tool) else one)
+    return flat
+
+
+def warm_up_tools(tools: ToolsType | None) -> None:
+    """Get tools and sets of tools ready."""
+    for one in [tools] if isinstance(tools, Toolset) else tools or ():
+        one.warm_up()
+        if isinstance(one, Toolset):
+            for tool in one:
+                tool.warm_up()
+
+
+def write_tools(tools: ToolsType | None) -> Any:
+    """Tools as plain data.
+
+    Raises:
+        SerializationError: One has no such form.
+    """
+    if tools is None or isinstance(tools, Toolset):
+        return None if tools is None else tools.to_dict()
+    return [tool.to_dict() for tool in tools]
+
+
+def read_tools(data: Any) -> Any:
+    """The tools that `write_tools` wrote.
+
+    Raises:
+        DeserializationError: The data is damaged, or names something that is not registered.
+    """
+    if data is None or isinstance(data, Mapping):
+        return None if data is None else read_one(cast("Any", data))
+    return [read_one(tool) for tool in data]
+
+
+def read_one(data: Mapping[str, Any]) -> Any:
+    """One tool or toolset of plain data.
+
+    Raises:
+        DeserializationError: The data is damaged, or names something that is not registered.
+    """
+    kind = lookup_class(data.get("type"))
+    if not issubclass(kind, (Tool, Toolset)):
+        raise DeserializationError(f"The data names {data.get('type')!r} as a tool; it is none.")
+    return kind.from_dict(data)
+
+
+__all__ = [
+    "Tool",
+    "Toolset",
+    "ToolsType",
+    "check_names",
+    "flatten",
+    "read_one",
+    "read_tools",
+    "warm_up_tools",
+    "write_tools",
+]
