@@ -1,4 +1,4 @@
-"""Graphs of graphs: `create_sequential_pipeline`, `create_parallel_pipeline`, and those of nodes."""
+"""Graphs of graphs, and of nodes: `create_sequential_pipeline`, `create_parallel_pipeline`."""
 
 import operator
 import warnings
