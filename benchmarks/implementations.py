@@ -58,6 +58,15 @@ class Implementation:
         """The class that addresses one task of a fan-out."""
         return self._get("types", "Send")
 
+    def type(self, name: str) -> Any:
+        """A name of the vocabulary: `interrupt`, `Command`."""
+        return self._get("types", name)
+
+    @property
+    def add_messages(self) -> Any:
+        """The reducer of lists of messages."""
+        return self._get("graph.message", "add_messages")
+
     @property
     def entrypoint(self) -> Any:
         """The decorator of durable functions."""
@@ -68,10 +77,13 @@ class Implementation:
         """The decorator of the steps of a durable function."""
         return self._get("func", "task")
 
-    @property
-    def PostgresSaver(self) -> Any:
-        """The saver in Postgres."""
-        return self._get("checkpoint.postgres", "PostgresSaver")
+    def saver(self, kind: str) -> Any:
+        """The saver in a SQLite file or in Postgres."""
+        return self._get(f"checkpoint.{kind}", f"{kind.title()}Saver")
+
+    def async_saver(self, kind: str) -> Any:
+        """Its async twin."""
+        return self._get(f"checkpoint.{kind}.aio", f"Async{kind.title()}Saver")
 
     @property
     def MessagesState(self) -> Any:

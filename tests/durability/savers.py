@@ -1,13 +1,22 @@
-"""Savers whose claims are short."""
+"""Savers whose requests all go through `execute`, and whose claims are short."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from plait.checkpoint.sqlite import SqliteSaver
 
 
-class ShortLease(SqliteSaver):
+class OneWay(SqliteSaver):
+    """Async runs take the way of sync ones, on threads: for savers that watch `execute`."""
+
+    async def aexecute(self, request: Any) -> Any:
+        """Do a request as a thread would."""
+        return await asyncio.to_thread(self.execute, request)
+
+
+class ShortLease(OneWay):
     """Claims that last a moment unless renewed."""
 
     lease = 0.4

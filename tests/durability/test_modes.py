@@ -15,6 +15,7 @@ from plait.errors import ConfigError
 from plait.types import interrupt
 
 from .graphs import CONFIG, chain, fan
+from .savers import OneWay
 
 GAVE_UP = 30.0
 
@@ -115,7 +116,7 @@ async def test_exit_stores_what_there_is_when_the_run_fails_or_asks(
         assert [question.value for question in state.interrupts] == ["?"]
 
 
-class Gated(SqliteSaver):
+class Gated(OneWay):
     """Transactions after the first wait at a gate; what was done is noted."""
 
     def __init__(self, path: Path) -> None:

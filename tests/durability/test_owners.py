@@ -20,7 +20,7 @@ from plait.testing.processes import GAVE_UP, Child
 from plait.types import Command, interrupt
 
 from .graphs import CONFIG, adder, chain, fan
-from .savers import ShortLease
+from .savers import OneWay, ShortLease
 
 Start = Callable[..., Child]
 
@@ -207,7 +207,7 @@ async def test_run_cancelled_while_a_write_is_under_way_gives_the_thread_back(
         assert (await graph.ainvoke(None, CONFIG)) == {"items": ["a", "b", "c"]}
 
 
-class Blocking(SqliteSaver):
+class Blocking(OneWay):
     """Stands still in the middle of the nth transaction."""
 
     block = 0
@@ -320,7 +320,7 @@ def test_answer_after_another_answer_that_did_not_move_the_head_is_refused(
         assert done == {"items": ["first", "third", "last"]}
 
 
-class Interposing(SqliteSaver):
+class Interposing(OneWay):
     """Lets something happen between what a run reads and what it writes first."""
 
     before_first_write: Callable[[], Any] | None = None
@@ -373,7 +373,7 @@ def test_task_stored_by_an_owner_that_dies_while_another_loads_does_not_run_agai
     assert effects.read_text().split() == ["quick"]
 
 
-class DyingOnceStored(SqliteSaver):
+class DyingOnceStored(OneWay):
     """Waits at a gate before it stores the writes of a task that finished early; then dies."""
 
     def __init__(self, path: Path, gate: Gate) -> None:
@@ -390,7 +390,7 @@ class DyingOnceStored(SqliteSaver):
         return answer
 
 
-class AfterLoad(SqliteSaver):
+class AfterLoad(OneWay):
     """Lets something happen right after a run has read the task writes of its checkpoint."""
 
     act: Callable[[], Any] | None = None

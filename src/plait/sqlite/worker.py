@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
 
-_Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+_Job: TypeAlias = Callable[[], None]
 
 
 class Worker:
@@ -24,13 +24,17 @@ class Worker:
 
     async def call(self, work: Callable[[], T]) -> T:
         """Run `work` on the thread. If the caller is cancelled, the work is still done."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        self.submit(lambda: _do(work, loop, done))
+        return await done
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Run `job` on the thread, and wait for nothing. It tells its errors itself."""
         jobs = self._jobs
         if jobs is None or self._pid != os.getpid():
             jobs = self._start()
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        jobs.put((work, loop, done))
-        return await done
+        jobs.put(job)
 
     def close(self) -> None:
         """End the thread once it has done what it was given."""
@@ -47,16 +51,24 @@ class Worker:
 
 def _serve(jobs: SimpleQueue[_Job | None]) -> None:
     while (job := jobs.get()) is not None:
-        work, loop, done = job
         try:
-            result, error = work(), None
-        except BaseException as raised:
-            result, error = None, raised
-        try:
-            loop.call_soon_threadsafe(_settle, done, result, error)
-        except RuntimeError:  # the loop was closed: nobody waits any more
-            pass
-        del job, work, loop, done, result, error
+            job()
+        except BaseException:
+            pass  # whoever gave the job was told; the thread serves others, too
+        del job
+
+
+def _do(
+    work: Callable[[], Any], loop: asyncio.AbstractEventLoop, done: asyncio.Future[Any]
+) -> None:
+    try:
+        result, error = work(), None
+    except BaseException as raised:
+        result, error = None, raised
+    try:
+        loop.call_soon_threadsafe(_settle, done, result, error)
+    except RuntimeError:  # the loop was closed: nobody waits any more
+        pass
 
 
 def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

@@ -10,9 +10,11 @@ version), *writes* by (lane, checkpoint id, task id).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+from plait.engine.records import NewCheckpoint, TaskWrites
 
 
 class LaneRow(NamedTuple):
@@ -172,21 +174,45 @@ class Transact:
     drop_values: Sequence[tuple[str, bytes]] = ()
 
 
+class RowMaker(Protocol):
+    """The session of an `Append`."""
+
+    @property
+    def thread_id(self) -> str: ...
+
+    def rows_of(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
+        """The transaction that the append stands for."""
+        ...
+
+
 class Append:
     """A commit whose rows are made when the lane is next looked at. Answer: Done or Refused.
 
-    Only for savers in memory: `make` gives the `Transact`, of values that cannot change.
+    Only for savers in memory, and of values that cannot change.
     """
 
-    __slots__ = ("fence", "make", "release", "thread_id")
+    __slots__ = ("checkpoint", "fence", "release", "session", "writes")
 
     def __init__(
-        self, thread_id: str, fence: int, make: Callable[[], Transact], release: bool
+        self,
+        session: RowMaker,
+        fence: int,
+        checkpoint: NewCheckpoint,
+        writes: Sequence[TaskWrites],
+        release: bool,
     ) -> None:
-        self.thread_id = thread_id
+        self.session = session
         self.fence = fence
-        self.make = make
+        self.checkpoint = checkpoint
+        self.writes = writes
         self.release = release
+
+
+@dataclass(slots=True)
+class Together:
+    """Several requests in one transaction. Answer: theirs, in order; an error undoes them all."""
+
+    requests: Sequence[Any]
 
 
 @dataclass(slots=True)

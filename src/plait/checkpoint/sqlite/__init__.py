@@ -7,9 +7,10 @@ import sqlite3
 from typing import Any
 
 from plait.checkpoint.log.claims import Policy
-from plait.checkpoint.log.requests import Renew
+from plait.checkpoint.log.groups import ThreadGroup
+from plait.checkpoint.log.requests import Renew, Together
 from plait.checkpoint.log.saver import NativeSaver
-from plait.checkpoint.sqlite.rows import READS, SCHEMA, WRITES, renew
+from plait.checkpoint.sqlite.rows import ANY, READS, SCHEMA, WRITES, renew
 from plait.sqlite import Database, Synchronous, Worker
 
 
@@ -17,6 +18,7 @@ class SqliteSaver(NativeSaver):
     """Keep checkpoints in a SQLite database. It is opened on first use.
 
     The same object serves sync and async programs (`AsyncSqliteSaver` is another name for it).
+    Commits of runs that go on at the same time share transactions (see `log.groups`).
 
     Args:
         conn: A path, a `file:` URI or ":memory:"; or an open connection, made with
@@ -46,6 +48,7 @@ class SqliteSaver(NativeSaver):
         self._database = Database(conn, SCHEMA, synchronous=synchronous, timeout=timeout)
         self._heartbeat: Database | None = None
         self._worker = Worker("plait-sqlite")
+        self._group = ThreadGroup(self._do, submit=self._worker.submit)
 
     @classmethod
     def from_conn_string(
@@ -109,16 +112,24 @@ class SqliteSaver(NativeSaver):
 
     def execute(self, request: Any) -> Any:
         """Do one storage request (see `plait.checkpoint.log.requests`)."""
+        if request.__class__ in READS:
+            return self._do(request)
+        return self._group.do(request)
+
+    async def aexecute(self, request: Any) -> Any:
+        """Do one storage request on the database's own thread."""
+        return await self._group.ado(request)
+
+    def _do(self, request: Any) -> Any:
         kind = request.__class__
         read = READS.get(kind)
         if read is not None:
             return self._database.run(lambda conn: read(conn, request))
+        if kind is Together:
+            parts = [(ANY[each.__class__], each) for each in request.requests]
+            return self._database.transact(lambda conn: [do(conn, each) for do, each in parts])
         write = WRITES[kind]
         return self._database.transact(lambda conn: write(conn, request))
-
-    async def aexecute(self, request: Any) -> Any:
-        """Do one storage request on the database's own thread."""
-        return await self._worker.call(lambda: self.execute(request))
 
 
 def _nothing(conn: sqlite3.Connection) -> None:

@@ -112,10 +112,12 @@ def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     root = _lane(conn, request.thread_id, "")
     if request.fence is not None and (root is None or root.fence != request.fence):
         return Refused(root)
+    claim = request.claim
+    if root is None and claim is not None and claim.fence != request.seed:
+        return Refused(None)  # what the claimer saw was deleted meanwhile
     number = (
         root.lane if root is not None else _make_lane(conn, request.thread_id, "", request.seed)
     )
-    claim = request.claim
     if claim is not None:
         seen = (number, claim.owner, claim.new_lease, claim.fence, claim.lease)
         if conn.execute(SQL.claim, seen).rowcount != 1:
@@ -194,3 +196,5 @@ WRITES: dict[type, Callable[[sqlite3.Connection, Any], Any]] = {
     DropLane: drop_lane,
     Renew: renew,
 }
+ANY = {**READS, **WRITES}
+"""In company: a read is answered when what it may have seen is committed."""
