@@ -207,7 +207,8 @@ def supervised(
     found: dict[str, Supervised] = {}
     for name, tool in tools.items():
         policy, unknown = given.get(name, NO_POLICY), getattr(tool, "on_unknown", None)
-        if journal or unknown is not None or policy != NO_POLICY:
+        recorded = journal or getattr(tool, "journal", False) or unknown is not None
+        if recorded or policy != NO_POLICY:
             found[name] = Supervised(name, policy, unknown)
     return found
 

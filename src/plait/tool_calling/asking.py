@@ -1,11 +1,12 @@
 """Asking a person about tool calls: the one place where approvals meet `interrupt()`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, TypeVar
 
 from plait.answers import AnswerCheck
-from plait.scope import current_scope
+from plait.scope import current_scope, current_tool_call
 from plait.tool_calling.approval import Approval
 from plait.types import interrupt
 
@@ -21,10 +22,7 @@ def ask(
 ) -> AnswerT:
     """Stop until a person has decided about these calls, and return what `read` makes of it.
 
-    The question's id is made of what the approvals are bound to. If a call has changed by the time
-    its answer comes (other arguments, another tool, another call), the answer does not reach it:
-    the person is asked again, and shown what would run now. An answer that `read` refuses leaves
-    the question open.
+    The question is bound to the calls (see `bound`). An answer that `read` refuses leaves it open.
 
     Args:
         request: What the person is shown.
@@ -36,12 +34,29 @@ def ask(
         GraphInterrupt: There is no answer yet. Let it pass.
         ConfigError: Nothing that could wait runs here.
     """
+    with bound(approvals):
+        return interrupt(request, response_schema=AnswerCheck(read, shown))
+
+
+@contextmanager
+def bound(approvals: Sequence[Approval]) -> Generator[None]:
+    """Questions that are asked inside hold only for these calls, exactly as they are.
+
+    Their ids are made of what the approvals are bound to. If a call has changed by the time its
+    answer comes (other arguments, another tool, another call), the answer does not reach it: the
+    person is asked again, and shown what would run now.
+    """
     scope = current_scope.get()
     if scope is not None:
         scope.ask_anew()
-    bound = "".join(each.binding for each in approvals)
-    key = "approval:" + blake2b(bound.encode(), digest_size=16).hexdigest()
-    return interrupt(request, key=key, response_schema=AnswerCheck(read, shown))
+    about = "".join(each.binding for each in approvals)
+    key = "approval:" + blake2b(about.encode(), digest_size=16).hexdigest()
+    outer = current_tool_call.get()
+    token = current_tool_call.set(key if outer is None else f"{outer}/{key}")
+    try:
+        yield
+    finally:
+        current_tool_call.reset(token)
 
 
-__all__ = ["ask"]
+__all__ = ["ask", "bound"]

@@ -56,10 +56,13 @@ class Behind:
     def tool_like(
         self, func: Callable[..., Any] | None = None, coroutine: Callable[..., Any] | None = None
     ) -> BaseTool:
-        """A tool that looks the same to a model and to a ToolNode, and does something else."""
+        """A tool that looks the same to a model, and does something else first.
+
+        Its results are recorded: while the calls beside it wait, their node runs again and again.
+        """
         if type(self.tool) is StructuredTool:
             alike = copy(self.tool)
-            alike.func, alike.coroutine = func, coroutine
+            alike.func, alike.coroutine, alike.journal = func, coroutine, True
             return alike
         carried = {name: getattr(self.tool, name) for name in _CARRIED if hasattr(self.tool, name)}
         return StructuredTool(
@@ -68,6 +71,7 @@ class Behind:
             args_schema=self.tool.args_schema or self.tool.get_input_schema(),
             func=func,
             coroutine=coroutine,
+            journal=True,
             **carried,
         )
 

@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from plait.errors import InvalidDecisionError, ToolDefinitionError
 from plait.scope import current_tool_call
 from plait.tool_calling.approval import Approval, as_mapping, plain, read_decision
-from plait.tool_calling.asking import ask
+from plait.tool_calling.asking import ask, bound
 from plait.tool_calling.behind import Behind
 from plait.tool_calling.decisions import Decision, InterruptOnConfig
 from plait.tools import BaseTool
@@ -78,9 +78,11 @@ def human_in_the_loop(func: Any = None, *, handler: Handler | None = None) -> An
 
         @wraps(inner.code)
         def reviewed(*args: Any, **kwargs: Any) -> Any:
+            approval = _approval(inner, kwargs)
             if handler is not None:
-                return inner.result(handler(_params(inner, kwargs)))
-            decision = _asked(inner, kwargs)
+                with bound([approval]):
+                    return inner.result(handler(_params(inner, kwargs)))
+            decision = ask(_request(approval), [approval], partial(_read, approval))
             if decision["type"] == "respond":
                 return inner.result(decision["message"])
             return inner.run(*args, **_decided(inner, decision, kwargs))
@@ -122,10 +124,12 @@ def human_in_the_loop_async(func: Any = None, *, handler: Handler | None = None)
 
         @wraps(inner.code)
         async def reviewed(*args: Any, **kwargs: Any) -> Any:
+            approval = _approval(inner, kwargs)
             if handler is not None:
-                result = handler(_params(inner, kwargs))
-                return inner.result(await result if inspect.isawaitable(result) else result)
-            decision = _asked(inner, kwargs)
+                with bound([approval]):
+                    result = handler(_params(inner, kwargs))
+                    return inner.result(await result if inspect.isawaitable(result) else result)
+            decision = ask(_request(approval), [approval], partial(_read, approval))
             if decision["type"] == "respond":
                 return inner.result(decision["message"])
             return await inner.arun(*args, **_decided(inner, decision, kwargs))
@@ -155,11 +159,9 @@ def _decided(inner: Behind, decision: Decision, kwargs: dict[str, Any]) -> dict[
 _POLICY = InterruptOnConfig(allowed_decisions=["approve", "edit", "respond"])
 
 
-def _asked(inner: Behind, kwargs: Mapping[str, Any]) -> Decision:
-    """What a person decides about this call."""
+def _approval(inner: Behind, kwargs: Mapping[str, Any]) -> Approval:
     call = {"name": inner.name, "args": inner.shown(kwargs), "id": current_tool_call.get()}
-    approval = Approval(call, _POLICY, f"Please review tool call: {inner.name}")
-    return ask(_request(approval), [approval], partial(_read, approval))
+    return Approval(call, _POLICY, f"Please review tool call: {inner.name}")
 
 
 def _request(approval: Approval) -> dict[str, Any]:

@@ -1,0 +1,276 @@
+"""One agent's turn with approvals, played in an order that a seed decides; and its replay.
+
+    python -m tests.tool_calling.play --seed 17
+
+A model's message calls two to six tools at once. Some ask a person before they run (by decorator,
+with the default and with a handler of its own), some do not. What differs from seed to seed: the
+calls, how long each takes before it asks and while it runs, who is answered when and how, whether
+an operator changes a call's arguments while it waits, and how the tools are run: all in one task,
+each in a task of its own, or each in a task of the simulated driver.
+
+The log of what ran is kept outside of the state. `play` checks it against the answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from dataclasses import dataclass, field
+from random import Random
+from typing import Annotated, Any
+
+from plait.checkpoint.memory import InMemorySaver
+from plait.drivers.sim import SimEnv, simulate
+from plait.graph import START, MessagesState, StateGraph
+from plait.messages import AIMessage, ToolMessage
+from plait.prebuilt import ToolNode
+from plait.tool_calling import human_in_the_loop, human_in_the_loop_async
+from plait.tools import InjectedToolCallId, tool
+from plait.types import Command, Send, interrupt
+
+CONFIG: Any = {"configurable": {"thread_id": "1"}}
+WAYS = ("one task", "a task each", "simulated")
+REPLAY = "python -m tests.tool_calling.play --seed {seed}"
+
+
+@dataclass
+class Turn:
+    """What happens in one seed."""
+
+    seed: int
+    chance: Random
+    calls: dict[str, dict[str, Any]]
+    """By id: the calls as the model (and then an operator) wrote them."""
+    ran: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
+    """(call id, tool, amount) of everything that ran."""
+    allowed: dict[str, tuple[str, int] | None] = field(
+        default_factory=dict[str, tuple[str, int] | None]
+    )
+    """By call id: what may run, as it was answered; None if nothing may."""
+
+    @property
+    def way(self) -> str:
+        return WAYS[self.seed % len(WAYS)]
+
+    @property
+    def gated(self) -> list[str]:
+        return [id for id, call in self.calls.items() if call["name"] != "look"]
+
+
+def turn_of(seed: int) -> Turn:
+    """The turn that a seed stands for. No two calls have the same amount, so that they can be told apart."""
+    chance = Random(seed)
+    calls = {
+        f"c{place}": {
+            "name": chance.choice(["pay", "send", "look"]),
+            "args": {"amount": 10 * place + chance.randrange(10)},
+            "id": f"c{place}",
+            "type": "tool_call",
+        }
+        for place in range(chance.randint(2, 6))
+    }
+    return Turn(seed, chance, calls)
+
+
+# --- the tools -----------------------------------------------------------------------------------
+
+
+def tools_of(turn: Turn) -> list[Any]:
+    """`pay` and `send` ask first; `look` does not. Each notes that it ran."""
+
+    def note(name: str, call: str, amount: int) -> str:
+        turn.ran.append((call, name, amount))
+        return f"{name} {amount}"
+
+    def pay(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
+        """Pay."""
+        return note("pay", call, amount)
+
+    def send(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
+        """Send."""
+        return note("send", call, amount)
+
+    @tool
+    def look(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
+        """Look."""
+        return note("look", call, amount)
+
+    def in_person(params: Any) -> Any:
+        """A handler of one's own: the question and the answer have another form."""
+        args = params["tool_call_args"]
+        said = interrupt({"may": [params["tool_call_name"], args]})
+        return params["tool"].invoke(args) if said == "yes" else said
+
+    if turn.way == "simulated":
+        return [human_in_the_loop(pay), human_in_the_loop(handler=in_person)(send), look]
+
+    async def slow_pay(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
+        """Pay."""
+        await ticks(turn)
+        return note("pay", call, amount)
+
+    slow_pay.__name__ = "pay"
+    return [
+        human_in_the_loop_async(slow_pay),
+        human_in_the_loop_async(handler=in_person)(send),
+        look,
+    ]
+
+
+async def ticks(turn: Turn) -> None:
+    """A delay: others go on meanwhile."""
+    for _ in range(turn.chance.randrange(5)):
+        await asyncio.sleep(0)
+
+
+# --- the graph, and how it runs ------------------------------------------------------------------
+
+
+def graph_of(turn: Turn) -> Any:
+    async def delayed(request: Any, execute: Any) -> Any:
+        await ticks(turn)
+        return await execute(request)
+
+    wait = {} if turn.way == "simulated" else {"awrap_tool_call": delayed}
+    node = ToolNode(tools_of(turn), **wait)
+    builder: Any = StateGraph(MessagesState).add_node("tools", node)
+    if turn.way == "one task":
+        builder.add_edge(START, "tools")
+    else:
+
+        def each(state: Any) -> list[Send]:
+            return [Send("tools", [call]) for call in state["messages"][-1].tool_calls]
+
+        builder.add_conditional_edges(START, each, ["tools"])
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+class Runner:
+    """Runs the turn's graph; gives the questions that wait afterwards."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn, self.graph, self.env = turn, graph_of(turn), SimEnv()
+
+    def __call__(self, given: Any) -> list[Any]:
+        if self.turn.way == "simulated":
+            simulate(self.graph, given, CONFIG, seed=self.turn.chance.getrandbits(32), env=self.env)
+        else:
+            asyncio.run(self.graph.ainvoke(given, CONFIG))
+        return list(self.graph.get_state(CONFIG).interrupts)
+
+
+# --- the person ----------------------------------------------------------------------------------
+
+
+def asked(question: Any) -> tuple[str, int]:
+    """Which tool a question is about, and the amount it shows."""
+    value = question.value
+    if "may" in value:
+        name, args = value["may"]
+        return name, args["amount"]
+    request = value["action_request"]
+    return request["action"], request["args"]["amount"]
+
+
+def owner(question: Any, turn: Turn) -> str:
+    """The call that a question is about."""
+    (id,) = (
+        id
+        for id, call in turn.calls.items()
+        if (call["name"], call["args"]["amount"]) == asked(question)
+    )
+    return id
+
+
+def answer(question: Any, turn: Turn) -> Any:
+    """What the person says; notes what may run because of it."""
+    name, amount = asked(question)
+    id, kind = owner(question, turn), turn.chance.choice(["yes", "no", "other"])
+    if name == "send":  # the handler of its own
+        turn.allowed[id] = (name, amount) if kind == "yes" else None
+        return "yes" if kind == "yes" else f"no to {id}"
+    if kind == "yes":
+        turn.allowed[id] = (name, amount)
+        return {"type": "accept"}
+    if kind == "no":
+        turn.allowed[id] = None
+        return {"type": "response", "args": f"no to {id}"}
+    turn.allowed[id] = (name, amount + 1000)
+    return {"type": "edit", "args": {"amount": amount + 1000}}
+
+
+# --- one seed ------------------------------------------------------------------------------------
+
+
+def play(seed: int) -> Turn:
+    """Play the turn of a seed.
+
+    Raises:
+        AssertionError: something ran that was not approved as it ran, or ran twice.
+    """
+    turn = turn_of(seed)
+    run = Runner(turn)
+    pending = run({"messages": [message_of(turn)]})
+    assert sorted(owner(each, turn) for each in pending) == turn.gated, "all surface at once"
+    if pending and turn.chance.random() < 0.3:
+        pending = changed(turn, run, pending)
+    ids = {question.id for question in pending}
+    assert len(ids) == len(turn.gated), "each has an id of its own"
+    while pending:
+        some = [each for each in pending if turn.chance.random() < 0.5] or pending[:1]
+        turn.chance.shuffle(some)
+        pending = run(Command(resume={each.id: answer(each, turn) for each in some}))
+        ids -= {each.id for each in some}
+        assert {each.id for each in pending} == ids, "questions keep their ids"
+    check(turn, run.graph.get_state(CONFIG).values["messages"])
+    return turn
+
+
+def message_of(turn: Turn) -> AIMessage:
+    return AIMessage("", id="ai", tool_calls=list(turn.calls.values()))
+
+
+def changed(turn: Turn, run: Runner, pending: list[Any]) -> list[Any]:
+    """An operator raises the amounts of some calls while all wait; old answers come too late."""
+    for id in turn.chance.sample(turn.gated, turn.chance.randint(1, len(turn.gated))):
+        call = turn.calls[id]
+        turn.calls[id] = {**call, "args": {"amount": call["args"]["amount"] + 500}}
+    before = [each for each in turn.ran if each[1] != "look"]
+    run.graph.update_state(CONFIG, {"messages": [message_of(turn)]}, as_node=START)
+    late = {each.id: "yes" if asked(each)[0] == "send" else {"type": "accept"} for each in pending}
+    again = run(Command(resume=late))
+    assert [each for each in turn.ran if each[1] != "look"] == before, "nothing runs on old answers"
+    assert sorted(owner(each, turn) for each in again) == turn.gated, "all are asked again"
+    return again
+
+
+def check(turn: Turn, messages: list[Any]) -> None:
+    """What ran is what was allowed, once; and every call got the result that belongs to it."""
+    ran = {id: (name, amount) for id, name, amount in turn.ran if name != "look"}
+    assert ran == {id: what for id, what in turn.allowed.items() if what is not None}, turn.ran
+    gated = [each for each in turn.ran if each[1] != "look"]
+    assert len(gated) == len(ran), f"ran twice: {gated}"
+    results = {
+        each.tool_call_id: each.content for each in messages if isinstance(each, ToolMessage)
+    }
+    for id, call in turn.calls.items():
+        allowed = turn.allowed.get(id, (call["name"], call["args"]["amount"]))
+        expected = f"no to {id}" if allowed is None else f"{allowed[0]} {allowed[1]}"
+        assert results[id] == expected, (id, results[id], expected)
+
+
+def main() -> None:
+    """Play one seed and tell what happened."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, required=True)
+    turn = play(parser.parse_args().seed)
+    print(f"tools run: {turn.way}")
+    for id, call in turn.calls.items():
+        ran = [each[1:] for each in turn.ran if each[0] == id]
+        print(
+            f"{id} {call['name']} {call['args']} -> {turn.allowed.get(id, 'not asked')} ran {ran}"
+        )
+
+
+if __name__ == "__main__":
+    main()
