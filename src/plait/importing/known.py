@@ -176,9 +176,9 @@ def _own(cls: type[Any], call: Call) -> Any:
         return shape_of(cls)[1](*call.args)
     if is_model(cls):
         return cast("Any", cls).model_validate(call.kwargs)
-    if hasattr(cls, "_fields") and issubclass(cls, tuple):
-        given = call.kwargs
-        return shape_of(cls)[1]([given[name] for name in cast("Any", cls)._fields if name in given])
+    fields: Any = getattr(cls, "_fields", None)
+    if fields is not None and tuple in cls.__mro__:
+        return shape_of(cls)[1]([call.kwargs[name] for name in fields if name in call.kwargs])
     if call.args:
         raise UnregisteredTypeError(
             f"{call.module}.{call.name} was stored by what it was called with, which plait does "

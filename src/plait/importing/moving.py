@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = Literal["imported", "present", "moved on", "busy", "refused"]
 POSTGRES = ("postgres://", "postgresql://")
+NOTHING = Size(0, 0)
 _PAGE = 64
 """Checkpoints between two signs of life."""
 
@@ -58,8 +59,8 @@ class ImportedThread:
     problem: str = ""
     """Why it was not imported."""
     notes: list[str] = field(default_factory=list[str])
-    before: Size = Size(0, 0)
-    after: Size = Size(0, 0)
+    before: Size = NOTHING
+    after: Size = NOTHING
 
 
 @dataclass(slots=True)
@@ -76,12 +77,12 @@ class ImportReport:
     @property
     def before(self) -> Size:
         """What the threads that are here now took up in LangGraph's database."""
-        return sum((each.before for each in self.of("imported", "present")), Size(0, 0))
+        return sum((each.before for each in self.of("imported", "present")), NOTHING)
 
     @property
     def after(self) -> Size:
         """What they take up here."""
-        return sum((each.after for each in self.of("imported", "present")), Size(0, 0))
+        return sum((each.after for each in self.of("imported", "present")), NOTHING)
 
 
 def import_langgraph(
@@ -193,11 +194,10 @@ def _import(
     lanes = thread.lanes()
     head = None if root is None or root.head is None else unpack(root.head)
     if head is not None:
-        ours: set[str] = next((lane.ids() for lane in lanes if not lane.ns), set())
-        if head not in ours:
+        if head not in thread.ids():
             moved.problem = "it has gone on here since it was imported"
             return "moved on"
-        if head == thread.newest:  # the thread's own checkpoints come last
+        if head == max(thread.ids()):  # the thread's own checkpoints come last
             return "present"
     yield from session.claim()
     try:

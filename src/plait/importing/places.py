@@ -34,7 +34,7 @@ def checkpoint_id(id: str) -> str:
         CorruptCheckpointError: It does not say when it was made.
 
     >>> checkpoint_id("1f1e5ec1-e43a-6f4e-bfff-4558b7255de3")[:18]
-    '01a1ffd8-f1ae-7cc5'
+    '01a1ffd8-f42f-7161'
     """
     ms, below = divmod(_nanoseconds(id), 1_000_000)
     fine = (below << 26) // 1_000_000
@@ -114,9 +114,7 @@ class Places:
                 self._known[ns] = f"{here}{NS_SEP}{level}" if here else level
         return self._known[ns]
 
-    def _task(
-        self, outer: str, here: str, node: str, task: str, parents: Mapping[str, str]
-    ) -> str:
+    def _task(self, outer: str, here: str, node: str, task: str, parents: Mapping[str, str]) -> str:
         """The id here of the task that a level of a namespace names."""
         stored = self._tasks.get(task)
         order = None if stored is None else order_in(stored.path)

@@ -7,8 +7,9 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from plait.checkpoint.log.records import is_dict
 from plait.errors import ConfigError, CorruptCheckpointError, StorageUnavailableError
 from plait.importing.rows import PeerCheckpoint, PeerTask, PeerWrite, Size
 from plait.importing.values import Tree, damaged, read_tree
@@ -83,8 +84,7 @@ class SqliteSource:
         for id, parent, tag, data, metadata in rows:
             try:
                 tree = read_tree(tag or "", data)
-                facts = json.loads(metadata) if metadata else {}
-                yield checkpoint_of(id, parent or None, tree, facts)
+                yield checkpoint_of(id, parent or None, tree, json.loads(metadata or "{}"))
             except (CorruptCheckpointError, ValueError, TypeError) as error:
                 raise CorruptCheckpointError(
                     f"Thread {thread!r}: checkpoint {id} cannot be read ({error})."
@@ -96,13 +96,17 @@ class SqliteSource:
             "thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? ORDER BY path, task_id, idx",
             (thread, ns, checkpoint),
         )
-        return [PeerWrite(*row[:3], row[3] or "null", row[4] or b"") for row in rows]
+        return [
+            PeerWrite(task, path, channel, tag or "null", value or b"")
+            for task, path, channel, tag, value in rows
+        ]
 
     def size(self, thread: str) -> Size:
         total = Size(0, 0)
         for table in ("checkpoints", "writes"):
             lengths = " + ".join(
-                f"coalesce(length(cast({name} AS blob)), 0)" for name in sorted(self._columns(table))
+                f"coalesce(length(cast({name} AS blob)), 0)"
+                for name in sorted(self._columns(table))
             )
             row = self._conn.execute(
                 f"SELECT count(*), coalesce(sum({lengths}), 0) FROM {table} WHERE thread_id = ?",
@@ -114,26 +118,30 @@ class SqliteSource:
 
 def checkpoint_of(id: str, parent: str | None, tree: Tree, metadata: Any) -> PeerCheckpoint:
     """A checkpoint from the tree that LangGraph stores; its values lie in it."""
-    if type(tree) is not dict or type(metadata) is not dict:
+    if not (is_dict(tree) and is_dict(metadata) and "ts" in tree):
         raise damaged("it has not the form of a checkpoint")
-    known = cast("dict[str, Any]", tree)
-    values, versions = known.get("channel_values"), known.get("channel_versions")
-    seen = known.get("versions_seen", {})
-    if not (type(values) is type(versions) is type(seen) is dict and "ts" in known):
+    held, versions = tree.get("channel_values"), tree.get("channel_versions")
+    seen = tree.get("versions_seen", {})
+    if not (is_dict(held) and is_dict(versions) and is_dict(seen)):
         raise damaged("it has not the form of a checkpoint")
-    held = cast("dict[str, Tree]", values)
-    if not all(type(key) is str for key in (*held, *cast("dict[Any, Any]", versions))):
+    if not all(type(key) is str for key in (*held, *versions, *metadata)):
         raise damaged("a channel has no name")
+    if not all(is_dict(each) for each in seen.values()):
+        raise damaged("it has not the form of a checkpoint")
+
+    def load(names: Iterable[str]) -> dict[str, Tree]:
+        return {name: held[name] for name in names}
+
     return PeerCheckpoint(
         id,
         parent,
-        int(known.get("v", 0)),
-        str(known["ts"]),
-        cast("dict[str, Any]", metadata),
+        int(tree.get("v", 0)),
+        str(tree["ts"]),
+        metadata,
         frozenset(held),
-        cast("dict[str, Any]", versions),
-        cast("dict[str, dict[str, Any]]", seen),
-        lambda names: {name: held[name] for name in names},
+        versions,
+        seen,
+        load,
     )
 
 

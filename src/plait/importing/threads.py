@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from plait.checkpoint.base.port import NewCheckpoint, TaskWrites
+from plait.checkpoint.log.records import is_dict, is_list
 from plait.checkpoint.serde import RemoteError
 from plait.constants import (
     ERROR,
@@ -76,11 +77,9 @@ class PeerThread:
         depth = sorted(self.parents, key=lambda ns: (-len(ns.split(NS_SEP)) if ns else 0, ns))
         return [Lane(self, ns) for ns in depth]
 
-    @property
-    def newest(self) -> str | None:
-        """The newest checkpoint of the thread itself, by its id here."""
-        ids = self.parents.get("")
-        return checkpoint_id(max(ids, key=checkpoint_id)) if ids else None
+    def ids(self) -> set[str]:
+        """The checkpoints of the thread itself, by their ids here."""
+        return {checkpoint_id(id) for id in self.parents.get("", ())}
 
     def notes(self) -> list[str]:
         """What a reader of the report should know."""
@@ -128,10 +127,6 @@ class Lane:
             return ""
         first = next(iter(self.thread.source.checkpoints(self.thread.thread_id, self.ns)))
         return self.thread.places.namespace(self.ns, _text_map(first.metadata.get("parents")))
-
-    def ids(self) -> set[str]:
-        """The ids of all checkpoints, as they are here."""
-        return {checkpoint_id(id) for id in self._parents}
 
     def steps(self) -> Iterator[Step]:
         """The checkpoints, oldest first.
@@ -286,7 +281,7 @@ class Lane:
             return self._questions(write, id)
         value = self._written(write, id)
         if write.channel == RESUME:
-            answers = cast("list[Any]", value) if isinstance(value, list) else [value]
+            answers = value if is_list(value) else [value]
             return {question_id(task, f"main:{nth}"): each for nth, each in enumerate(answers)}
         if write.channel == ERROR:
             kind, _, message = str(value).partition("(")
@@ -329,7 +324,7 @@ class Lane:
 def _signalled(name: str, value: Any) -> tuple[str, bool]:
     """The node that a routing channel triggers, and whether it does by now."""
     if name.startswith(ROUTE):
-        waits = type(value) is list and len(cast("list[Any]", value)) == 2 and value[1] is False
+        waits = is_list(value) and len(value) == 2 and value[1] is False
         return name.removeprefix(ROUTE), not waits
     if name.startswith(JOIN):
         sources, _, node = name.removeprefix(JOIN).rpartition(":")
@@ -340,9 +335,9 @@ def _signalled(name: str, value: Any) -> tuple[str, bool]:
 
 def _join(value: Any) -> tuple[list[str], bool | None]:
     """Who has reached a join, and (where it is deferred) whether nothing else is left to run."""
-    if type(value) is list and len(cast("list[Any]", value)) == 2 and type(value[1]) is bool:
+    if is_list(value) and len(value) == 2 and type(value[1]) is bool:
         return sorted(value[0]), value[1]
-    return sorted(value), None
+    return sorted(cast("set[str]", value)), None
 
 
 def _joins(signals: Mapping[str, Any]) -> dict[str, Any]:
@@ -376,10 +371,9 @@ def _names(past: _Past) -> list[str]:
 
 def _text_map(value: Any) -> dict[str, str]:
     """A mapping from text to text; what is none is none."""
-    if not isinstance(value, dict):
+    if not is_dict(value):
         return {}
-    items = cast("dict[Any, Any]", value).items()
-    return {key: each for key, each in items if isinstance(key, str) and isinstance(each, str)}
+    return {k: each for k, each in value.items() if isinstance(k, str) and isinstance(each, str)}
 
 
 __all__ = ["PEER_ID", "Lane", "PeerThread", "Step"]

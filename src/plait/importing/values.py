@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import ormsgpack
 
+from plait.checkpoint.log.records import is_dict, is_list
 from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 
 Tree: TypeAlias = Any
@@ -137,18 +138,16 @@ class Decoder:
             raise damaged("nested too deeply") from None
 
     def _value(self, tree: Tree, depth: int) -> Any:
-        kind = type(tree)
-        if kind is Raw:
+        if is_list(tree):
+            return [self._value(item, depth) for item in tree]
+        if is_dict(tree):
+            return {self._value(k, depth): self._value(item, depth) for k, item in tree.items()}
+        if isinstance(tree, Raw):
             return self._extension(tree, depth)
-        if kind is list:
-            return [self._value(item, depth) for item in cast("list[Any]", tree)]
-        if kind is dict:
-            items = cast("dict[Any, Any]", tree).items()
-            return {self._value(key, depth): self._value(item, depth) for key, item in items}
-        if kind is tuple:
-            return tuple(self._value(item, depth) for item in cast("tuple[Any, ...]", tree))
-        if kind is Call:
+        if isinstance(tree, Call):
             return self._called(tree, depth)
+        if isinstance(tree, tuple):  # a key of a dict
+            return tuple(self._value(item, depth) for item in cast("tuple[Any, ...]", tree))
         return tree
 
     def _extension(self, raw: Raw, depth: int) -> Any:
@@ -174,20 +173,20 @@ class Decoder:
 def _call(raw: Raw) -> Call | Array:
     """What an extension says."""
     parts = _unpack(raw.data)
-    if raw.code == _ARRAY and type(parts) is list and len(cast("list[Any]", parts)) == 4:
-        return Array(*cast("list[Any]", parts))
-    if not (type(parts) is list and len(cast("list[Any]", parts)) >= 3):
+    if not is_list(parts) or len(parts) < 3:
         raise damaged("an object does not say what it is")
-    module, name, given = cast("list[Any]", parts)[:3]
-    method: Any = cast("list[Any]", parts)[3] if len(cast("list[Any]", parts)) > 3 else None
+    if raw.code == _ARRAY and len(parts) == 4:
+        return Array(*parts)
+    module, name, given = parts[:3]
+    method = parts[3] if len(parts) > 3 else None
     if not (type(module) is type(name) is str and (method is None or type(method) is str)):
         raise damaged("an object does not say what it is")
     if raw.code in (0, 3):
         return Call(module, name, (given,), {}, method)
-    if raw.code == 1 and type(given) is list:
-        return Call(module, name, tuple(cast("list[Any]", given)), {})
-    if raw.code in (2, 4, 5) and type(given) is dict and all(type(key) is str for key in given):
-        return Call(module, name, (), cast("dict[str, Any]", given))
+    if raw.code == 1 and is_list(given):
+        return Call(module, name, tuple(given), {})
+    if raw.code in (2, 4, 5) and is_dict(given) and all(type(key) is str for key in given):
+        return Call(module, name, (), given)
     raise damaged(f"an object of form {raw.code} that is not known")
 
 
@@ -195,29 +194,22 @@ def _constructor(found: dict[str, Any]) -> Any:
     """A JSON object; one that says it is a constructor call becomes a `Call`."""
     if "lc" not in found or "type" not in found:
         return found
-    path, kwargs, args = found.get("id"), found.get("kwargs") or {}, found.get("args") or ()
-    if not (
-        type(path) is list
-        and len(cast("list[Any]", path)) > 1
-        and all(type(part) is str for part in cast("list[Any]", path))
-        and type(kwargs) is dict
-        and isinstance(args, (list, tuple))
-    ):
+    path: Any = found.get("id")
+    args: Any = found.get("args") or []
+    kwargs: Any = found.get("kwargs") or {}
+    if not (is_list(path) and len(path) > 1 and all(type(part) is str for part in path)):
         raise damaged("an object does not say what it is")
-    *module, name = cast("list[str]", path)
+    if not (is_list(args) and is_dict(kwargs)):
+        raise damaged("an object does not say what it is")
+    module, name = path[:-1], path[-1]
     if found["type"] != "constructor":
         raise UnregisteredTypeError(
             f"{'.'.join(module)}.{name} was stored as {found['type']!r:.80}, not as data: there is "
             "nothing to rebuild it from. Remove it from the thread in the old program"
         )
-    method: Any = found.get("method")
-    return Call(
-        ".".join(module),
-        name,
-        tuple(cast("list[Any]", args)),
-        cast("dict[str, Any]", kwargs),
-        method if type(method) is str else None,
-    )
+    method = found.get("method")
+    made = Call(".".join(module), name, tuple(args), kwargs)
+    return made._replace(method=method) if type(method) is str else made
 
 
 __all__ = ["Array", "Build", "Call", "Decoder", "Raw", "Tree", "damaged", "read_tree"]

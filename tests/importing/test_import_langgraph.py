@@ -1,0 +1,367 @@
+"""`import_langgraph`: real databases of LangGraph's, read as data, go on as plait's threads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver as PeerSaver
+from tests.differential.normal import Normaliser
+from tests.postgres.server import Server
+
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.postgres import PostgresSaver
+from plait.checkpoint.serde import GLOBAL
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import ConfigError, StorageError
+from plait.importing import import_langgraph
+from plait.importing.threads import PEER_ID
+from plait.testing import FaultySaver, InjectedCrash, InjectedFailure
+
+from . import apps
+from .apps import LANGGRAPH, PLAIT
+
+AT: Any = {"configurable": {"thread_id": "t"}}
+SCRIPT = Path(sys.executable).with_name("plait")
+
+Make = Callable[[Any, Any], Any]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return tmp_path / "langgraph.db"
+
+
+@contextmanager
+def peer(source: Path, make: Make) -> Iterator[Any]:
+    """A graph of LangGraph's over its own saver."""
+    with PeerSaver.from_conn_string(str(source)) as saver:
+        yield make(LANGGRAPH, saver)
+
+
+def told(graph: Any, subgraphs: bool = False) -> list[Any]:
+    """All that a program can see of a thread, comparable between libraries."""
+    found = list(graph.get_state_history(AT))
+    if subgraphs:
+        found.append(graph.get_state(AT, subgraphs=True))
+    walk = Normaliser()
+    return [walk.plain(_without_ids(each)) for each in found]
+
+
+def _without_ids(snapshot: Any) -> Any:
+    kept = {key: value for key, value in snapshot.metadata.items() if key != PEER_ID}
+    tasks = tuple(_task(each) for each in snapshot.tasks)
+    return snapshot._replace(metadata=kept, tasks=tasks)
+
+
+def _task(task: Any) -> Any:
+    inside = task.state
+    error = None if task.error is None else "an error"
+    if hasattr(inside, "metadata"):
+        return task._replace(state=_without_ids(inside), error=error)
+    return task._replace(state=None, error=error)
+
+
+INPUT: Any = {"items": ["in"]}
+MAKERS: list[Make] = [apps.asker, apps.fan, apps.own_and_inner]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_an_imported_thread_shows_what_the_peer_shows(source: Path, make: Make) -> None:
+    with peer(source, make) as graph:
+        graph.invoke(INPUT, AT)
+        right = told(graph, subgraphs=True)
+    saver = InMemorySaver()
+    (moved,) = import_langgraph(source, saver).threads
+    assert (moved.outcome, moved.problem, moved.notes) == ("imported", "", [])
+    assert told(make(PLAIT, saver), subgraphs=True) == right
+
+
+def test_answers_reach_the_questions_that_were_asked_before_the_move(source: Path) -> None:
+    """The first question of two was answered there, the second one is answered here."""
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+        graph.invoke(LANGGRAPH.Command(resume="one"), AT)
+        right = told(graph)
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    moved = apps.asker(PLAIT, saver)
+    assert told(moved) == right
+    done = moved.invoke(PLAIT.Command(resume="two"), AT)
+    with peer(source, apps.asker) as graph:
+        assert done == graph.invoke(LANGGRAPH.Command(resume="two"), AT)
+
+
+def test_questions_keep_their_ids_until_a_run_goes_on_and_are_answered_one_by_one(
+    source: Path,
+) -> None:
+    with peer(source, apps.fan) as graph:
+        asked = graph.invoke(INPUT, AT)["__interrupt__"]
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    moved = apps.fan(PLAIT, saver)
+    assert {each.id for each in moved.get_state(AT).interrupts} == {each.id for each in asked}
+    moved.invoke(PLAIT.Command(resume={asked[1].id: "Y"}), AT)
+    (left,) = moved.get_state(AT).interrupts
+    assert left.value == asked[0].value
+    found = moved.invoke(PLAIT.Command(resume={left.id: "X"}), AT)
+    assert found == {"items": ["in", "go", "x", "X", "y", "Y", "late"]}
+    order = [each.metadata["step"] for each in moved.get_state_history(AT)]
+    assert order == sorted(order, reverse=True)
+
+
+def test_an_answer_to_an_inner_question_never_reaches_an_outer_one(source: Path) -> None:
+    with peer(source, apps.own_and_inner) as graph:
+        graph.invoke(INPUT, AT)
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    moved = apps.own_and_inner(PLAIT, saver)
+    asked = moved.invoke(PLAIT.Command(resume="in"), AT)["__interrupt__"]
+    assert [each.value for each in asked] == ["own?"]
+    assert moved.invoke(PLAIT.Command(resume="out"), AT) == {"items": ["in", "in", "out"]}
+
+
+def test_what_had_ended_beside_a_failed_node_is_not_run_again(source: Path) -> None:
+    with peer(source, apps.fails) as graph:
+        with pytest.raises(ValueError, match="boom"):
+            graph.invoke(INPUT, AT)
+        right = told(graph)
+    saver = InMemorySaver()
+    import_langgraph(source, saver)
+    moved = apps.fails(PLAIT, saver)
+    assert told(moved) == right
+    (failed,) = [each for each in moved.get_state(AT).tasks if each.error]
+    assert (failed.name, str(failed.error)) == ("bad", "ValueError: 'boom'")
+    assert moved.invoke(None, AT) == {"items": ["in", "mended", "good", "late"]}
+
+
+def test_an_entrypoint_keeps_its_memory_and_says_which_calls_are_made_again(source: Path) -> None:
+    with peer(source, apps.workflow) as graph:
+        graph.invoke(3, AT)
+        assert graph.invoke(LANGGRAPH.Command(resume=1), AT) == 10
+        graph.invoke(5, AT)
+    saver = InMemorySaver()
+    (thread,) = import_langgraph(source, saver).threads
+    assert thread.notes[0].startswith("1 results of @task calls are left behind")
+    moved = apps.workflow(PLAIT, saver)
+    assert [each.value for each in moved.get_state(AT).interrupts] == ["more?"]
+    assert moved.invoke(PLAIT.Command(resume=2), AT) == 25 + 10 + 2
+
+
+def test_a_long_conversation_becomes_smaller_and_stays_equal(source: Path) -> None:
+    with peer(source, apps.chat) as graph:
+        for turn in range(100):
+            graph.invoke({"messages": [LANGGRAPH.HumanMessage(f"turn {turn}", id=f"h{turn}")]}, AT)
+        right = Normaliser().plain(graph.get_state(AT).values)
+    saver = InMemorySaver()
+    calls: list[Any] = []
+    report = import_langgraph(source, saver, progress=calls.append)
+    moved = apps.chat(PLAIT, saver)
+    values = moved.get_state(AT).values
+    assert len(values["messages"]) == 300
+    assert Normaliser().plain(values) == right
+    assert report.threads[0].checkpoints == 300
+    assert report.before.bytes > 30 * report.after.bytes
+    assert len(calls) > 4
+    moved.invoke({"messages": [PLAIT.HumanMessage("more", id="more")]}, AT)
+    assert moved.get_state(AT).values["messages"][-1].content == "found"
+
+
+def test_a_class_that_nobody_registered_refuses_its_thread_and_no_other(source: Path) -> None:
+    with peer(source, apps.typed) as graph:
+        graph.invoke(INPUT, AT)
+    with peer(source, apps.chat) as graph:
+        graph.invoke({"messages": ["hi"]}, {"configurable": {"thread_id": "u"}})
+    saver = InMemorySaver()
+    refused, other = import_langgraph(source, saver).threads
+    assert (refused.outcome, other.outcome) == ("refused", "imported")
+    assert "Thread 't', key " in refused.problem
+    assert "plait.checkpoint.serde.register(" in refused.problem
+    assert saver.get_tuple(AT) is None
+    assert list(saver.list(AT)) == []
+
+
+@pytest.mark.parametrize("by", ["graph", "registry"])
+def test_classes_that_the_graph_names_or_that_are_registered_come_back(
+    source: Path, by: str
+) -> None:
+    with peer(source, apps.typed) as graph:
+        graph.invoke(INPUT, AT)
+        right = graph.get_state(AT).values
+    saver = InMemorySaver()
+    moved = apps.typed(PLAIT, saver)
+    if by == "graph":
+        (thread,) = import_langgraph(source, saver, graph=moved).threads
+    else:
+        with registered(apps.Order, apps.Customer):
+            (thread,) = import_langgraph(source, saver).threads
+    assert thread.outcome == "imported", thread.problem
+    assert moved.get_state(AT).values == right
+
+
+@contextmanager
+def registered(*classes: type) -> Iterator[None]:
+    """Classes that are known for a while."""
+    for cls in classes:
+        GLOBAL.register(cls)
+    try:
+        yield
+    finally:
+        for cls in classes:
+            entry = GLOBAL._types.pop(cls)
+            del GLOBAL._names[entry.name]
+
+
+def test_a_module_that_was_renamed_is_found_under_its_new_name(source: Path) -> None:
+    with PeerSaver.from_conn_string(str(source)) as saver:
+        apps.typed(LANGGRAPH, saver).invoke(INPUT, AT)
+        for table, column in (("checkpoints", "checkpoint"), ("writes", "value")):
+            for id, data in saver.conn.execute(f"SELECT rowid, {column} FROM {table}").fetchall():
+                old = apps.__name__.encode()
+                renamed = (data or b"").replace(old, b"X" * len(old))
+                saver.conn.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (renamed, id)
+                )
+        saver.conn.commit()
+    saver = InMemorySaver()
+    graph = apps.typed(PLAIT, saver)
+    (refused,) = import_langgraph(source, saver, graph=graph).threads
+    assert refused.outcome == "refused"
+    today = {"X" * len(apps.__name__): apps.__name__}
+    (moved,) = import_langgraph(source, saver, graph=graph, modules=today).threads
+    assert moved.outcome == "imported"
+    assert graph.get_state(AT).values["order"] == apps.Order(7, ["tea"])
+
+
+def test_repeating_adds_what_is_new_and_leaves_alone_what_has_gone_on(source: Path) -> None:
+    saver = InMemorySaver()
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+        assert import_langgraph(source, saver).threads[0].outcome == "imported"
+        assert import_langgraph(source, saver).threads[0].outcome == "present"
+        for answer in ("one", "two"):
+            graph.invoke(LANGGRAPH.Command(resume=answer), AT)
+        right = told(graph)
+    (again,) = import_langgraph(source, saver).threads
+    assert (again.outcome, again.checkpoints) == ("imported", 3)
+    moved = apps.asker(PLAIT, saver)
+    assert told(moved) == right
+    moved.update_state(AT, {"items": ["here"]})
+    (left,) = import_langgraph(source, saver).threads
+    assert left.outcome == "moved on"
+    assert moved.get_state(AT).values["items"][-1] == "here"
+
+
+def test_an_import_that_was_cut_off_anywhere_is_taken_up_again(source: Path) -> None:
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+        right = told(graph, subgraphs=True)
+    for point in range(1, 100):
+        inner = InMemorySaver()
+        faulty = FaultySaver(inner, at=point, fault="crash")
+        with suppress(InjectedCrash):
+            import_langgraph(source, faulty)
+        import_langgraph(source, FaultySaver(inner), threads=["t"])
+        assert told(apps.asker(PLAIT, inner), subgraphs=True) == right, f"cut off at {point}"
+        if not faulty.failed:
+            break
+    assert point > 8
+
+
+def test_a_dry_run_tells_what_a_run_would_and_writes_nothing(source: Path) -> None:
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    bytes_before = source.read_bytes()
+    dry = import_langgraph(source, dry_run=True)
+    saver = InMemorySaver()
+    assert dry.threads == import_langgraph(source, saver).threads
+    assert source.read_bytes() == bytes_before
+    with pytest.raises(ConfigError, match="dry_run=True"):
+        import_langgraph(source)
+
+
+def test_a_database_that_is_none_of_langgraphs_is_refused(tmp_path: Path) -> None:
+    with SqliteSaver(tmp_path / "plait.db") as saver:
+        apps.asker(PLAIT, saver).invoke(INPUT, AT)
+        for path in (tmp_path / "plait.db", tmp_path / "nowhere.db"):
+            with pytest.raises(ConfigError):
+                import_langgraph(path, saver)
+        (tmp_path / "text").write_text("no database " * 100)
+        with pytest.raises(StorageError):
+            import_langgraph(tmp_path / "text", saver)
+
+
+def test_a_storage_that_fails_leaves_no_half_a_thread(source: Path) -> None:
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    inner = InMemorySaver()
+    with pytest.raises(InjectedFailure):
+        import_langgraph(source, FaultySaver(inner, at=8))
+    assert import_langgraph(source, inner).threads[0].outcome == "imported"
+
+
+def test_from_postgres_to_postgres(postgres_server: Server) -> None:
+    from langgraph.checkpoint.postgres import PostgresSaver as PeerPostgres
+
+    with postgres_server.database() as old, postgres_server.database() as new:
+        with PeerPostgres.from_conn_string(old) as peer_saver:
+            peer_saver.setup()
+            graph = apps.asker(LANGGRAPH, peer_saver)
+            graph.invoke(INPUT, AT)
+            graph.invoke(LANGGRAPH.Command(resume="one"), AT)
+            right = told(graph, subgraphs=True)
+            chats = apps.chat(LANGGRAPH, peer_saver)
+            at: Any = {"configurable": {"thread_id": "u"}}
+            for turn in range(40):
+                chats.invoke({"messages": [LANGGRAPH.HumanMessage("hi", id=f"h{turn}")]}, at)
+            said = Normaliser().plain(chats.get_state(at).values)
+        with PostgresSaver(new) as saver:
+            report = import_langgraph(old, saver)
+            assert [each.outcome for each in report.threads] == ["imported", "imported"]
+            assert report.before.bytes > 3 * report.after.bytes
+            moved = apps.asker(PLAIT, saver)
+            assert told(moved, subgraphs=True) == right
+            assert Normaliser().plain(apps.chat(PLAIT, saver).get_state(at).values) == said
+            done = moved.invoke(PLAIT.Command(resume="two"), AT)
+            assert done["items"][-5:] == ["one", "two", 1, 2, "end"]
+            assert [each.outcome for each in import_langgraph(old, saver).threads] == [
+                "moved on",
+                "present",
+            ]
+        with pytest.raises(ConfigError, match="checkpoint_blobs"):
+            import_langgraph(new, InMemorySaver())
+
+
+def test_the_command_imports_tells_and_says_by_its_exit_code_how_it_went(
+    source: Path, tmp_path: Path
+) -> None:
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    with peer(source, apps.typed) as graph:
+        graph.invoke(INPUT, {"configurable": {"thread_id": "u"}})
+
+    def plait(*arguments: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([SCRIPT, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=120, check=False)  # fmt: skip
+
+    target = tmp_path / "plait.db"
+    dry = plait("import-langgraph", source, "--dry-run", "--json")
+    assert (dry.returncode, target.exists()) == (1, False), dry.stderr
+    assert [each["outcome"] for each in json.loads(dry.stdout)["threads"]] == [
+        "imported",
+        "refused",
+    ]
+    done = plait("import-langgraph", source, "--db", target, "--thread", "t")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 threads imported" in done.stdout
+    assert "rows and" in done.stdout
+    listed = plait("threads", "list", "--db", target).stdout
+    assert "1 answer" in listed
+    assert plait("import-langgraph", source, "--db", source).returncode == 2
+    assert plait("import-langgraph", source).returncode == 2
