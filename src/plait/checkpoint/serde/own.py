@@ -9,6 +9,13 @@ import sys
 from importlib import import_module
 
 _MODULES: dict[str, tuple[str, ...]] = {
+    "plait.agents.actions": (
+        "AgentAction",
+        "AgentActionMessageLog",
+        "AgentFinish",
+        "AgentStep",
+        "ToolAgentAction",
+    ),
     "plait.documents": ("Document",),
     "plait.messages": (
         "AIMessage",

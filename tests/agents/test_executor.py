@@ -1,0 +1,442 @@
+"""An AgentExecutor is a graph: it has threads, waits for people, is streamed and drawn."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from typing_extensions import TypedDict
+
+from plait.agents import (
+    AgentAction,
+    AgentExecutor,
+    AgentFinish,
+    BaseSingleActionAgent,
+    create_react_agent,
+    create_tool_calling_agent,
+    prompts,
+)
+from plait.agents.output_parsers import ToolsAgentOutputParser
+from plait.callbacks import BaseCallbackHandler
+from plait.chat_history import InMemoryChatMessageHistory
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import ConfigError, InvalidTemplateError, InvalidValueError, NotSupportedError
+from plait.graph import END, START, StateGraph
+from plait.messages import AIMessage, HumanMessage
+from plait.prebuilt import InjectedState, InjectedStore, ToolRuntime
+from plait.runnables import RunnableLambda, RunnableWithMessageHistory
+from plait.store.memory import InMemoryStore
+from plait.testing.models import ScriptedChatModel
+from plait.tools import InjectedToolCallId, tool
+from plait.types import Command, interrupt
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+EFFECTS: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def no_effects() -> None:
+    EFFECTS.clear()
+
+
+def call(name: str, id: str = "1", **args: Any) -> Any:
+    return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+def calls(*made: Any) -> AIMessage:
+    return AIMessage("", tool_calls=list(made))
+
+
+def executor(script: list[Any], tools: list[Any], **options: Any) -> AgentExecutor:
+    agent = create_tool_calling_agent(ScriptedChatModel(list(script)), tools, prompts.TOOLS)
+    return AgentExecutor(agent=agent, tools=tools, **options)
+
+
+@tool
+def note(text: str) -> str:
+    """Note a text."""
+    EFFECTS.append(text)
+    return f"noted {text}"
+
+
+@tool
+def ask(what: str) -> str:
+    """Ask a person."""
+    return f"{what}: {interrupt(what)}"
+
+
+# --- threads and people --------------------------------------------------------------------------
+
+
+def test_a_tool_that_asks_stops_the_executor_until_it_is_answered() -> None:
+    made = executor([calls(call("ask", what="sure?")), "done"], [ask], checkpointer=InMemorySaver())
+    stopped = made.invoke({"input": "go"}, THREAD)
+    assert stopped["input"] == "go"
+    assert "output" not in stopped
+    assert [one.value for one in stopped["__interrupt__"]] == ["sure?"]
+    ended = made.invoke(Command(resume="yes"), THREAD)
+    assert ended == {"input": "go", "output": "done"}
+
+
+def test_tools_that_ran_do_not_run_again_when_their_neighbour_is_answered() -> None:
+    both = calls(call("note", "1", text="a"), call("ask", "2", what="ok?"))
+    options: Any = {"checkpointer": InMemorySaver(), "return_intermediate_steps": True}
+    made = executor([both, "done"], [note, ask], **options)
+    made.invoke({"input": "go"}, THREAD)
+    ended = made.invoke(Command(resume="yes"), THREAD)
+    assert EFFECTS == ["a"]
+    assert [seen for _, seen in ended["intermediate_steps"]] == ["noted a", "ok?: yes"]
+
+
+def test_two_questions_of_one_turn_surface_together_and_are_answered_by_id() -> None:
+    both = calls(call("ask", "1", what="first"), call("ask", "2", what="second"))
+    options: Any = {"checkpointer": InMemorySaver(), "return_intermediate_steps": True}
+    made = executor([both, "done"], [ask], **options)
+    asked = made.invoke({"input": "go"}, THREAD)["__interrupt__"]
+    answers = {one.id: f"re {one.value}" for one in reversed(asked)}
+    ended = made.invoke(Command(resume=answers), THREAD)
+    assert [seen for _, seen in ended["intermediate_steps"]] == [
+        "first: re first",
+        "second: re second",
+    ]
+
+
+def test_a_stopped_executor_goes_on_in_another_process_over_a_file(tmp_path: Path) -> None:
+    file = str(tmp_path / "threads.db")
+    asking = calls(call("ask", what="sure?"))
+    with SqliteSaver.from_conn_string(file) as saver:
+        executor([asking], [ask], checkpointer=saver).invoke({"input": "go"}, THREAD)
+    with SqliteSaver.from_conn_string(file) as saver:
+        made = executor(["done"], [ask], checkpointer=saver, return_intermediate_steps=True)
+        ended = made.invoke(Command(resume="yes"), THREAD)
+    [(action, seen)] = ended["intermediate_steps"]
+    assert (type(action).__name__, action.tool_call_id, seen) == (
+        "ToolAgentAction",
+        "1",
+        "sure?: yes",
+    )
+    assert ended["output"] == "done"
+
+
+def test_a_new_call_on_a_thread_begins_anew() -> None:
+    options: Any = {"checkpointer": InMemorySaver(), "return_intermediate_steps": True}
+    made = executor([calls(call("note", text="a")), "one", "two"], [note], **options)
+    assert len(made.invoke({"input": "1"}, THREAD)["intermediate_steps"]) == 1
+    assert made.invoke({"input": "2"}, THREAD) == {
+        "input": "2",
+        "output": "two",
+        "intermediate_steps": [],
+    }
+
+
+def test_a_breakpoint_puts_a_person_between_the_steps() -> None:
+    options: Any = {"checkpointer": InMemorySaver(), "interrupt_before": ["tools"]}
+    made = executor([calls(call("note", text="a")), "done"], [note], **options)
+    assert "output" not in made.invoke({"input": "go"}, THREAD)
+    waiting = made.graph.get_state(THREAD)
+    assert (waiting.next, EFFECTS) == (("tools",), [])
+    assert waiting.values["actions"][0].tool_input == {"text": "a"}
+    assert made.invoke(None, THREAD)["output"] == "done"
+    assert EFFECTS == ["a"]
+
+
+def test_the_stream_of_a_resumed_executor_tells_only_what_is_new() -> None:
+    made = executor([calls(call("ask", what="sure?")), "done"], [ask], checkpointer=InMemorySaver())
+    first = list(made.stream({"input": "go"}, THREAD))
+    assert [sorted(chunk) for chunk in first] == [["actions", "messages"], ["__interrupt__"]]
+    second = list(made.stream(Command(resume="y"), THREAD))
+    assert [sorted(chunk) for chunk in second] == [["messages", "steps"], ["messages", "output"]]
+
+
+def test_async_calls_wait_and_go_on_too() -> None:
+    async def run() -> Any:
+        options: Any = {"checkpointer": InMemorySaver()}
+        made = executor([calls(call("ask", what="sure?")), "done"], [ask], **options)
+        asked = await made.ainvoke({"input": "go"}, THREAD)
+        return asked, [chunk async for chunk in made.astream(Command(resume="y"), THREAD)]
+
+    asked, chunks = asyncio.run(run())
+    assert len(asked["__interrupt__"]) == 1
+    assert chunks[-1]["output"] == "done"
+
+
+# --- inside and around ---------------------------------------------------------------------------
+
+
+def test_its_picture_is_the_graph_of_an_agent() -> None:
+    drawn = executor(["x"], [note]).get_graph()
+    edges = {(one.source, one.target) for one in drawn.edges}
+    assert edges == {
+        (START, "agent"),
+        ("agent", "tools"),
+        ("agent", END),
+        ("tools", "agent"),
+        ("tools", END),
+    }
+
+
+def test_tokens_stream_with_a_stream_mode() -> None:
+    made = executor(["so it is"], [note])
+    parts = list(made.stream({"input": "go"}, stream_mode="messages"))
+    assert "".join(chunk.content for chunk, _ in parts) == "so it is"
+    assert {facts["langgraph_node"] for _, facts in parts} == {"agent"}
+
+
+def test_an_executor_is_a_node_whose_question_reaches_the_caller_of_the_graph() -> None:
+    class State(TypedDict, total=False):
+        input: str
+        output: str
+
+    inner = executor([calls(call("ask", what="sure?")), "done"], [ask])
+    graph = StateGraph(State).add_node("helper", inner).add_edge(START, "helper")
+    app = graph.compile(checkpointer=InMemorySaver())
+    asked = app.invoke({"input": "go"}, THREAD)
+    assert [one.value for one in asked["__interrupt__"]] == ["sure?"]
+    assert app.invoke(Command(resume="yes"), THREAD) == {"input": "go", "output": "done"}
+
+
+def test_what_the_program_injects_reaches_the_tools() -> None:
+    @tool
+    def look(
+        text: str,
+        name: Annotated[str, InjectedState("user")],
+        store: Annotated[Any, InjectedStore()],
+        call_id: Annotated[str, InjectedToolCallId],
+        runtime: ToolRuntime[Any, Any],
+    ) -> list[Any]:
+        """Look around."""
+        return [text, name, store.get(("a",), "k").value, call_id, runtime.tool_call_id]
+
+    store = InMemoryStore()
+    store.put(("a",), "k", {"v": 1})
+    script = [calls(call("look", "7", text="t")), "done"]
+    made = executor(script, [look], store=store, return_intermediate_steps=True)
+    ended = made.invoke({"input": "go", "user": "Ada"})
+    assert ended["intermediate_steps"][0][1] == '["t", "Ada", {"v": 1}, "7", "7"]'
+
+
+def test_an_observation_is_what_the_tool_returned_not_its_text() -> None:
+    @tool
+    def rows(n: int) -> list[dict[str, int]]:
+        """Rows."""
+        return [{"n": n}]
+
+    made = executor([calls(call("rows", n=1)), "done"], [rows], return_intermediate_steps=True)
+    assert made.invoke({"input": "go"})["intermediate_steps"][0][1] == [{"n": 1}]
+
+
+def test_a_command_of_a_tool_may_leave_for_the_graph_around_but_not_change_the_executor() -> None:
+    @tool
+    def leave(where: str) -> Any:
+        """Leave."""
+        graph = Command.PARENT if where == "parent" else None
+        return Command(goto="other", graph=graph, update={"output": "left"})
+
+    class State(TypedDict, total=False):
+        input: str
+        output: str
+
+    def home(state: State) -> State:
+        return {"output": state.get("output", "") + " home"}
+
+    inner = executor([calls(call("leave", where="parent"))], [leave])
+    graph = StateGraph(State).add_node("helper", inner, destinations=("other",))
+    graph.add_node("other", home)
+    app = graph.add_edge(START, "helper").compile()
+    assert app.invoke({"input": "go"})["output"] == "left home"
+    with pytest.raises((NotSupportedError, ValueError), match="leave"):
+        executor([calls(call("leave", where="here"))], [leave]).invoke({"input": "go"})
+
+
+def test_actions_are_told_before_their_tools_run() -> None:
+    heard: list[str] = []
+
+    class Hears(BaseCallbackHandler):
+        def on_agent_action(self, action: Any, **kwargs: Any) -> None:
+            heard.append(f"action {action.tool}")
+
+        def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
+            heard.append(f"tool {serialized['name']}")
+
+        def on_agent_finish(self, finish: Any, **kwargs: Any) -> None:
+            heard.append("finish")
+
+    script = [calls(call("note", "1", text="a"), call("note", "2", text="b")), "done"]
+    executor(script, [note]).invoke({"input": "go"}, {"callbacks": [Hears()]})
+    assert heard == ["action note", "action note", "tool note", "tool note", "finish"]
+    heard.clear()
+    made = executor(script, [note])
+    asyncio.run(made.ainvoke({"input": "go"}, {"callbacks": [Hears()]}))
+    assert heard == ["action note", "action note", "tool note", "tool note", "finish"]
+
+
+def test_verbose_prints_what_the_agent_does(capsys: pytest.CaptureFixture[str]) -> None:
+    executor([calls(call("note", text="a")), "done"], [note], verbose=True).invoke({"input": "go"})
+    assert "Invoking: `note` with `{'text': 'a'}`" in capsys.readouterr().out
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+class Remembers:
+    """A memory as LangChain had it: the conversation, under `chat_history`."""
+
+    memory_variables = ("chat_history",)
+
+    def __init__(self) -> None:
+        self.turns: list[Any] = []
+
+    def load_memory_variables(self, inputs: Any) -> dict[str, Any]:
+        return {"chat_history": list(self.turns)}
+
+    def save_context(self, inputs: Any, outputs: Any) -> None:
+        self.turns += [HumanMessage(inputs["input"]), AIMessage(outputs["output"])]
+
+
+def test_a_memory_is_asked_before_and_told_after_each_call() -> None:
+    memory = Remembers()
+    made = executor(["one", "two"], [note], memory=memory)
+    made.invoke({"input": "1"})
+    second = asyncio.run(made.ainvoke({"input": "2"}))
+    assert [one.content for one in second["chat_history"]] == ["1", "one"]
+    assert [one.content for one in memory.turns] == ["1", "one", "2", "two"]
+
+
+def test_a_session_history_around_the_executor_fills_the_conversation() -> None:
+    history = InMemoryChatMessageHistory()
+    chatty = RunnableWithMessageHistory(
+        executor(["one", "two"], [note]),
+        lambda session: history,
+        input_messages_key="input",
+        history_messages_key="chat_history",
+    )
+    config: Any = {"configurable": {"session_id": "s"}}
+    chatty.invoke({"input": "1"}, config)
+    chatty.invoke({"input": "2"}, config)
+    assert [one.content for one in history.messages] == ["1", "one", "2", "two"]
+
+
+# --- limits and errors ---------------------------------------------------------------------------
+
+
+class Endless(BaseSingleActionAgent):
+    """Never ends."""
+
+    @property
+    def input_keys(self) -> list[str]:
+        return ["input"]
+
+    def plan(self, intermediate_steps: Any, callbacks: Any = None, **kwargs: Any) -> AgentAction:
+        return AgentAction("note", "again", "")
+
+    async def aplan(self, intermediate_steps: Any, callbacks: Any = None, **kwargs: Any) -> Any:
+        return self.plan(intermediate_steps)
+
+
+def test_an_endless_agent_is_asked_as_often_as_it_may_be_whatever_the_recursion_limit() -> None:
+    made = AgentExecutor(agent=Endless(), tools=[note], max_iterations=50)
+    ended = made.invoke({"input": "go"}, {"recursion_limit": 5})
+    assert ended["output"] == "Agent stopped due to iteration limit or time limit."
+    assert len(EFFECTS) == 50
+
+
+def test_an_agent_may_end_early_in_its_own_way() -> None:
+    class Summing(Endless):
+        def return_stopped_response(
+            self, early_stopping_method: str, intermediate_steps: Any, **_: Any
+        ) -> AgentFinish:
+            return AgentFinish({"output": (early_stopping_method, len(intermediate_steps))}, "")
+
+    made = AgentExecutor(
+        agent=Summing(), tools=[note], max_iterations=2, early_stopping_method="generate"
+    )
+    assert made.invoke("go")["output"] == ("generate", 2)
+
+
+def test_an_agent_for_other_tools_is_refused() -> None:
+    class Picky(Endless):
+        def get_allowed_tools(self) -> list[str]:
+            return ["search"]
+
+    with pytest.raises(ConfigError, match=r"\['search'\].*\['note'\]"):
+        AgentExecutor(agent=Picky(), tools=[note])
+
+
+def test_errors_say_what_is_missing() -> None:
+    with pytest.raises(InvalidTemplateError, match=r"\{agent_scratchpad\}.*plait.agents.prompts"):
+        create_tool_calling_agent(ScriptedChatModel([]), [], RunnablePrompt())
+    with pytest.raises(InvalidValueError, match="AgentExecutor needs an agent"):
+        AgentExecutor(agent="gpt", tools=[])
+    with pytest.raises(InvalidValueError, match=r"lack 'input'\. They are: 'question'"):
+        AgentExecutor(agent=Endless(), tools=[note]).invoke({"question": "x"})
+    with pytest.raises(InvalidValueError, match=r"'text'.*output parser"):
+        AgentExecutor(agent=RunnableLambda(lambda _: "text"), tools=[]).invoke({"input": "x"})
+    with pytest.raises(ValueError, match="handle_parsing_errors=True"):
+        react("nonsense").invoke({"input": "x"})
+
+
+class RunnablePrompt:
+    """A prompt without a place for the steps."""
+
+    input_variables = ("input",)
+    partial_variables = ()
+
+
+def react(*script: str, **options: Any) -> AgentExecutor:
+    agent = create_react_agent(ScriptedChatModel(list(script)), [note], prompts.REACT)
+    return AgentExecutor(agent=agent, tools=[note], **options)
+
+
+def test_an_unreadable_tool_call_goes_back_to_the_model() -> None:
+    broken: Any = {
+        "name": "note",
+        "args": '{"text',
+        "id": "1",
+        "error": "x",
+        "type": "invalid_tool_call",
+    }
+    said = iter([AIMessage("", invalid_tool_calls=[broken]), AIMessage("done")])
+    agent = RunnableLambda(lambda _: next(said)) | ToolsAgentOutputParser()
+    options: Any = {"handle_parsing_errors": True, "return_intermediate_steps": True}
+    ended = AgentExecutor(agent=agent, tools=[note], **options).invoke({"input": "go"})
+    [(action, seen)] = ended["intermediate_steps"]
+    assert action.tool == "_Exception"
+    assert seen == "Invalid Format: the arguments of the call of note are no valid JSON."
+
+
+# --- prompts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("hwchase17/openai-tools-agent", "create_tool_calling_agent"),
+        ("hwchase17/react", "create_react_agent"),
+        ("hwchase17/react-chat-json", "create_json_chat_agent"),
+        ("hwchase17/structured-chat-agent", "create_structured_chat_agent"),
+    ],
+)
+def test_prompts_of_the_hub_have_stand_ins_that_work(name: str, make: str) -> None:
+    said = {
+        "create_tool_calling_agent": [calls(call("note", text="a")), "done"],
+        "create_react_agent": ["I note.\nAction: note\nAction Input: a", "Final Answer: done"],
+    }.get(
+        make,
+        [
+            '```json\n{"action": "note", "action_input": {"text": "a"}}\n```',
+            '```json\n{"action": "Final Answer", "action_input": "done"}\n```',
+        ],
+    )
+    import plait.agents
+
+    create = getattr(plait.agents, make)
+    agent = create(ScriptedChatModel(list(said)), [note], prompts.pull(name))
+    made = AgentExecutor(agent=agent, tools=[note])
+    assert made.invoke({"input": "go"})["output"] == "done"
+    assert EFFECTS == ["a"]
+
+
+def test_an_unknown_prompt_names_those_there_are() -> None:
+    with pytest.raises(InvalidValueError, match="hwchase17/react"):
+        prompts.pull("hwchase17/reac")

@@ -1,0 +1,75 @@
+"""Programs of peers that the tests do without: their answers were recorded, ours are compared.
+
+As in `tests/differential`, a program is one source file, written against the peer; the rules for it
+are in the head of `differential/harness.py`. What the peer returned is in `answers/<program>.txt`,
+as Python literals. `python -m tests.recorded.record SITE_PACKAGES` writes them anew, with the
+site-packages of an environment that has langchain-classic, langgraph-supervisor, langgraph-swarm.
+"""
+
+import ast
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from tests.differential import harness as differential
+from tests.differential.normal import difference
+
+PROGRAMS = Path(__file__).parent / "programs"
+ANSWERS = Path(__file__).parent / "answers"
+
+IMPORT_ROOTS = {
+    "langchain_classic.agents": "plait.agents",
+    "langchain_classic.agents.agent": "plait.agents",
+    "langchain_classic.agents.format_scratchpad": "plait.agents.format_scratchpad",
+    "langchain_classic.agents.output_parsers": "plait.agents.output_parsers",
+    "langchain_classic.agents.output_parsers.tools": "plait.agents.output_parsers",
+    "langgraph_supervisor": "plait.agents.several",
+    "langgraph_supervisor.handoff": "plait.agents.several.supervisor",
+    "langgraph_swarm": "plait.agents.several.swarm",
+}
+
+BETTER: dict[str, str] = {
+    "h_executor::callbacks": "the finish that handlers are told is the agent's, nothing is added",
+    "h_executor::creation_errors": "missing arguments are a TypeError, as of any function",
+    "h_executor::more_return_values": "a decision that is none is named, instead of AttributeError",
+    "h_executor::parsing_errors": "error texts are our own, without an address of the peer's",
+    "h_executor::parsing_errors_kinds": "error texts are our own",
+    "h_executor::react_parse": "both quotes around an input go, not only the first",
+    "h_executor::string_input": "a text is the input, where the peer raises StopIteration",
+}
+"""Cases whose answer differs on purpose, and why."""
+
+
+@contextmanager
+def programs() -> Generator[None]:
+    """The differential harness, over these programs."""
+    roots = {**differential.IMPORT_ROOTS, **IMPORT_ROOTS}
+    with (
+        patch.object(differential, "PROGRAMS", PROGRAMS),
+        patch.object(differential, "IMPORT_ROOTS", roots),
+    ):
+        yield
+
+
+def cases() -> list[differential.Case]:
+    """Every case of every program."""
+    with programs():
+        return differential.cases()
+
+
+def answers(program: str) -> dict[str, Any]:
+    """What the peer returned, by case."""
+    return ast.literal_eval((ANSWERS / f"{program}.txt").read_text())
+
+
+def check(case: differential.Case) -> None:
+    """Run a case on plait and compare with the recorded answer."""
+    with programs():
+        ours = differential.run(case, "plait")
+    found = difference(answers(case.program)[case.id], ours)
+    if case.title in BETTER:
+        assert found, f"{case.id} no longer differs: delete it from BETTER"
+    else:
+        assert not found, f"{case.id} differs from the peer's recorded answer\n{found}"
