@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from dataclasses import dataclass, field
+from functools import cache
 from random import Random
 from typing import Annotated, Any
 
@@ -58,7 +59,7 @@ class Turn:
 
 
 def turn_of(seed: int) -> Turn:
-    """The turn that a seed stands for. No two calls have the same amount, so that they can be told apart."""
+    """The turn that a seed stands for. Amounts tell its calls apart."""
     chance = Random(seed)
     calls = {
         f"c{place}": {
@@ -72,90 +73,96 @@ def turn_of(seed: int) -> Turn:
     return Turn(seed, chance, calls)
 
 
-# --- the tools -----------------------------------------------------------------------------------
+# --- the stage: tools and graph of one way, which all its turns share -----------------------------
 
 
-def tools_of(turn: Turn) -> list[Any]:
-    """`pay` and `send` ask first; `look` does not. Each notes that it ran."""
+class Stage:
+    """The tools and the graph of one way of running them. `turn` is the one that is played."""
 
-    def note(name: str, call: str, amount: int) -> str:
-        turn.ran.append((call, name, amount))
+    def __init__(self, way: str) -> None:
+        self.turn: Any = None
+        self.sim = way == "simulated"
+        wait = {} if self.sim else {"awrap_tool_call": self.delayed}
+        builder: Any = StateGraph(MessagesState)
+        builder.add_node("tools", ToolNode(self.tools(), **wait))
+        if way == "one task":
+            builder.add_edge(START, "tools")
+        else:
+            builder.add_conditional_edges(START, each_call, ["tools"])
+        self.graph = builder.compile()
+
+    def tools(self) -> list[Any]:
+        """`pay` and `send` ask first; `look` does not. Each notes that it ran."""
+
+        @tool
+        def look(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
+            """Look."""
+            return self.note("look", call, amount)
+
+        def send(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
+            """Send."""
+            return self.note("send", call, amount)
+
+        if self.sim:
+
+            @human_in_the_loop
+            def pay(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
+                """Pay."""
+                return self.note("pay", call, amount)
+
+            return [pay, human_in_the_loop(handler=in_person)(send), look]
+
+        @human_in_the_loop_async
+        @tool("pay")
+        async def slow_pay(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
+            """Pay."""
+            await self.ticks()
+            return self.note("pay", call, amount)
+
+        return [slow_pay, human_in_the_loop_async(handler=in_person)(send), look]
+
+    def note(self, name: str, call: str, amount: int) -> str:
+        self.turn.ran.append((call, name, amount))
         return f"{name} {amount}"
 
-    def pay(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
-        """Pay."""
-        return note("pay", call, amount)
-
-    def send(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
-        """Send."""
-        return note("send", call, amount)
-
-    @tool
-    def look(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
-        """Look."""
-        return note("look", call, amount)
-
-    def in_person(params: Any) -> Any:
-        """A handler of one's own: the question and the answer have another form."""
-        args = params["tool_call_args"]
-        said = interrupt({"may": [params["tool_call_name"], args]})
-        return params["tool"].invoke(args) if said == "yes" else said
-
-    if turn.way == "simulated":
-        return [human_in_the_loop(pay), human_in_the_loop(handler=in_person)(send), look]
-
-    async def slow_pay(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
-        """Pay."""
-        await ticks(turn)
-        return note("pay", call, amount)
-
-    slow_pay.__name__ = "pay"
-    return [
-        human_in_the_loop_async(slow_pay),
-        human_in_the_loop_async(handler=in_person)(send),
-        look,
-    ]
-
-
-async def ticks(turn: Turn) -> None:
-    """A delay: others go on meanwhile."""
-    for _ in range(turn.chance.randrange(5)):
-        await asyncio.sleep(0)
-
-
-# --- the graph, and how it runs ------------------------------------------------------------------
-
-
-def graph_of(turn: Turn) -> Any:
-    async def delayed(request: Any, execute: Any) -> Any:
-        await ticks(turn)
+    async def delayed(self, request: Any, execute: Any) -> Any:
+        await self.ticks()
         return await execute(request)
 
-    wait = {} if turn.way == "simulated" else {"awrap_tool_call": delayed}
-    node = ToolNode(tools_of(turn), **wait)
-    builder: Any = StateGraph(MessagesState).add_node("tools", node)
-    if turn.way == "one task":
-        builder.add_edge(START, "tools")
-    else:
+    async def ticks(self) -> None:
+        """A delay: others go on meanwhile."""
+        for _ in range(self.turn.chance.randrange(5)):
+            await asyncio.sleep(0)
 
-        def each(state: Any) -> list[Send]:
-            return [Send("tools", [call]) for call in state["messages"][-1].tool_calls]
 
-        builder.add_conditional_edges(START, each, ["tools"])
-    return builder.compile(checkpointer=InMemorySaver())
+def each_call(state: Any) -> list[Send]:
+    return [Send("tools", [call]) for call in state["messages"][-1].tool_calls]
+
+
+def in_person(params: Any) -> Any:
+    """A handler of one's own: the question and the answer have another form."""
+    args = params["tool_call_args"]
+    said = interrupt({"may": [params["tool_call_name"], args]})
+    return params["tool"].invoke(args) if said == "yes" else said
+
+
+STAGES = cache(Stage)
+LOOP = cache(asyncio.Runner)
 
 
 class Runner:
-    """Runs the turn's graph; gives the questions that wait afterwards."""
+    """Runs the graph in the turn's own thread; gives the questions that wait afterwards."""
 
     def __init__(self, turn: Turn) -> None:
-        self.turn, self.graph, self.env = turn, graph_of(turn), SimEnv()
+        self.stage, self.env, self.chance = STAGES(turn.way), SimEnv(), turn.chance
+        self.stage.turn, self.graph = turn, self.stage.graph
+        self.graph.checkpointer = InMemorySaver()
 
     def __call__(self, given: Any) -> list[Any]:
-        if self.turn.way == "simulated":
-            simulate(self.graph, given, CONFIG, seed=self.turn.chance.getrandbits(32), env=self.env)
+        if self.stage.sim:
+            simulate(self.graph, given, CONFIG, seed=self.chance.getrandbits(32), env=self.env)
         else:
-            asyncio.run(self.graph.ainvoke(given, CONFIG))
+            LOOP().run(self.graph.ainvoke(given, CONFIG))
         return list(self.graph.get_state(CONFIG).interrupts)
 
 
