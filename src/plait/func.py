@@ -59,7 +59,7 @@ class TaskFunction(Generic[P, T]):
 
     Args:
         part_of_node: those who stream or listen hear of the node that calls it, not of the call;
-            its arguments are plain data, which a question about it shows.
+            its calls race; their arguments are plain data, which a question about them shows.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class TaskFunction(Generic[P, T]):
         self.cache_policy = cache
         self.timeout = timeout
         self.on_unknown = checked_policy(unknown)
+        self._in_turn = not part_of_node
         self.plan = _task_plan(function, self.name, retry, cache, timeout, unknown, part_of_node)
         update_wrapper(self, function)
 
@@ -94,7 +95,7 @@ class TaskFunction(Generic[P, T]):
         run, task = scope.run, scope.task
         mark = None
         if run.storage is not None or task.node.retry:  # the call may be asked for again
-            mark = CallMark(likeness(args, kwargs), scope.is_main())
+            mark = CallMark(likeness(args, kwargs), self._in_turn and scope.is_main())
         return run.driver.call(task, self.plan, (args, kwargs), mark)
 
     def clear_cache(self, cache: BaseCache[Any]) -> None:

@@ -5,8 +5,15 @@ from typing import Any, cast
 
 from plait.constants import END
 from plait.errors import ConfigError, InvalidValueError
-from plait.messages import AIMessage, SystemMessage
+from plait.graph.message import REMOVE_ALL_MESSAGES
+from plait.messages import AIMessage, RemoveMessage, SystemMessage
 from plait.messages.foreign import kind_of
+from plait.prebuilt.agent_history import (
+    astored_answers,
+    open_calls,
+    repaired,
+    stored_answers,
+)
 from plait.prebuilt.agent_models import AgentModel, bare
 from plait.pregel.binding import Binding
 from plait.pregel.scope import scope_for
@@ -24,36 +31,77 @@ class ModelNode(Runnable[Any, Any]):
         model: The model with its tools.
         prompt: What becomes of the state before the model sees it (see `create_react_agent`).
         name: The agent's, which signs its messages.
+        repairs: Whether tool calls that a stopped run has left without an answer get one.
+        keeps_repairs: Whether the state gets it too: its messages are those of `add_messages`.
     """
 
-    def __init__(self, model: AgentModel, prompt: "Prompt", name: str | None) -> None:
+    def __init__(
+        self,
+        model: AgentModel,
+        prompt: "Prompt",
+        name: str | None,
+        repairs: bool = False,
+        keeps_repairs: bool = False,
+    ) -> None:
         self.name = "agent"
         self._model = model
         self._prompt = prompt
         self._agent = name
+        self._repairs = repairs
+        self._keeps_repairs = keeps_repairs
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
         config = ensure_config(config)
-        state = _checked(input)
+        state = _as_seen(input)
+        before = None
+        if calls := self._open_calls(state):
+            before = repaired(value_of(state, "messages"), stored_answers(calls))
+            state = _with_messages(state, before)
         model = self._model.chosen(state, config)
         message = model.invoke(self._prompt.filled(state, config), config)
-        return self._update(state, message)
+        return self._update(input, state, message, before)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
         config = ensure_config(config)
-        state = _checked(input)
+        state = _as_seen(input)
+        before = None
+        if calls := self._open_calls(state):
+            stored = await astored_answers(calls)
+            before = repaired(value_of(state, "messages"), stored)
+            state = _with_messages(state, before)
         model = await self._model.achosen(state, config)
         message = await model.ainvoke(await self._prompt.afilled(state, config), config)
-        return self._update(state, message)
+        return self._update(input, state, message, before)
 
-    def _update(self, state: Any, message: Any) -> dict[str, Any]:
+    def _open_calls(self, state: Any) -> list[Any]:
+        """The tool calls to answer before the model can be asked.
+
+        Raises:
+            InvalidValueError: There are some, and the agent does not repair its history.
+        """
+        calls = open_calls(value_of(state, "messages"))
+        if calls and not self._repairs:
+            shown = ", ".join(f"{one['name']} ({one['id']})" for one in calls[:3])
+            raise InvalidValueError(
+                f"Found tool calls without a ToolMessage that answers them: {shown}. Models refuse "
+                "such a history. Add a ToolMessage with the tool_call_id of each, or remove the "
+                "AIMessage that calls them; an agent with repair_history=True answers them itself."
+            )
+        return calls
+
+    def _update(
+        self, given: Any, state: Any, message: Any, before: list[Any] | None
+    ) -> dict[str, Any]:
+        """The update: the message, after the repaired history if it is the state's own."""
         if self._is_last(state, message):
             message = AIMessage(OUT_OF_STEPS, id=message.id)
         elif self._agent is not None:
             message = message.model_copy(update={"name": self._agent})
-        return {"messages": [message]}
+        if before is None or not self._keeps_repairs or value_of(given, "llm_input_messages"):
+            return {"messages": [message]}
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *before, message]}
 
     def _is_last(self, state: Any, message: Any) -> bool:
         """Whether no step is left to run the tools that the message calls, and to go on."""
@@ -215,35 +263,19 @@ def value_of(state: Any, key: str) -> Any:
     return getattr(state, key, None)
 
 
-def _checked(state: Any) -> Any:
+def _as_seen(state: Any) -> Any:
     """The state as the model is to see it: the messages of `llm_input_messages` if there are any.
 
     Raises:
-        InvalidValueError: There are no messages, or a tool call has no answer.
+        InvalidValueError: There are no messages.
     """
     messages = value_of(state, "llm_input_messages")
     if messages:
-        state = _with_messages(state, messages)
-    else:
-        messages = value_of(state, "messages")
-    if messages is None:
+        return _with_messages(state, messages)
+    if value_of(state, "messages") is None:
         raise InvalidValueError(
             "The agent's model needs messages: the state has no 'messages', and no "
             "'llm_input_messages' of a pre_model_hook."
-        )
-    answered = {one.tool_call_id for one in messages if kind_of(one) == "tool"}
-    open_calls = [
-        call
-        for message in messages
-        for call in getattr(message, "tool_calls", ())
-        if call["id"] not in answered
-    ]
-    if open_calls:
-        shown = ", ".join(f"{one['name']} ({one['id']})" for one in open_calls[:3])
-        raise InvalidValueError(
-            f"Found tool calls without a ToolMessage that answers them: {shown}. Models refuse "
-            "such a history. Add a ToolMessage with the tool_call_id of each, or remove the "
-            "AIMessage that calls them."
         )
     return state
 

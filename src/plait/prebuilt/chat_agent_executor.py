@@ -64,6 +64,7 @@ def create_react_agent(
     debug: bool = False,
     version: Literal["v1", "v2"] = "v2",
     name: str | None = None,
+    repair_history: bool = True,
     **deprecated_kwargs: Any,
 ) -> "CompiledStateGraph":
     """An agent: a model that calls tools, sees their results, and goes on until it has an answer.
@@ -91,6 +92,10 @@ def create_react_agent(
         version: "v2": each tool call is a task of its own, which is retried and resumed alone.
             "v1": the calls of one message are one task.
         name: The agent's; it signs its messages, and is its node's name in a larger graph.
+        repair_history: A run that was cancelled, failed or died between a tool call and its result
+            leaves a call that no message answers. The next turn answers it: with the result, if the
+            tool had given one, else with a ToolMessage that says it was interrupted. False: such a
+            history is an error.
 
     Returns:
         The compiled graph.
@@ -123,7 +128,8 @@ def create_react_agent(
         entry, seen = "pre_model_hook", _with_model_input(state_schema)
         builder.add_node(entry, pre_model_hook).add_edge(entry, "agent")
     builder.set_entry_point(entry)
-    agent = ModelNode(agent_model, Prompt(prompt), name)
+    keeps = repair_history and add_messages in _marks_of_messages(state_schema)
+    agent = ModelNode(agent_model, Prompt(prompt), name, repair_history, keeps)
     builder.add_node("agent", agent, input_schema=seen)
     if response_format is not None:
         finish = "generate_structured_response"
@@ -206,6 +212,11 @@ def _state_schema(schema: Any, response_format: Any) -> Any:
             "AgentStateWithStructuredResponse)."
         )
     return schema
+
+
+def _marks_of_messages(schema: Any) -> tuple[Any, ...]:
+    """What the schema annotates its messages with: their reducer."""
+    return getattr(get_type_hints(schema, include_extras=True)["messages"], "__metadata__", ())
 
 
 def _tools(tools: Any) -> tuple[ToolNode, list[Any]]:

@@ -1,0 +1,133 @@
+"""Tool calls without an answer in an agent's history: found, and answered so that it goes on.
+
+A run that is cancelled, fails or dies between a tool call and its result leaves such calls behind.
+When the thread then gets a new message, what the tools of that run had finished is on record beside
+the checkpoint that it left; the other calls are answered with a word about what happened.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from plait.messages import ToolMessage
+from plait.messages.foreign import kind_of
+from plait.pregel.scope import TaskScope
+from plait.scope import current_scope
+from plait.types import StateSnapshot
+
+INTERRUPTED_TEMPLATE = (
+    "Interrupted: the run was stopped before tool {tool_name!r} gave a result. It is not known "
+    "whether it did its work."
+)
+
+
+def open_calls(messages: Sequence[Any]) -> list[Any]:
+    """The tool calls that no message answers."""
+    calls = [call for message in messages for call in getattr(message, "tool_calls", None) or ()]
+    if not calls:
+        return []
+    answered = {one.tool_call_id for one in messages if kind_of(one) == "tool"}
+    return [call for call in calls if call["id"] not in answered]
+
+
+def repaired(messages: Sequence[Any], stored: Mapping[str, Any]) -> list[Any]:
+    """The messages, with an answer to each open call right after the message that makes it.
+
+    Args:
+        messages: The history.
+        stored: Answers by the id of their call, where there are any.
+
+    >>> from plait.messages import AIMessage, HumanMessage
+    >>> call = {"name": "add", "args": {}, "id": "1"}
+    >>> history = [AIMessage("", tool_calls=[call]), HumanMessage("Well?")]
+    >>> [message.type for message in repaired(history, {})]
+    ['ai', 'tool', 'human']
+    """
+    answers = {one.tool_call_id: one for one in messages if kind_of(one) == "tool"}
+    whole: list[Any] = []
+    for message in messages:
+        if kind_of(message) == "tool" and message.tool_call_id not in answers:
+            continue  # it has moved up
+        whole.append(message)
+        calls = getattr(message, "tool_calls", None) or ()
+        if all(call["id"] in answers for call in calls):
+            continue  # answered, wherever: this part of the history is as it was
+        for call in calls:
+            answer = answers.pop(call["id"], None) or stored.get(call["id"]) or interrupted(call)
+            whole.append(answer)
+    return whole
+
+
+def interrupted(call: Mapping[str, Any]) -> ToolMessage:
+    """What answers a call that nothing else will answer."""
+    told = INTERRUPTED_TEMPLATE.format(tool_name=call["name"])
+    return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
+
+
+def stored_answers(calls: Collection[Any]) -> dict[str, Any]:
+    """What the tools of a stopped run had answered, by the id of the call.
+
+    Call it in the run that comes after: it reads the thread's checkpoints back to the calls.
+    """
+    place = _thread_around()
+    if place is None:
+        return {}
+    graph, config = place
+    found: dict[str, Any] = {}
+    wanted = {call["id"] for call in calls}
+    for snapshot in graph.get_state_history(config):
+        if not _note_answers(snapshot, wanted, found):
+            break
+    return found
+
+
+async def astored_answers(calls: Collection[Any]) -> dict[str, Any]:
+    """The async twin of `stored_answers`."""
+    place = _thread_around()
+    if place is None:
+        return {}
+    graph, config = place
+    found: dict[str, Any] = {}
+    wanted = {call["id"] for call in calls}
+    async for snapshot in graph.aget_state_history(config):
+        if not _note_answers(snapshot, wanted, found):
+            break
+    return found
+
+
+def _thread_around() -> tuple[Any, Any] | None:
+    """The graph and the config that address the checkpoints of the run around; None without."""
+    scope = current_scope.get()
+    if not isinstance(scope, TaskScope) or scope.run.storage is None:
+        return None
+    root = run = scope.run
+    while root.parent is not None:
+        root = root.parent.run
+    thread = root.configurable["thread_id"]
+    return root.graph, {"configurable": {"thread_id": thread, "checkpoint_ns": run.ns_path}}
+
+
+def _note_answers(snapshot: StateSnapshot, wanted: set[str], found: dict[str, Any]) -> bool:
+    """Take answers from the tasks of a checkpoint; whether the calls were made before it."""
+    for message in _messages_of(snapshot):
+        if kind_of(message) == "tool" and message.tool_call_id in wanted:
+            found.setdefault(message.tool_call_id, message)
+    messages = _written(snapshot.values)
+    made = (call["id"] for one in messages or () for call in getattr(one, "tool_calls", None) or ())
+    return not wanted.isdisjoint(made)
+
+
+def _messages_of(snapshot: StateSnapshot) -> Iterator[Any]:
+    """The messages that finished tasks of a stopped super-step wrote."""
+    for task in snapshot.tasks:
+        written = _written(task.result)
+        if isinstance(written, dict):  # several writes of one task
+            written = [one for part in cast("Any", written).get("$writes", ()) for one in part]
+        if isinstance(written, list):
+            yield from cast("list[Any]", written)
+
+
+def _written(values: Any) -> Any:
+    return cast("dict[str, Any]", values).get("messages") if isinstance(values, dict) else None
+
+
+__all__ = ["astored_answers", "interrupted", "open_calls", "repaired", "stored_answers"]

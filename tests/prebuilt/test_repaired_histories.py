@@ -1,0 +1,215 @@
+"""Agents whose run stopped between a tool call and its result: the next turn goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from typing import Annotated, Any
+
+import pytest
+
+from plait.chat_models.fake import GenericFakeChatModel
+from plait.checkpoint.memory import InMemorySaver
+from plait.errors import InvalidValueError
+from plait.graph import START, MessagesState, StateGraph
+from plait.messages import AIMessage, HumanMessage, ToolMessage
+from plait.prebuilt import create_react_agent
+from plait.prebuilt.agent_history import repaired
+from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
+from plait.types import interrupt
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+AGAIN: Any = {"messages": "are you there?"}
+
+
+class Scripted(GenericFakeChatModel):
+    """Says its script, and keeps what it was asked."""
+
+    seen: Any = None
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        self.seen.append([(m.type, m.content) for m in messages])
+        return super()._generate(messages, *args, **kwargs)
+
+
+def scripted(*said: Any) -> Scripted:
+    return Scripted(messages=iter(said), seen=[])
+
+
+def calls(*names: str) -> AIMessage:
+    made: Any = [{"name": name, "args": {"n": n}, "id": str(n)} for n, name in enumerate(names)]
+    return AIMessage("", tool_calls=made)
+
+
+def note(n: int) -> str:
+    """Take a note."""
+    return f"noted {n}"
+
+
+def fail(n: int) -> str:
+    """Fail."""
+    raise ConnectionError("down")
+
+
+def ask(n: int) -> str:
+    """Ask a person."""
+    return interrupt("well?")
+
+
+def agent_of(model: Any, **options: Any) -> Any:
+    return create_react_agent(model, [note, fail, ask], checkpointer=InMemorySaver(), **options)
+
+
+def shapes(state: Any) -> list[tuple[str, str]]:
+    return [(m.type, m.content.split(":")[0]) for m in state["messages"]]
+
+
+REPAIRED = [
+    ("human", "hi"),
+    ("ai", ""),
+    ("tool", "noted 0"),
+    ("tool", "Interrupted"),
+    ("human", "are you there?"),
+]
+
+
+@pytest.mark.parametrize("other", ["fail", "ask"])
+def test_what_finished_keeps_its_result_and_the_rest_is_told_as_interrupted(other: str) -> None:
+    model = scripted(calls("note", other), "yes", "still")
+    agent = agent_of(model)
+    try:
+        agent.invoke({"messages": "hi"}, THREAD)
+    except ConnectionError:
+        assert other == "fail"
+    state = agent.invoke(AGAIN, THREAD)
+    assert shapes(state) == [*REPAIRED, ("ai", "yes")]
+    assert [(m.tool_call_id, m.status) for m in state["messages"] if m.type == "tool"] == [
+        ("0", "success"),
+        ("1", "error"),
+    ]
+    assert [(kind, text.split(":")[0]) for kind, text in model.seen[-1]] == REPAIRED
+    assert agent.get_state(THREAD).next == ()
+    after = agent.invoke({"messages": "and now?"}, THREAD)
+    assert after["messages"][:6] == state["messages"], "it is repaired once"
+    assert shapes(after)[6:] == [("human", "and now?"), ("ai", "still")]
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+async def test_a_cancelled_run_leaves_a_thread_that_goes_on(version: Any) -> None:
+    began = asyncio.Event()
+
+    async def hangs(n: int) -> str:
+        """Wait for ever."""
+        began.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    model = scripted(calls("hangs"), "yes")
+    agent = create_react_agent(model, [hangs], checkpointer=InMemorySaver(), version=version)
+    running = asyncio.create_task(agent.ainvoke({"messages": "hi"}, THREAD))
+    await began.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    state = await agent.ainvoke(AGAIN, THREAD)
+    assert shapes(state) == [REPAIRED[0], REPAIRED[1], REPAIRED[3], REPAIRED[4], ("ai", "yes")]
+
+
+async def test_what_finished_in_an_async_run_keeps_its_result() -> None:
+    noted = asyncio.Event()
+
+    async def anote(n: int) -> str:
+        """Take a note."""
+        noted.set()
+        return f"noted {n}"
+
+    async def afail(n: int) -> str:
+        """Fail after the note was taken."""
+        await noted.wait()
+        await asyncio.sleep(0)
+        raise ConnectionError("down")
+
+    tools = [anote, afail]
+    agent = create_react_agent(
+        scripted(calls("anote", "afail"), "yes"), tools, checkpointer=InMemorySaver()
+    )
+    with pytest.raises(ConnectionError):
+        await agent.ainvoke({"messages": "hi"}, THREAD)
+    assert shapes(await agent.ainvoke(AGAIN, THREAD)) == [*REPAIRED, ("ai", "yes")]
+
+
+def test_an_agent_that_does_not_repair_its_history_refuses_it() -> None:
+    agent = agent_of(scripted(calls("fail"), "yes"), repair_history=False)
+    with pytest.raises(ConnectionError):
+        agent.invoke({"messages": "hi"}, THREAD)
+    with pytest.raises(InvalidValueError, match="repair_history=True"):
+        agent.invoke(AGAIN, THREAD)
+
+
+def test_a_history_that_the_caller_hands_in_is_repaired_too() -> None:
+    agent = create_react_agent(scripted("yes"), [note])
+    given: Any = [("user", "hi"), calls("note"), ("user", "are you there?")]
+    state = agent.invoke({"messages": given})
+    assert shapes(state) == [REPAIRED[0], REPAIRED[1], REPAIRED[3], REPAIRED[4], ("ai", "yes")]
+
+
+def test_a_pydantic_state_is_repaired() -> None:
+    agent = agent_of(scripted(calls("note", "fail"), "yes"), state_schema=AgentStatePydantic)
+    with pytest.raises(ConnectionError):
+        agent.invoke({"messages": "hi"}, THREAD)
+    assert shapes(agent.invoke(AGAIN, THREAD)) == [*REPAIRED, ("ai", "yes")]
+
+
+def test_a_state_with_another_reducer_is_repaired_for_the_model_alone() -> None:
+    class Growing(AgentState):
+        messages: Annotated[list[Any], operator.add]  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    model = scripted(calls("fail"), "yes")
+    agent = agent_of(model, state_schema=Growing)
+    with pytest.raises(ConnectionError):
+        agent.invoke({"messages": [HumanMessage("hi")]}, THREAD)
+    state = agent.invoke({"messages": [HumanMessage("are you there?")]}, THREAD)
+    assert [m.type for m in state["messages"]] == ["human", "ai", "human", "ai"]
+    assert [kind for kind, _ in model.seen[-1]] == ["human", "ai", "tool", "human"]
+
+
+def test_what_a_hook_hands_to_the_model_is_repaired_for_the_model_alone() -> None:
+    model = scripted("yes")
+    trimmed = [calls("note"), HumanMessage("trimmed")]
+    agent = create_react_agent(
+        model, [note], pre_model_hook=lambda state: {"llm_input_messages": trimmed}
+    )
+    state = agent.invoke({"messages": "hi"})
+    assert [m.type for m in state["messages"]] == ["human", "ai"]
+    assert [kind for kind, _ in model.seen[-1]] == ["ai", "tool", "human"]
+
+
+def test_an_agent_with_a_memory_of_its_own_inside_a_graph_goes_on() -> None:
+    model = scripted(calls("note", "fail"), "yes")
+    inner = create_react_agent(model, [note, fail], checkpointer=True, name="inner")
+
+    def node(state: Any) -> Any:
+        try:
+            said = inner.invoke({"messages": state["messages"][-1:]})["messages"][-1:]
+        except ConnectionError:
+            said = [AIMessage("sorry")]
+        return {"messages": said}
+
+    graph = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node")
+    compiled = graph.compile(InMemorySaver())
+    assert shapes(compiled.invoke({"messages": "hi"}, THREAD))[-1] == ("ai", "sorry")
+    assert shapes(compiled.invoke(AGAIN, THREAD))[-1] == ("ai", "yes")
+    assert [(kind, text.split(":")[0]) for kind, text in model.seen[-1]] == REPAIRED
+
+
+def test_answers_stand_right_after_their_call_in_its_order() -> None:
+    late = ToolMessage("late", tool_call_id="1")
+    history = [calls("note", "note", "note"), HumanMessage("hm"), late]
+    stored = {"2": ToolMessage("stored", tool_call_id="2")}
+    found = repaired(history, stored)
+    assert [m.content.split(":")[0] for m in found] == ["", "Interrupted", "late", "stored", "hm"]
+    answered = [calls("note"), HumanMessage("hm"), ToolMessage("late", tool_call_id="0")]
+    assert repaired(answered, {}) == answered
