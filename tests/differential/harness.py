@@ -96,13 +96,20 @@ IMPORT_ROOTS = {
     "langchain_dev_utils.graph": "plait.pipeline",
     "langchain_dev_utils.pipeline": "plait.pipeline",
     "langchain_dev_utils.tool_calling": "plait.tool_calling",
+    "haystack": "plait.haystack",
     "haystack.components.agents": "plait.haystack",
+    "haystack.components.agents.state": "plait.haystack",
+    "haystack.components.generators.chat": "plait.haystack",
     "haystack.components.generators.utils": "plait.haystack",
     "haystack.components.tools": "plait.haystack",
+    "haystack.components.tools.tool_invoker": "plait.haystack",
     "haystack.core.errors": "plait.haystack",
+    "haystack.core.pipeline.breakpoint": "plait.haystack",
     "haystack.dataclasses": "plait.haystack",
     "haystack.dataclasses.breakpoints": "plait.haystack",
     "haystack.tools": "plait.haystack",
+    "haystack.tools.errors": "plait.haystack",
+    "haystack.utils": "plait.haystack",
 }
 """Import roots of a program and what they become; the longest matching row wins."""
 

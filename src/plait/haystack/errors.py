@@ -47,7 +47,7 @@ class ToolInvokerError(RunError):
     """A tool call could not be answered."""
 
 
-class ToolNotFoundException(ToolInvokerError):  # noqa: N818 (Haystack's name)
+class ToolNotFoundException(ToolInvokerError):
     """The model calls a tool that there is not."""
 
     def __init__(self, tool_name: str, available_tools: list[str]) -> None:
@@ -100,7 +100,7 @@ class PipelineRuntimeError(RunError):
         self.pipeline_snapshot_file_path = pipeline_snapshot_file_path
 
 
-class BreakpointException(RunError):  # noqa: N818 (Haystack's name)
+class BreakpointException(RunError):
     """A run has come to a breakpoint.
 
     Args:

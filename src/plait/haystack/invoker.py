@@ -207,9 +207,7 @@ class ToolInvoker:
         prepared = self._prepare(messages, state, tools, passed)
         answers: list[ChatMessage] = list(prepared.refused)
         if prepared.calls:
-            done = prepared.node.invoke(
-                prepared.requests, {"max_concurrency": self.max_workers}
-            )
+            done = prepared.node.invoke(prepared.requests, {"max_concurrency": self.max_workers})
             for call, message in zip(prepared.calls, done["messages"], strict=True):
                 answers.append(self._answer(prepared, call, message, state))
                 if hear is not None:

@@ -13,7 +13,7 @@ from plait.haystack.images import ImageContent
 Part = TypeVar("Part")
 
 
-class ChatRole(str, Enum):
+class ChatRole(str, Enum):  # noqa: UP042 (a StrEnum's str() is another)
     """Who says a message."""
 
     USER = "user"
@@ -146,7 +146,9 @@ _PARTS: dict[str, Any] = {
 
 @dataclass
 class ChatMessage:
-    """A message of a conversation. Made by `from_user`, `from_system`, `from_assistant`, `from_tool`.
+    """A message of a conversation.
+
+    Made by `from_user`, `from_system`, `from_assistant` and `from_tool`.
 
     >>> ChatMessage.from_user("Hi!").text
     'Hi!'

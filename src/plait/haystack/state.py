@@ -43,7 +43,7 @@ def replace_values(current: Any, new: Any) -> Any:
 
 
 class State:
-    """Values by key. What is set goes through the key's handler, which merges it with what is there.
+    """Values by key. What is set goes through the key's handler, which merges old and new.
 
     Args:
         schema: Key to `{"type": ..., "handler": ...}`. Without a handler a list grows

@@ -325,8 +325,8 @@ def read_one(data: Mapping[str, Any]) -> Any:
 
 __all__ = [
     "Tool",
-    "Toolset",
     "ToolsType",
+    "Toolset",
     "check_names",
     "flatten",
     "read_one",

@@ -1,0 +1,171 @@
+"""Haystack's component-style agent: a face of the same graphs. Names load on first use.
+
+`haystack.components.agents`, `haystack.tools`, `haystack.dataclasses` and their like: change the
+import to `plait.haystack` and go on.
+"""
+
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.haystack.agent import Agent
+    from plait.haystack.breakpoints import (
+        AgentBreakpoint,
+        AgentSnapshot,
+        Breakpoint,
+        PipelineSnapshot,
+        PipelineState,
+        ToolBreakpoint,
+    )
+    from plait.haystack.components import component, default_from_dict, default_to_dict
+    from plait.haystack.errors import (
+        BreakpointException,
+        ComponentError,
+        DeserializationError,
+        PipelineInvalidPipelineSnapshotError,
+        PipelineRuntimeError,
+        SchemaGenerationError,
+        SerializationError,
+        StringConversionError,
+        ToolInvocationError,
+        ToolInvokerError,
+        ToolNotFoundException,
+        ToolOutputMergeError,
+    )
+    from plait.haystack.functions import create_tool_from_function, tool
+    from plait.haystack.generators import ChatGenerator, ChatModelGenerator
+    from plait.haystack.images import ImageContent
+    from plait.haystack.invoker import ToolInvoker
+    from plait.haystack.messages import (
+        ChatMessage,
+        ChatRole,
+        ReasoningContent,
+        TextContent,
+        ToolCall,
+        ToolCallResult,
+    )
+    from plait.haystack.openai import OpenAIChatGenerator
+    from plait.haystack.registry import register
+    from plait.haystack.secrets import Secret
+    from plait.haystack.snapshots import load_pipeline_snapshot, save_pipeline_snapshot
+    from plait.haystack.state import State, merge_lists, replace_values
+    from plait.haystack.streaming import (
+        AsyncStreamingCallbackT,
+        ComponentInfo,
+        FinishReason,
+        StreamingCallbackT,
+        StreamingChunk,
+        SyncStreamingCallbackT,
+        ToolCallDelta,
+        print_streaming_chunk,
+        select_streaming_callback,
+    )
+    from plait.haystack.tools import Tool, Toolset, ToolsType
+
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(("Agent",), "agent"),
+        **dict.fromkeys(
+            (
+                *("AgentBreakpoint", "AgentSnapshot", "Breakpoint", "PipelineSnapshot"),
+                *("PipelineState", "ToolBreakpoint"),
+            ),
+            "breakpoints",
+        ),
+        **dict.fromkeys(("component", "default_from_dict", "default_to_dict"), "components"),
+        **dict.fromkeys(
+            (
+                *("BreakpointException", "ComponentError", "DeserializationError"),
+                *("PipelineInvalidPipelineSnapshotError", "PipelineRuntimeError"),
+                *("SchemaGenerationError", "SerializationError", "StringConversionError"),
+                *("ToolInvocationError", "ToolInvokerError", "ToolNotFoundException"),
+                "ToolOutputMergeError",
+            ),
+            "errors",
+        ),
+        **dict.fromkeys(("create_tool_from_function", "tool"), "functions"),
+        **dict.fromkeys(("ChatGenerator", "ChatModelGenerator"), "generators"),
+        "ImageContent": "images",
+        "ToolInvoker": "invoker",
+        **dict.fromkeys(
+            (
+                *("ChatMessage", "ChatRole", "ReasoningContent", "TextContent", "ToolCall"),
+                "ToolCallResult",
+            ),
+            "messages",
+        ),
+        "OpenAIChatGenerator": "openai",
+        "register": "registry",
+        "Secret": "secrets",
+        **dict.fromkeys(("load_pipeline_snapshot", "save_pipeline_snapshot"), "snapshots"),
+        **dict.fromkeys(("State", "merge_lists", "replace_values"), "state"),
+        **dict.fromkeys(
+            (
+                *("AsyncStreamingCallbackT", "ComponentInfo", "FinishReason"),
+                *("StreamingCallbackT", "StreamingChunk", "SyncStreamingCallbackT"),
+                *("ToolCallDelta", "print_streaming_chunk", "select_streaming_callback"),
+            ),
+            "streaming",
+        ),
+        **dict.fromkeys(("Tool", "ToolsType", "Toolset"), "tools"),
+    },
+)
+
+__all__ = [
+    "Agent",
+    "AgentBreakpoint",
+    "AgentSnapshot",
+    "AsyncStreamingCallbackT",
+    "Breakpoint",
+    "BreakpointException",
+    "ChatGenerator",
+    "ChatMessage",
+    "ChatModelGenerator",
+    "ChatRole",
+    "ComponentError",
+    "ComponentInfo",
+    "DeserializationError",
+    "FinishReason",
+    "ImageContent",
+    "OpenAIChatGenerator",
+    "PipelineInvalidPipelineSnapshotError",
+    "PipelineRuntimeError",
+    "PipelineSnapshot",
+    "PipelineState",
+    "ReasoningContent",
+    "SchemaGenerationError",
+    "Secret",
+    "SerializationError",
+    "State",
+    "StreamingCallbackT",
+    "StreamingChunk",
+    "StringConversionError",
+    "SyncStreamingCallbackT",
+    "TextContent",
+    "Tool",
+    "ToolBreakpoint",
+    "ToolCall",
+    "ToolCallDelta",
+    "ToolCallResult",
+    "ToolInvocationError",
+    "ToolInvoker",
+    "ToolInvokerError",
+    "ToolNotFoundException",
+    "ToolOutputMergeError",
+    "ToolsType",
+    "Toolset",
+    "component",
+    "create_tool_from_function",
+    "default_from_dict",
+    "default_to_dict",
+    "load_pipeline_snapshot",
+    "merge_lists",
+    "print_streaming_chunk",
+    "register",
+    "replace_values",
+    "save_pipeline_snapshot",
+    "select_streaming_callback",
+    "tool",
+]

@@ -1,0 +1,121 @@
+"""Objects of Haystack itself where plait's own would go: generators, tools, messages.
+
+Both sides write the same plain data, so that is how they are converted. Nothing of Haystack's is
+imported before an object of its is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from plait.errors import InvalidInputError
+from plait.haystack.messages import ChatMessage
+from plait.haystack.streaming import StreamingChunk
+from plait.haystack.tools import Tool, Toolset, flatten
+from plait.tools.guests import is_haystack_tool
+
+
+class GuestGenerator:
+    """A chat generator of Haystack's as one of plait's.
+
+    Args:
+        guest: The generator.
+    """
+
+    def __init__(self, guest: Any) -> None:
+        self.guest = guest
+
+    def run(
+        self, messages: list[ChatMessage], tools: Any = None, streaming_callback: Any = None
+    ) -> dict[str, Any]:
+        """Answer a conversation."""
+        heard: dict[str, Any] = {}
+        if streaming_callback is not None:
+            heard["streaming_callback"] = _hear(streaming_callback)
+        return _replies(self.guest.run(**_given(messages, tools), **heard))
+
+
+class AsyncGuestGenerator(GuestGenerator):
+    """The same for a generator that can be awaited."""
+
+    async def run_async(
+        self, messages: list[ChatMessage], tools: Any = None, streaming_callback: Any = None
+    ) -> dict[str, Any]:
+        """The async twin of `run`."""
+        heard: dict[str, Any] = {}
+        if streaming_callback is not None:
+
+            async def hear(chunk: Any) -> None:
+                await streaming_callback(StreamingChunk.from_dict(chunk.to_dict()))
+
+            heard["streaming_callback"] = hear
+        return _replies(await self.guest.run_async(**_given(messages, tools), **heard))
+
+
+def _hear(callback: Callable[[StreamingChunk], None]) -> Callable[[Any], None]:
+    return lambda chunk: callback(StreamingChunk.from_dict(chunk.to_dict()))
+
+
+def _given(messages: list[ChatMessage], tools: Any) -> dict[str, Any]:
+    from haystack.dataclasses import (  # there is a generator of its
+        ChatMessage as Theirs,  # pyright: ignore[reportMissingImports]
+    )
+
+    made: Any = Theirs
+    theirs = [made.from_dict(message.to_dict()) for message in messages]
+    return {"messages": theirs, "tools": [_their_tool(tool) for tool in flatten(tools)]}
+
+
+def _their_tool(tool: Tool) -> Any:
+    from haystack.tools import Tool as Theirs  # pyright: ignore[reportMissingImports]
+
+    made: Any = Theirs
+    return made(**tool.tool_spec, function=tool.function)
+
+
+def _replies(outputs: Any) -> dict[str, Any]:
+    return {"replies": [own_message(reply) for reply in outputs["replies"]]}
+
+
+def own_message(message: Any) -> ChatMessage:
+    """A message of plait's, which one of Haystack's becomes.
+
+    Raises:
+        InvalidInputError: It is neither.
+    """
+    if isinstance(message, ChatMessage):
+        return message
+    if type(message).__name__ == "ChatMessage" and type(message).__module__.startswith("haystack."):
+        return ChatMessage.from_dict(message.to_dict())
+    raise InvalidInputError(
+        f"An agent takes messages, not {message!r:.200}. Make them with ChatMessage.from_user and "
+        "its like."
+    )
+
+
+def own_tools(tools: Any) -> Any:
+    """Tools of plait's, which those of Haystack become; a Toolset stays one."""
+    if tools is None or isinstance(tools, (Toolset, str)) or not hasattr(tools, "__iter__"):
+        return tools
+    made = [_own_tool(tool) for tool in tools]
+    return made if isinstance(tools, (list, tuple)) else Toolset(flatten(made))
+
+
+def _own_tool(tool: Any) -> Any:
+    if is_haystack_tool(tool):
+        return Tool(
+            name=tool.name,
+            description=tool.description,
+            parameters=tool.parameters,
+            function=tool.function,
+            outputs_to_string=tool.outputs_to_string,
+            inputs_from_state=tool.inputs_from_state,
+            outputs_to_state=tool.outputs_to_state,
+        )
+    if type(tool).__name__ == "Toolset" and type(tool).__module__.startswith("haystack."):
+        return Toolset([_own_tool(one) for one in tool])
+    return tool
+
+
+__all__ = ["AsyncGuestGenerator", "GuestGenerator", "own_message", "own_tools"]

@@ -1,0 +1,294 @@
+"""The agent's loop as a graph: ask the chat generator, run the tools that it calls, ask again.
+
+A run enters where its visits say that it stands, so a fresh run and one that goes on from a
+snapshot are the same graph. When it ends, its visits are taken back, so that the next turn of a
+stored thread counts anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typing_extensions import TypedDict
+
+from plait.constants import END
+from plait.errors import GraphBubbleUp, InvalidValueError
+from plait.graph.state import StateGraph
+from plait.haystack.breakpoints import (
+    CHAT_GENERATOR,
+    TOOL_INVOKER,
+    AgentBreakpoint,
+    Breakpoint,
+    ToolBreakpoint,
+)
+from plait.haystack.generators import aask, ask
+from plait.haystack.invoker import ToolInvoker
+from plait.haystack.messages import ChatMessage
+from plait.haystack.snapshots import called_messages, failure, stop_at
+from plait.haystack.state import Schema, State
+from plait.haystack.tools import ToolsType
+from plait.runnables.base import Runnable
+from plait.runtime import get_runtime
+from plait.types import Overwrite
+
+if TYPE_CHECKING:
+    from plait.graph.state import CompiledStateGraph
+
+log = logging.getLogger(__name__)
+
+VISITS = "component_visits"
+"""The key of the graph's state that counts how often each component has run."""
+NO_VISITS = {CHAT_GENERATOR: 0, TOOL_INVOKER: 0}
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of an agent has of its own: the context of its graph."""
+
+    tools: ToolsType
+    """What the model may call."""
+    invoker: ToolInvoker | None
+    """What runs it; None: there are no tools."""
+    streaming_callback: Any = None
+    break_point: AgentBreakpoint | None = None
+
+
+class Loop:
+    """The nodes of an agent, and where they lead.
+
+    Args:
+        generator: The chat generator.
+        schema: The schema of the state.
+        exit_conditions: Tools that end the run.
+        max_steps: How often the generator is asked at most.
+        default: What a run has that does not say.
+    """
+
+    def __init__(
+        self,
+        generator: Any,
+        schema: Schema,
+        exit_conditions: list[str],
+        max_steps: int,
+        default: Run,
+    ) -> None:
+        if VISITS in schema:
+            raise InvalidValueError(
+                f"StateSchema: {VISITS!r} is the agent's own. Give the key another name."
+            )
+        self.generator = generator
+        self.schema = schema
+        self.exits = frozenset(exit_conditions) - {"text"}
+        self.max_steps = max_steps
+        self.default = default
+
+    def compile(self, checkpointer: Any, store: Any, name: str | None) -> CompiledStateGraph:
+        """The graph."""
+        keys: dict[str, Any] = {key: entry["type"] for key, entry in self.schema.items()}
+        keys["messages"] = Annotated[list[ChatMessage], self.schema["messages"]["handler"]]
+        make: Any = TypedDict  # its keys are known only here
+        shown = make("AgentState", keys, total=False)
+        whole = make("AgentRun", {**keys, VISITS: dict[str, int]}, total=False)
+        builder = StateGraph(whole, output_schema=shown)
+        builder.add_node(CHAT_GENERATOR, _Node(CHAT_GENERATOR, self._ask, self._aask))
+        builder.add_node(TOOL_INVOKER, _Node(TOOL_INVOKER, self._act, self._aact))
+        builder.set_conditional_entry_point(self.enter, [CHAT_GENERATOR, TOOL_INVOKER])
+        builder.add_conditional_edges(CHAT_GENERATOR, self.after_asking, [TOOL_INVOKER, END])
+        builder.add_conditional_edges(TOOL_INVOKER, self.after_tools, [CHAT_GENERATOR, END])
+        graph: Any = builder.compile(checkpointer, store=store, name=name)
+        return graph.with_config(recursion_limit=2 * self.max_steps + 2)
+
+    # --- routes ----------------------------------------------------------------------------------
+
+    def enter(self, state: Values) -> str:
+        """To where the run stands: its tools, if the model has called some that have not run."""
+        visits = state.get(VISITS, NO_VISITS)
+        return TOOL_INVOKER if visits[CHAT_GENERATOR] > visits[TOOL_INVOKER] else CHAT_GENERATOR
+
+    def after_asking(self, state: Values) -> str:
+        """To the tools, unless the run has ended."""
+        return END if state[VISITS] == NO_VISITS else TOOL_INVOKER
+
+    def after_tools(self, state: Values) -> str:
+        """Back to the generator, unless the run has ended."""
+        return END if state[VISITS] == NO_VISITS else CHAT_GENERATOR
+
+    # --- the chat generator ----------------------------------------------------------------------
+
+    def _ask(self, values: Values) -> Values:
+        run, state, visits = self._standing(values)
+        if self._is_out_of_steps(visits):
+            return {VISITS: NO_VISITS}
+        self._stop(run, state, visits, CHAT_GENERATOR)
+        with self._named(CHAT_GENERATOR, run, state, visits):
+            replies = ask(self.generator, _messages(state), run.tools, run.streaming_callback)
+        return self._said(run, replies, visits)
+
+    async def _aask(self, values: Values) -> Values:
+        run, state, visits = self._standing(values)
+        if self._is_out_of_steps(visits):
+            return {VISITS: NO_VISITS}
+        self._stop(run, state, visits, CHAT_GENERATOR)
+        with self._named(CHAT_GENERATOR, run, state, visits):
+            replies = await aask(
+                self.generator, _messages(state), run.tools, run.streaming_callback
+            )
+        return self._said(run, replies, visits)
+
+    def _said(self, run: Run, replies: list[ChatMessage], visits: dict[str, int]) -> Values:
+        calls = run.invoker is not None and any(reply.tool_calls for reply in replies)
+        visits = {**visits, CHAT_GENERATOR: visits[CHAT_GENERATOR] + 1} if calls else NO_VISITS
+        return {"messages": replies, VISITS: visits}
+
+    # --- the tools -------------------------------------------------------------------------------
+
+    def _act(self, values: Values) -> Values:
+        run, state, visits = self._standing(values)
+        called = called_messages(_messages(state))
+        self._stop(run, state, visits, TOOL_INVOKER, called)
+        with self._named(TOOL_INVOKER, run, state, visits):
+            done = _invoker(run).run(called, state, run.streaming_callback)
+        return self._acted(state, called, done["tool_messages"], visits)
+
+    async def _aact(self, values: Values) -> Values:
+        run, state, visits = self._standing(values)
+        called = called_messages(_messages(state))
+        self._stop(run, state, visits, TOOL_INVOKER, called)
+        with self._named(TOOL_INVOKER, run, state, visits):
+            done = await _invoker(run).run_async(called, state, run.streaming_callback)
+        return self._acted(state, called, done["tool_messages"], visits)
+
+    def _acted(
+        self,
+        state: _Recorded,
+        called: list[ChatMessage],
+        answers: list[ChatMessage],
+        visits: dict[str, int],
+    ) -> Values:
+        ends = self._exits(called, answers) or self._is_out_of_steps(visits)
+        visits = NO_VISITS if ends else {**visits, TOOL_INVOKER: visits[TOOL_INVOKER] + 1}
+        return {**state.changes(answers), VISITS: visits}
+
+    def _is_out_of_steps(self, visits: Mapping[str, int]) -> bool:
+        """Whether the generator may not be asked again."""
+        if visits[CHAT_GENERATOR] < self.max_steps:
+            return False
+        log.warning("Agent reached maximum agent steps of %d, stopping.", self.max_steps)
+        return True
+
+    def _exits(self, called: list[ChatMessage], answers: list[ChatMessage]) -> bool:
+        """Whether a tool was called that ends the run, and did not fail."""
+        asked = {call.tool_name for message in called for call in message.tool_calls}
+        results = [result for message in answers for result in message.tool_call_results]
+        failed = {result.origin.tool_name for result in results if result.error}
+        return bool((asked & self.exits) - failed)
+
+    # --- both ------------------------------------------------------------------------------------
+
+    def _standing(self, values: Values) -> tuple[Run, _Recorded, dict[str, int]]:
+        context = get_runtime().context
+        run = context if isinstance(context, Run) else self.default
+        visits = values.get(VISITS, NO_VISITS)
+        data = {key: value for key, value in values.items() if key != VISITS}
+        return run, _Recorded(self.schema, data), visits
+
+    def _stop(
+        self,
+        run: Run,
+        state: State,
+        visits: Mapping[str, int],
+        component: str,
+        called: list[ChatMessage] | None = None,
+    ) -> None:
+        """Stop here if the run's breakpoint says so.
+
+        Raises:
+            BreakpointException: It does.
+        """
+        if run.break_point is None:
+            return
+        point: Breakpoint = run.break_point.break_point
+        if point.component_name != component or point.visit_count != visits[component]:
+            return
+        wanted = point.tool_name if isinstance(point, ToolBreakpoint) else None
+        calls = [call.tool_name for message in called or () for call in message.tool_calls]
+        if wanted is None or wanted in calls:
+            raise stop_at(state, visits, run.tools, run.streaming_callback, run.break_point)
+
+    @contextmanager
+    def _named(
+        self, component: str, run: Run, state: State, visits: Mapping[str, int]
+    ) -> Iterator[None]:
+        """Whatever the component raises inside is raised by its name.
+
+        Raises:
+            PipelineRuntimeError: It failed.
+        """
+        try:
+            yield
+        except GraphBubbleUp:  # a question to a person, on its way up
+            raise
+        except Exception as error:
+            culprit = self.generator if component == CHAT_GENERATOR else run.invoker
+            raise failure(error, component, culprit, state, visits, run.tools) from error
+
+
+class _Recorded(State):
+    """The state of one step, which knows what was set in it."""
+
+    def __init__(self, schema: Schema, data: Values) -> None:
+        self.schema = schema
+        self._data = data
+        self._set: set[str] = set()
+
+    def set(self, key: str, value: Any, handler_override: Any = None) -> None:
+        """As of `State`; remembers the key."""
+        super().set(key, value, handler_override)
+        self._set.add(key)
+
+    def changes(self, answers: list[ChatMessage]) -> Values:
+        """What was set, and the tools' answers."""
+        if "messages" not in self._set:
+            return {**{key: self._data[key] for key in self._set}, "messages": answers}
+        self.set("messages", answers)  # after what tools have put there
+        changed = {key: self._data[key] for key in self._set}
+        return {**changed, "messages": Overwrite(changed["messages"])}
+
+
+class _Node(Runnable[Any, Any]):
+    """A node with a sync and an async form."""
+
+    def __init__(self, name: str, call: Any, acall: Any) -> None:
+        self.name = name
+        self._call = call
+        self._acall = acall
+
+    def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+        """The update of the state."""
+        return self._call(input)
+
+    async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+        """The async twin of `invoke`."""
+        return await self._acall(input)
+
+
+def _messages(state: State) -> list[ChatMessage]:
+    return state.data.get("messages", [])
+
+
+def _invoker(run: Run) -> ToolInvoker:
+    if run.invoker is None:
+        raise InvalidValueError(
+            "The model has called tools, and this run of the agent has none: give it the tools "
+            "that it ran with before."
+        )
+    return run.invoker
+
+
+__all__ = ["NO_VISITS", "VISITS", "Loop", "Run"]

@@ -1,0 +1,204 @@
+"""Snapshots of a running agent: taken at a breakpoint or an error, kept in files, gone on from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from plait.haystack.breakpoints import (
+    CHAT_GENERATOR,
+    TOOL_INVOKER,
+    AgentBreakpoint,
+    AgentSnapshot,
+    Breakpoint,
+    PipelineSnapshot,
+    PipelineState,
+    ToolBreakpoint,
+)
+from plait.haystack.errors import (
+    BreakpointException,
+    PipelineInvalidPipelineSnapshotError,
+    PipelineRuntimeError,
+    SerializationError,
+)
+from plait.haystack.messages import ChatMessage, ChatRole
+from plait.haystack.state import State
+from plait.haystack.values import read_value, write_value
+
+
+def called_messages(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The model's last messages: those whose tool calls have no answers yet."""
+    start = len(messages)
+    while start and messages[start - 1].is_from(ChatRole.ASSISTANT):
+        start -= 1
+    return list(messages[start:])
+
+
+def take(
+    state: State,
+    visits: Mapping[str, int],
+    tools: Any,
+    streaming_callback: Any,
+    break_point: AgentBreakpoint,
+) -> PipelineSnapshot:
+    """An agent as plain data, right before a component runs.
+
+    Raises:
+        SerializationError: A value, a tool or the callback has no such form.
+    """
+    messages: list[ChatMessage] = state.data.get("messages", [])
+    at_tools = break_point.break_point.component_name == TOOL_INVOKER
+    called = called_messages(messages) if at_tools else []
+    heard = {} if streaming_callback is None else {"streaming_callback": streaming_callback}
+    asked = {"messages": messages[: len(messages) - len(called)], "tools": tools, **heard}
+    inputs = {
+        CHAT_GENERATOR: write_value(asked),
+        TOOL_INVOKER: write_value({"messages": called, "state": state, "tools": tools, **heard}),
+    }
+    now = datetime.now()
+    agent = AgentSnapshot(inputs, dict(visits), break_point, now)
+    return PipelineSnapshot(
+        original_input_data={},
+        ordered_component_names=[],
+        pipeline_state=PipelineState({}, {}, {}),
+        break_point=break_point,
+        agent_snapshot=agent,
+        timestamp=now,
+    )
+
+
+def stop_at(
+    state: State,
+    visits: Mapping[str, int],
+    tools: Any,
+    streaming_callback: Any,
+    break_point: AgentBreakpoint,
+) -> BreakpointException:
+    """The error of a breakpoint; its snapshot is in a file, too, if one was asked for."""
+    snapshot = take(state, visits, tools, streaming_callback, break_point)
+    point = break_point.break_point
+    path = None
+    if point.snapshot_file_path is not None:
+        path = save_pipeline_snapshot(snapshot, point.snapshot_file_path)
+    named = getattr(point, "tool_name", None)
+    return BreakpointException(
+        f"Breaking at {point.component_name} visit count {point.visit_count}"
+        + (f" for tool {named}" if named else ""),
+        point.component_name,
+        snapshot,
+        path,
+    )
+
+
+def failure(
+    error: Exception,
+    component_name: str,
+    component: Any,
+    state: State,
+    visits: Mapping[str, int],
+    tools: Any,
+) -> PipelineRuntimeError:
+    """The error of a component that failed, with the agent right before it if it can be written."""
+    point = AgentBreakpoint("agent", _point(component_name, visits))
+    try:
+        snapshot = take(state, visits, tools, None, point)
+    except SerializationError:
+        snapshot = None  # what failed is what has to be told
+    kind: type = type(component)
+    return PipelineRuntimeError(
+        component_name,
+        kind,
+        f"The following component failed to run:\nComponent name: '{component_name}'\n"
+        f"Component type: '{kind.__name__}'\nError: {error}",
+        snapshot,
+    )
+
+
+def _point(component_name: str, visits: Mapping[str, int]) -> Breakpoint:
+    kind = ToolBreakpoint if component_name == TOOL_INVOKER else Breakpoint
+    return kind(component_name, visits[component_name])
+
+
+def restore(snapshot: Any, schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
+    """What a run goes on from: the values of the state, and how often each component ran.
+
+    Types, handlers and tools are the agent's own; those in the snapshot are for the reader.
+
+    Raises:
+        PipelineInvalidPipelineSnapshotError: It is no snapshot of such an agent.
+        DeserializationError: It is damaged, or names something that is not registered.
+    """
+    if isinstance(snapshot, PipelineSnapshot):
+        snapshot = snapshot.agent_snapshot
+    elif isinstance(snapshot, Mapping):
+        snapshot = AgentSnapshot.from_dict(cast("Mapping[str, Any]", snapshot))
+    if not isinstance(snapshot, AgentSnapshot):
+        raise PipelineInvalidPipelineSnapshotError(
+            f"An agent goes on from an AgentSnapshot, not from {snapshot!r:.100}."
+        )
+    values = read_value(snapshot.results.get("data"))
+    if unknown := sorted(set(values) - set(schema)):
+        raise PipelineInvalidPipelineSnapshotError(
+            f"The snapshot has values of {unknown}, which the agent's state_schema lacks. Give the "
+            "agent the state_schema that the snapshot was taken with."
+        )
+    return values, {CHAT_GENERATOR: 0, TOOL_INVOKER: 0, **snapshot.component_visits}
+
+
+def save_pipeline_snapshot(snapshot: PipelineSnapshot, directory: str | Path) -> str:
+    """Write a snapshot to a new file.
+
+    Args:
+        snapshot: The snapshot.
+        directory: Where; it is made if it is not there.
+
+    Returns:
+        The path of the file, whose name says agent, component, visit and time.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    point, agent = snapshot.break_point, snapshot.agent_snapshot
+    if isinstance(point, AgentBreakpoint):
+        component, name = point.break_point.component_name, f"{point.agent_name}_"
+    else:
+        component, name = point.component_name, ""
+    visits = 0 if agent is None else agent.component_visits.get(component, 0)
+    stamp = (snapshot.timestamp or datetime.now()).strftime("%Y_%m_%d_%H_%M_%S")
+    path = Path(directory) / f"{name}{component}_{visits}_{stamp}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(snapshot.to_dict(), indent=2))
+    return str(path)
+
+
+def load_pipeline_snapshot(file_path: str | Path) -> PipelineSnapshot:
+    """Read a snapshot from a file.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: It holds no JSON.
+        PipelineInvalidPipelineSnapshotError: It holds no snapshot.
+    """
+    try:
+        data = json.loads(Path(file_path).read_text())
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"File not found: {file_path}") from error
+    except json.JSONDecodeError as error:
+        raise json.JSONDecodeError(
+            f"Invalid JSON file {file_path}: {error.msg}", error.doc, error.pos
+        ) from error
+    return PipelineSnapshot.from_dict(data)
+
+
+__all__ = [
+    "called_messages",
+    "failure",
+    "load_pipeline_snapshot",
+    "restore",
+    "save_pipeline_snapshot",
+    "stop_at",
+    "take",
+]
