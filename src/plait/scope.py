@@ -6,7 +6,7 @@ node finds its run without being handed anything.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,7 +25,7 @@ class Heard(Protocol):
         """Run the task's code."""
         ...
 
-    def acall(self, call: Callable[..., Awaitable[Any]]) -> Awaitable[Any]:
+    def acall(self, call: Callable[..., Awaitable[Any]]) -> Coroutine[Any, Any, Any]:
         """Run the task's async code."""
         ...
 

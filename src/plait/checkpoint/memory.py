@@ -127,7 +127,7 @@ class _Rows:
             Renew: self._renew,
         }
         self._lock = Lock()
-        self._appended: list[Callable[[], Transact]] = []
+        self._appended: list[Append] = []
         """Commits whose rows are not made yet, in order."""
         _all.add(self)
 
@@ -145,18 +145,18 @@ class _Rows:
             self._make_rows()
 
     def _append(self, request: Append) -> Done | Refused:
-        root = self._lanes.get((request.thread_id, ""))
+        root = self._lanes.get((request.session.thread_id, ""))
         if root is None or root.claim.fence != request.fence:
             return Refused(root.row if root is not None else None)
-        self._appended.append(request.make)
+        self._appended.append(request)
         if request.release:
             root.claim = root.claim._replace(owner=None, lease=None)
         return _APPENDED
 
     def _make_rows(self) -> None:
         appended, self._appended = self._appended, []
-        for make in appended:
-            batch = make()
+        for each in appended:
+            batch = each.session.rows_of(each.checkpoint, each.writes)
             self._store(self._lane(batch.thread_id, batch.ns), batch)
 
     def free(self) -> None:

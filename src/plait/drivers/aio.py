@@ -256,7 +256,8 @@ class AioDriver:
         context = copy_context()
         self._inline = True
         try:
-            coroutine = aenter(task, self._make_scope(task, thread_of_control()))
+            scope = self._make_scope(task, thread_of_control())
+            coroutine = context.run(aenter, task, scope)
             try:
                 waits_for = context.run(coroutine.send, None)
             except StopIteration as end:  # the ordinary quick node: it never waited

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -124,12 +124,12 @@ def _is_cancellation(error: BaseException) -> bool:
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
-async def aenter(task: Task, scope: Scope) -> Writes:
-    """`enter` for a task that has async code."""
+def aenter(task: Task, scope: Scope) -> Coroutine[Any, Any, Writes]:
+    """`enter` for a task that has async code, which is to run in the context of this call."""
     current_scope.set(scope)
     call = task.node.acall
     assert call is not None
-    return await (call(task, scope) if scope.heard is None else scope.heard.acall(call))
+    return call(task, scope) if scope.heard is None else scope.heard.acall(call)
 
 
 def thread_of_control() -> Here:

@@ -20,7 +20,9 @@ class SystemEnv:
     def __init__(self) -> None:
         self._last = 0
         self._lock = Lock()
-        self._node = int.from_bytes(urandom(5), "big")
+        self._node = urandom(5).hex()
+        self._head = (0, "")
+        """The last millisecond of an id, and how ids of it begin."""
 
     def checkpoint_id(self) -> str:
         # 48 bits of milliseconds, 12 + 14 bits of the time below, the rest tells processes apart.
@@ -30,10 +32,14 @@ class SystemEnv:
                 ns = self._last + 1
             self._last = ns
         ms, below = divmod(ns, 1_000_000)
+        head = self._head
+        if head[0] != ms:
+            head = self._head = (ms, f"{ms >> 16:08x}-{ms & 0xFFFF:04x}")
         fine = (below << 26) // 1_000_000
-        bits = ms << 80 | 0x7000_8000 << 48 | (fine >> 14) << 64 | (fine & 0x3FFF) << 48
-        h = f"{bits | (below & 0xFF) << 40 | self._node:032x}"
-        return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+        return (
+            f"{head[1]}-{0x7000 | fine >> 14:x}-{0x8000 | fine & 0x3FFF:x}"
+            f"-{below & 0xFF:02x}{self._node}"
+        )
 
     def new_id(self) -> str:
         return new_id()

@@ -317,7 +317,7 @@ class SimDriver:
                         self._standing.pop()
                     self._ended(job, writes)
                     return
-                job.coroutine = aenter(task, scope)
+                job.coroutine = job.context.run(aenter, task, scope)
             self._step(job, job.coroutine.send, None)
         except Exception as error:
             self._failed(job, error)

@@ -91,6 +91,8 @@ class NodePlan:
     """Its input as those who listen see it; None: as it is."""
     code: Any = None
     """The function or Runnable that the user gave, for those who look at it or call it alone."""
+    own: Callable[[Task], Writes] | None = None
+    """The engine's own code, in place of a user's: it needs no context, and never waits."""
     apart: bool = field(init=False)
     """Whether it never runs inline: its runner must be able to leave it, or to store its start."""
 

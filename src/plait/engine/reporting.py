@@ -39,7 +39,8 @@ class Reporting:
     ns: tuple[str, ...]
 
     def _metadata(self, *, stored: bool) -> dict[str, Any]:
-        facts = {"source": self.source, "step": self.step, "parents": dict(self.spec.parents)}
+        parents = self.spec.parents if stored else dict(self.spec.parents)
+        facts: dict[str, Any] = {"source": self.source, "step": self.step, "parents": parents}
         if stored and self.spec.metadata:
             facts.update(self.spec.metadata)
         return facts

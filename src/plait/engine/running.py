@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from plait.constants import ERROR, PUSH, RESUME
@@ -77,7 +77,11 @@ class Running(Guards):
         """A run inside a task stopped because it was asked to."""
 
     def _execute(self, todo: list[Task]) -> Flow:
-        if len(todo) == 1 and self._inlines(todo[0]):
+        if len(todo) == 1 and todo[0].node.own is not None:
+            task = todo[0]
+            self._inflight[task] = task.attempt
+            events = [_done_here(task, todo[0].node.own)]
+        elif len(todo) == 1 and self._inlines(todo[0]):
             task = todo[0]
             if self.parts:
                 yield Emit(self._take_parts())  # the consumer may leave here: nothing runs yet
@@ -404,6 +408,13 @@ class Running(Guards):
         self._waiting.clear()
         for task in dropped:
             yield Resolve(self._calls.pop(task), task)
+
+
+def _done_here(task: Task, own: Callable[[Task], Writes]) -> TaskFinished | TaskFailed:
+    try:
+        return TaskFinished(task, task.attempt, own(task))
+    except Exception as error:
+        return TaskFailed(task, task.attempt, error)
 
 
 def _stopped(task: Task) -> NodeCancelledError:

@@ -372,7 +372,9 @@ class State:
     def take_changes(self) -> tuple[dict[str, Any], list[str]]:
         """What a checkpoint must store since the last one: changed values, emptied channels."""
         changed: dict[str, Any] = {}
-        removed, self._gone = self._gone, []
+        removed: list[str] = []
+        if self._gone:
+            removed, self._gone = self._gone, []
         for name in sorted(self.changed) if len(self.changed) > 1 else self.changed:
             if name in self._values:
                 changed[name] = self._values[name]

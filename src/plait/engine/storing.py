@@ -24,6 +24,7 @@ class Storing(Reporting):
 
     __slots__ = (
         "_left",
+        "_record",
         "_unsaved",
         "ahead",
         "asked",
@@ -87,6 +88,8 @@ class Storing(Reporting):
         """When the run, and what continues it, must have ended (seconds since the epoch)."""
         self.parts: list[tuple[tuple[str, ...], str, Any]] = []
         self.ns = tuple(spec.ns.split("|")) if spec.ns else ()
+        self._record: dict[str, Any] = {}
+        """What the last checkpoint says of what runs next."""
         self._unsaved: list[Task] = []
         self._left = not spec.saved
         """Whether the thread was given back (or there is none)."""
@@ -184,6 +187,10 @@ class Storing(Reporting):
         record["graph"] = plan.fingerprint
         if plan.version != 1:
             record["version"] = plan.version
+        if "sends" not in record:  # many checkpoints of a loop say the same: they share one record
+            if record == self._record:
+                record = self._record
+            self._record = record
         self.stored_id = self.checkpoint_id
         return NewCheckpoint(
             self.checkpoint_id,

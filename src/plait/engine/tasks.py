@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -35,29 +36,38 @@ def task_id(base: str, ns: str, name: str, order: str) -> str:
 def order_of(path: tuple[Any, ...]) -> str:
     """See `Task.order`."""
     if path[0] is PULL:
-        return f"{PULL}~{path[1]}"
+        return _pulled(path[1])
     return f"{PUSH}~{path[1]:010d}~{path[2]}"
+
+
+@lru_cache(maxsize=4096)
+def _pulled(name: str) -> str:
+    return f"{PULL}~{name}"
 
 
 class UnnamedWrites(TaskWrites):
     """The outcome of a task whose id nobody has asked for yet: it is made when it is read."""
 
-    __slots__ = ("_id", "_key")
+    __slots__ = ("_base", "_id", "_identity", "_ns")
 
-    def __init__(self, checkpoint_id: str, key: tuple[str, str, str, str], writes: Writes) -> None:
+    def __init__(
+        self, checkpoint_id: str, base: str, ns: str, identity: str, path: str, writes: Writes
+    ) -> None:
         self.checkpoint_id = checkpoint_id
-        self.path = key[3]
+        self.path = path
         self.writes = writes
         self.merge = False
         self.derived = True
-        self._key = key
+        self._base = base
+        self._ns = ns
+        self._identity = identity
         self._id: str | None = None
 
     @property
     def task_id(self) -> str:  # type: ignore[override]
         made = self._id
         if made is None:
-            made = self._id = task_id(*self._key)
+            made = self._id = task_id(self._base, self._ns, self._identity, self.path)
         return made
 
 
@@ -183,8 +193,9 @@ class Task:
             writes = [*writes, (CALL, list(self.record))]
         if self._id is not None or self.parent is not None:
             return TaskWrites(step.checkpoint_id, self.id, self.order, writes)
-        key = (step.base, step.ns, self.identity, self.order)
-        return UnnamedWrites(step.checkpoint_id, key, writes)
+        return UnnamedWrites(
+            step.checkpoint_id, step.base, step.ns, self.identity, self.order, writes
+        )
 
     @property
     def order(self) -> str:

@@ -455,6 +455,7 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         hidden=True,
         told=bool(writer.branches),
         update=writer.by_hand,
+        own=None if writer.branches else lambda task: writer.update(given(task)),
     )
 
 

@@ -47,8 +47,11 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
     if "sends" in checkpoint.frontier or not _all_settled(checkpoint.changed.values()):
         return False
     for task in writes:
-        if task.merge or not _all_settled([value for _, value in task.writes]):
+        if task.merge:
             return False
+        for _, value in task.writes:
+            if type(value) not in _SETTLED and not _all_settled((value,)):
+                return False
     for key, fact in checkpoint.metadata.items():
         if type(fact) not in FIXED and not (key == "parents" and _is_map_of_texts(fact)):
             return False
@@ -58,8 +61,10 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
 def _is_map_of_texts(fact: Any) -> bool:
     if type(fact) is not dict:
         return False
-    pairs = cast("dict[Any, Any]", fact).items()
-    return all(type(text) is str for pair in pairs for text in pair)
+    for pair in cast("dict[Any, Any]", fact).items():
+        if type(pair[0]) is not str or type(pair[1]) is not str:
+            return False
+    return True
 
 
 def _all_settled(values: Iterable[Any]) -> bool:

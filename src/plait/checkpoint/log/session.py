@@ -8,7 +8,7 @@ they return only carry bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from time import time_ns
 from typing import Any, NamedTuple, TypeAlias
 
@@ -40,7 +40,7 @@ from plait.checkpoint.log.requests import (
 )
 from plait.checkpoint.log.versions import Encoded, Version
 from plait.checkpoint.log.writing import encode_version
-from plait.checkpoint.serde import Codec, place, seal
+from plait.checkpoint.serde import Codec, guarded, place, seal
 
 _FULL_EVERY = 16
 _SMALL = 4
@@ -129,7 +129,7 @@ class LogSession:
         self.ns = ns
         self.codec = codec
         self._hold = hold
-        self._place = place(thread_id, ns)
+        self._place = guarded(place(thread_id, ns), codec.guard)
         self._at: Point | None = None
         self._versions: dict[str, Version] = {}
         self._loaded: bytes | bool | None = False
@@ -398,9 +398,10 @@ class LogSession:
         self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], release: bool
     ) -> Plan[None]:
         """Commit what cannot change any more; its rows are made when somebody looks."""
-        make = partial(self._defer, checkpoint, writes)
         try:
-            answer: Done | Refused = yield Append(self.thread_id, self._hold.fence, make, release)
+            answer: Done | Refused = yield Append(
+                self, self._hold.fence, checkpoint, writes, release
+            )
         except BaseException:
             self._forget()
             raise
@@ -411,7 +412,7 @@ class LogSession:
         if release:
             self._hold.held = False
 
-    def _defer(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
+    def rows_of(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
         """The transaction of an appended commit; its records are made when they are read."""
         codec, lane, id = self.codec, self._place, checkpoint.id
         changed, key = checkpoint.changed, pack(checkpoint.id)
