@@ -120,6 +120,9 @@ _SUBGRAPH_REPLAY = "Replays and forks inside a subgraph"
 _GOTO_IS_NEXT = "What a Command as input routes to is next"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
+    "g_agent_middleware::a_reducer_before_a_mark": "Reducers before a mark",
+    "g_agent_middleware::jumps_to_the_end_from_after_agent": "Jumps of hooks",
+    "g_agent_middleware::undeclared_jumps": "Jumps of hooks",
     "d_parsers::patch_of_a_changed_number": "JSON patches of streams",
     "d_parsers::quoted_items_streamed": "Quoted items in a stream",
     "d_parsers::xml_with_a_document_type": "XML with a document type",

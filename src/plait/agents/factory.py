@@ -140,7 +140,7 @@ def _tools(
     given: Sequence[Any], middleware: Sequence[Middleware]
 ) -> tuple[ToolNode | None, ModelTools]:
     """The node that runs tools, if there is need for one, and what the model is shown."""
-    every = [*given, *(tool for one in middleware for tool in one.tools)]
+    every = [*(tool for one in middleware for tool in one.tools), *given]
     own = [one for one in every if not isinstance(one, Mapping)]
     provided: list[Any] = [one for one in every if isinstance(one, Mapping)]
     wraps = with_hook(middleware, "wrap_tool_call")

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.requests import ExtendedModelResponse, ModelRequest, ModelResponse
 from plait.agents.responses import Responses
-from plait.errors import ConfigError, InvalidUpdateError, NotSupportedError
+from plait.errors import ConfigError, InvalidUpdateError, NotSupportedError, UndeclaredJumpError
 from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_models import as_agent_model, with_tools
@@ -233,6 +233,7 @@ def _taken(result: Any, middleware: Middleware) -> tuple[ModelResponse[Any], Com
                     f"{part}; here it can only update the state. To lead the agent elsewhere, set "
                     "jump_to in a before_model or after_model hook."
                 )
+        _refuse_jump(command, middleware)
     if isinstance(result, ModelResponse):
         return cast("ModelResponse[Any]", result), command
     if kind_of(result) == "ai":
@@ -241,6 +242,15 @@ def _taken(result: Any, middleware: Middleware) -> tuple[ModelResponse[Any], Com
         f"wrap_model_call of middleware {middleware.name!r} returned {result!r:.200}. Return what "
         "the handler gave, a ModelResponse, an ExtendedModelResponse or an AIMessage."
     )
+
+
+def _refuse_jump(command: Command[Any] | None, middleware: Middleware) -> None:
+    update: Any = None if command is None else command.update
+    if isinstance(update, Mapping) and cast("Mapping[str, Any]", update).get("jump_to"):
+        raise UndeclaredJumpError(
+            f"The Command of wrap_model_call of middleware {middleware.name!r} sets jump_to, which "
+            "only hooks can. Set it in a before_model or after_model hook that declares it."
+        )
 
 
 __all__ = ["ModelNode", "ModelTools", "name_of"]

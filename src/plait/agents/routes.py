@@ -48,9 +48,6 @@ class Routes:
 
     def after_model(self, state: Any) -> Any:
         """To the tools that the model has called; on if all calls are answered; else to the end."""
-        jump = state.get("jump_to")
-        if jump is not None:
-            return self.jumps()[jump]
         message, answered = _last_turn(state["messages"])
         calls = () if message is None else message.tool_calls
         if not calls:
@@ -64,6 +61,11 @@ class Routes:
             if sends:
                 return sends
         return self.finish if self._is_answered(state) else self.turn
+
+    def after_hook(self, state: Any) -> Any:
+        """Where the last hook after the model jumps, else where the model leads."""
+        jump = state.get("jump_to")
+        return self.after_model(state) if jump is None else self.jumps()[jump]
 
     def after_tools(self, state: Any) -> str:
         """To the end after tools that return directly, or a structured response; else on."""

@@ -66,7 +66,8 @@ class Wiring:
             ends = ["tools", routes.finish] if routes.has_tools else [routes.turn, routes.finish]
             if routes.has_tools and (self._structured or self._last != "model"):
                 ends.append(routes.turn)
-            self._builder.add_conditional_edges(self._last, routes.after_model, ends)
+            path = routes.after_model if self._last == "model" else routes.after_hook
+            self._builder.add_conditional_edges(self._last, path, ends)
         elif self._last == "model":
             self._builder.add_edge("model", routes.finish)
         if routes.has_tools:

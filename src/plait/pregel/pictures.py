@@ -54,6 +54,9 @@ def _metadata(graph: Drawn, name: str) -> dict[str, Any] | None:
     named = [when for when, nodes in stops.items() if nodes is not None and name in nodes]
     if named:
         known["__interrupt"] = ",".join(named)
+    tools: Any = getattr(plan.nodes[name].code, "tools_by_name", None)
+    if tools:
+        known["__tools"] = list(tools)  # what a node for tools can run
     return known or None
 
 
