@@ -278,6 +278,23 @@ class TaskNotFound(RunError):
     """A task that a distributed caller named does not exist."""
 
 
+class PIIDetectionError(RunError):
+    """A message holds personal data, and the agent is set to refuse that.
+
+    Args:
+        pii_type: the type of what was found.
+        matches: the places of the text: dicts of type, value, start and end.
+    """
+
+    def __init__(self, pii_type: str, matches: Sequence[Any]) -> None:
+        self.pii_type = pii_type
+        self.matches = list(matches)
+        super().__init__(
+            f"Found {len(self.matches)} x {pii_type} in a message, and the strategy is 'block'. Take "
+            "it out of the message, or choose the strategy 'redact', 'mask' or 'hash'."
+        )
+
+
 class UnknownCheckpointError(RunError, ValueError):
     """The config names a checkpoint that the thread does not have."""
 

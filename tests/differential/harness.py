@@ -178,6 +178,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_tools::text_is_checked": "Text as the input of a tool",
     "d_tools::unknown_fields": "Unknown fields of a tool",
     "d_tools::validation_errors_told_to_the_model": "Validation errors told to the model",
+    "g_mw_pii::data_of_other_forms": "Personal data of other forms",
+    "g_mw_pii::two_messages_of_the_user": "Every message of the user is checked",
     "f_react::open_calls": "Tool calls without an answer",
     "f_react::runs_inside_the_model_node": "Runs inside an agent",
     "f_toolnode::async_interceptor_in_a_sync_call": "Async interceptors in sync calls",

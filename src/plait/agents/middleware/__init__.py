@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from plait.lazy import lazily
 
 if TYPE_CHECKING:
+    from plait.agents.middleware.pii import PIIDetectionError, PIIMiddleware
+    from plait.agents.middleware.redaction import PIIMatch, RedactionRule
     from plait.agents.middleware.types import (
         AgentMiddleware,
         AgentState,
@@ -39,6 +41,10 @@ __getattr__ = lazily(
         "ModelRequest": "types",
         "ModelResponse": "types",
         "OutputAgentState": "types",
+        "PIIDetectionError": "pii",
+        "PIIMatch": "redaction",
+        "PIIMiddleware": "pii",
+        "RedactionRule": "redaction",
         "Runtime": "plait.runtime",
         "ToolCallRequest": "types",
         "TracePolicy": "types",
@@ -63,6 +69,10 @@ __all__ = [
     "ModelRequest",
     "ModelResponse",
     "OutputAgentState",
+    "PIIDetectionError",
+    "PIIMatch",
+    "PIIMiddleware",
+    "RedactionRule",
     "Runtime",
     "ToolCallRequest",
     "TracePolicy",
