@@ -119,7 +119,7 @@ class Stage:
             await self.ticks()
             return self.note("pay", call, amount)
 
-        return [slow_pay, human_in_the_loop_async(handler=in_person)(send), look]
+        return [slow_pay, human_in_the_loop_async(handler=in_person_async)(send), look]
 
     def note(self, name: str, call: str, amount: int) -> str:
         self.turn.ran.append((call, name, amount))
@@ -141,9 +141,17 @@ def each_call(state: Any) -> list[Send]:
 
 def in_person(params: Any) -> Any:
     """A handler of one's own: the question and the answer have another form."""
-    args = params["tool_call_args"]
-    said = interrupt({"may": [params["tool_call_name"], args]})
-    return params["tool"].invoke(args) if said == "yes" else said
+    said = interrupt(question_about(params))
+    return params["tool"].invoke(params["tool_call_args"]) if said == "yes" else said
+
+
+async def in_person_async(params: Any) -> Any:
+    said = interrupt(question_about(params))
+    return await params["tool"].ainvoke(params["tool_call_args"]) if said == "yes" else said
+
+
+def question_about(params: Any) -> Any:
+    return {"may": [params["tool_call_name"], params["tool_call_args"]]}
 
 
 STAGES = cache(Stage)

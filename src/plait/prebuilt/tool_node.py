@@ -9,7 +9,13 @@ from typing import Any, Literal, TypeAlias, cast
 
 from typing_extensions import TypedDict
 
-from plait.errors import GraphBubbleUp, GraphInterrupt, NotSupportedError, ToolInputError
+from plait.errors import (
+    GraphBubbleUp,
+    GraphInterrupt,
+    NotSupportedError,
+    ToolInputError,
+    is_invalid_resume,
+)
 from plait.messages import ToolMessage
 from plait.prebuilt.injection import (
     ContextT,
@@ -352,7 +358,7 @@ class ToolNode(Runnable[Any, Any]):
 
     def _named(self, error: Exception, tool: Any, call: Any) -> Exception:
         """The error, of arguments that do not fit as a `ToolInvocationError`."""
-        if not is_validation_error(error):
+        if not is_validation_error(error) or is_invalid_resume(error):
             return error
         hidden = self._injections_of(tool).hidden
         shown = {name: value for name, value in call["args"].items() if name not in hidden}
@@ -368,8 +374,8 @@ class ToolNode(Runnable[Any, Any]):
         Raises:
             Exception: `error`, if the model is not to be told.
         """
-        if isinstance(error, GraphBubbleUp):
-            raise error
+        if isinstance(error, GraphBubbleUp) or is_invalid_resume(error):
+            raise error  # the second: a person must mend it, not the model
         told = self._telling.told(error)
         if told is None:
             raise error

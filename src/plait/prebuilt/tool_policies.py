@@ -207,8 +207,7 @@ def supervised(
     found: dict[str, Supervised] = {}
     for name, tool in tools.items():
         policy, unknown = given.get(name, NO_POLICY), getattr(tool, "on_unknown", None)
-        recorded = journal or getattr(tool, "journal", False) or unknown is not None
-        if recorded or policy != NO_POLICY:
+        if journal or unknown is not None or policy != NO_POLICY:
             found[name] = Supervised(name, policy, unknown)
     return found
 

@@ -1,14 +1,20 @@
 """A tool with something in front of it: another tool of its looks, and ways to run the first."""
 
+import asyncio
 import inspect
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import cached_property
 from typing import Any, cast
 
+from plait.messages import ToolMessage
 from plait.prebuilt.injection import Injections
+from plait.prebuilt.tool_policies import NO_POLICY, Supervised
 from plait.runnables.config import run_in_executor
+from plait.scope import current_tool_call
+from plait.tool_calling.approval import plain
 from plait.tools import BaseTool, StructuredTool, coerce_to_tool
+from plait.tools.output import as_output, split_response
 from plait.tools.signatures import parameters
 
 _CARRIED = (
@@ -56,13 +62,10 @@ class Behind:
     def tool_like(
         self, func: Callable[..., Any] | None = None, coroutine: Callable[..., Any] | None = None
     ) -> BaseTool:
-        """A tool that looks the same to a model, and does something else first.
-
-        Its results are recorded: while the calls beside it wait, their node runs again and again.
-        """
+        """A tool that looks the same from outside, and does something else first."""
         if type(self.tool) is StructuredTool:
             alike = copy(self.tool)
-            alike.func, alike.coroutine, alike.journal = func, coroutine, True
+            alike.func, alike.coroutine = func, coroutine
             return alike
         carried = {name: getattr(self.tool, name) for name in _CARRIED if hasattr(self.tool, name)}
         return StructuredTool(
@@ -71,7 +74,6 @@ class Behind:
             args_schema=self.tool.args_schema or self.tool.get_input_schema(),
             func=func,
             coroutine=coroutine,
-            journal=True,
             **carried,
         )
 
@@ -113,24 +115,64 @@ class Behind:
 
     # --- running it ------------------------------------------------------------------------------
 
+    @cached_property
+    def _steps(self) -> Supervised:
+        return Supervised(self.name, NO_POLICY, None)
+
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the tool's code with arguments that are read already."""
-        if self._sync is not None:
-            return self._sync(*args, **kwargs)
-        return self.tool.invoke(self.shown(kwargs))
+        """Run the tool's code with arguments that are read already, as a step of the run around.
+
+        Its result is recorded: while calls beside it wait, their node runs again and again, and
+        what was approved once must not. (Sync code that was called in an event loop can wait for
+        no step: there it only runs.)
+        """
+        call = self._call(args, kwargs)
+        if _in_event_loop():
+            return self._unwrapped(self._wrapped(call, args, kwargs))
+        return self._unwrapped(self._steps.run(call, lambda _: self._wrapped(call, args, kwargs)))
 
     async def arun(self, *args: Any, **kwargs: Any) -> Any:
         """The async twin of `run`; sync code runs on a thread."""
-        if self._async is not None:
-            return await self._async(*args, **kwargs)
+        call = self._call(args, kwargs)
+
+        async def work(_: Any) -> Any:
+            if self._async is not None:
+                return self._message(call, await self._async(*args, **kwargs))
+            if self._sync is not None:
+                return await run_in_executor(None, self._wrapped, call, args, kwargs)
+            return self._message(call, await self.tool.ainvoke(self.shown(kwargs)))
+
+        return self._unwrapped(await self._steps.arun(call, work))
+
+    def _wrapped(self, call: Mapping[str, Any], args: tuple[Any, ...], kwargs: Any) -> Any:
         if self._sync is not None:
-            return await run_in_executor(None, self._sync, *args, **kwargs)
-        return await self.tool.ainvoke(self.shown(kwargs))
+            return self._message(call, self._sync(*args, **kwargs))
+        return self._message(call, self.tool.invoke(self.shown(kwargs)))
+
+    def _call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """What the step is recorded under."""
+        shown = {**self.shown(kwargs), **({"args": args} if args else {})}
+        return {"name": self.name, "args": plain(shown), "id": current_tool_call.get() or ""}
+
+    def _message(self, call: Mapping[str, Any], response: Any) -> Any:
+        """A result of the code in a form that can be recorded."""
+        content, artifact = split_response(response, self.tool.response_format, self.name)
+        return as_output(content, artifact, call["id"], self.name, "success")
+
+    def _unwrapped(self, output: Any) -> Any:
+        """A recorded result in the form in which the tool's code gives results."""
+        if type(output) is not ToolMessage or output.id is not None:
+            return self.result(output)  # what the code itself has finished
+        return (output.content, output.artifact) if self._pairs else output.content
+
+    @property
+    def _pairs(self) -> bool:
+        return self.tool.response_format == "content_and_artifact"
 
     def result(self, content: Any) -> Any:
         """What takes the place of the tool's result, in the form that its results have."""
-        pairs = self.tool.response_format == "content_and_artifact"
-        return (content, None) if pairs and not isinstance(content, tuple) else cast("Any", content)
+        pair = not self._pairs or isinstance(content, tuple)
+        return cast("Any", content) if pair else (content, None)
 
     def with_rest_of(self, kwargs: Mapping[str, Any]) -> BaseTool:
         """The tool for somebody who has only the shown arguments: the others are those of a call.
@@ -138,8 +180,6 @@ class Behind:
         Args:
             kwargs: The arguments of that call.
         """
-        if len(self.shown(kwargs)) == len(kwargs):
-            return self.tool
 
         def run(**args: Any) -> Any:
             return self.run(**self.edited(args, kwargs))
@@ -147,14 +187,23 @@ class Behind:
         async def arun(**args: Any) -> Any:
             return await self.arun(**self.edited(args, kwargs))
 
+        sync = self._sync is not None or not isinstance(self.tool, BaseTool)
         return StructuredTool(
             name=self.tool.name,
             description=self.tool.description,
             args_schema=self.tool.tool_call_schema,
-            func=run,
+            func=run if sync else None,
             coroutine=arun,
             response_format=self.tool.response_format,
         )
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _code_of(tool: Any) -> Callable[..., Any]:

@@ -56,8 +56,6 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         on_unknown: What a `ToolNode` does, instead of running the tool again, with a call whose
             process died while it ran: "ask" a person, or a function that looks (see
             `StateGraph.add_node`). By default the call is repeated.
-        journal: A `ToolNode` records the result of each call in the thread as soon as it is there,
-            so that the tool does not run again when the node does.
 
     >>> class Shout(BaseTool):
     ...     name: str = "shout"
@@ -81,7 +79,6 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     response_format: Literal["content", "content_and_artifact"] = "content"
     extras: dict[str, Any] | None = None
     on_unknown: Any = None
-    journal: bool = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
