@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import permutations
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, TypedDict
@@ -10,8 +11,17 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from pydantic import BaseModel
 
+from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.requests import (
+    ListLanes,
+    ListValues,
+    ReadCheckpoints,
+    ReadValues,
+    ReadWrites,
+)
 from plait.checkpoint.memory import InMemorySaver
-from plait.checkpoint.serde.encrypted import EncryptedSerializer
+from plait.checkpoint.serde import envelope, place
+from plait.checkpoint.serde.encrypted import AesGcmCipher, EncryptedSerializer
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError, CorruptCheckpointError
@@ -101,8 +111,6 @@ def test_a_conversation_of_dicts_stays_linear() -> None:
     builder: Any = StateGraph(State)
     builder.add_node("a", lambda state: {"items": [{"tags": {"x"}, "body": os.urandom(500)}]})
     app = builder.add_edge(START, "a").compile(checkpointer=saver)
-    from plait.checkpoint.log.requests import ListLanes, ListValues, ReadValues
-
     for _ in range(60):
         app.invoke({"items": []}, {"configurable": {"thread_id": "1"}})
     lane = saver.execute(ListLanes("1"))[0].lane
@@ -125,3 +133,120 @@ def test_the_peers_names_of_making_one(monkeypatch: Any) -> None:
         EncryptedSerializer.from_pycryptodome_aes(key=b"k" * 16, mode=1)
     with pytest.raises(ConfigError):
         EncryptedSerializer.from_keys({})
+
+
+# --- bound to their place ------------------------------------------------------------------------
+
+
+class NoAssociatedData:
+    """A user's cipher with the peer's protocol: it takes no associated data."""
+
+    def __init__(self) -> None:
+        self.inner = AesGcmCipher(OLD)
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        return self.inner.encrypt(plaintext)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        return self.inner.decrypt(ciphername, ciphertext)
+
+
+class Mover(InMemorySaver):
+    """Gives one record in the place of another."""
+
+    record, instead = b"", b""
+
+    def execute(self, request: Any) -> Any:
+        answer = super().execute(request)
+        return [self._moved(each) for each in answer] if isinstance(answer, list) else answer
+
+    def _moved(self, each: Any) -> Any:
+        if each == self.record:
+            return self.instead
+        held = getattr(each, "record", None)
+        return each._replace(record=self.instead) if held and held == self.record else each
+
+
+def places_of(saver: Any, thread: str) -> list[tuple[bytes, bytes]]:
+    """(place, record) of every record of a thread."""
+    found: list[tuple[bytes, bytes]] = []
+    for lane in saver.execute(ListLanes(thread)):
+        root = place(thread, lane.ns)
+        for row in saver.execute(ReadCheckpoints(lane.lane)):
+            at = unpack(row.id)
+            found.append((root + place(at, ""), row.record))
+            for each in saver.execute(ReadWrites(lane.lane, row.id)):
+                found.append((root + place(at, f"writes:{unpack(each.task)}"), each.record))
+        keys = saver.execute(ListValues(lane.lane))
+        records = saver.execute(ReadValues(lane.lane, keys))
+        for (channel, key), record in zip(keys, records, strict=True):
+            found.append((root + place(unpack(key), channel), record))
+    return found
+
+
+@pytest.mark.parametrize("cipher", [AesGcmCipher(OLD), NoAssociatedData()])
+def test_a_ciphertext_that_is_moved_with_a_digest_made_for_its_new_place_opens_nowhere(
+    cipher: Any,
+) -> None:
+    """The digest of the envelope has no key: who writes to the database can make it anew."""
+    saver = Mover(serde=EncryptedSerializer(cipher))
+    app = graph(saver)
+    configs: list[Any] = [{"configurable": {"thread_id": name}} for name in "tu"]
+    for config in configs:
+        app.invoke({"items": [config["configurable"]["thread_id"]]}, config)
+
+    def read() -> list[Any]:
+        return [list(app.get_state_history(config)) for config in configs]
+
+    right, moves = read(), 0
+    records = [each for name in "tu" for each in places_of(saver, name)]
+    for (here, record), (_, other) in permutations(records, 2):
+        head, payload = other[:5], other[21:]
+        saver.record, saver.instead = record, envelope.seal(head[4], here, payload)
+        with pytest.raises(CorruptCheckpointError):
+            read()
+        moves += 1
+    saver.record = b""
+    assert moves > 100
+    assert read() == right
+
+
+def test_who_has_no_key_cannot_put_a_record_of_his_own_beside_encrypted_ones() -> None:
+    saver = Mover(serde=EncryptedSerializer.from_keys(OLD))
+    app = graph(saver)
+    app.invoke({"items": ["mine"]}, CONFIG)
+    open_saver = InMemorySaver()
+    graph(open_saver).invoke({"items": ["forged"]}, CONFIG)
+    forged = dict(places_of(open_saver, "1"))
+    here, saver.record = places_of(saver, "1")[-1]
+    payload = next(iter(forged.values()))[21:]
+    saver.instead = envelope.seal(saver.record[4] & ~envelope.ENCRYPTED, here, payload)
+    with pytest.raises(CorruptCheckpointError, match="not encrypted as a whole"):
+        list(app.get_state_history(CONFIG))
+
+
+def test_encrypted_threads_can_be_copied_pruned_and_measured(tmp_path: Path) -> None:
+    with SqliteSaver(tmp_path / "t.db", serde=EncryptedSerializer.from_keys(OLD)) as saver:
+        app = graph(saver)
+        app.invoke({"items": ["x"]}, CONFIG)
+        saver.copy_thread("1", "2")
+        copy: Any = {"configurable": {"thread_id": "2"}}
+        assert app.get_state(copy).values == app.get_state(CONFIG).values
+        app.invoke(Command(resume="y"), copy)
+        saver.prune(["2"], keep_last=1)
+        assert app.get_state(copy).values["items"] == ["x", "top-secret", "y"]
+        assert saver.usage("1").by_channel["items"] > 0
+    without = SqliteSaver(tmp_path / "t.db")
+    with without, pytest.raises(CorruptCheckpointError, match="EncryptedSerializer"):
+        graph(without).get_state(CONFIG)
+
+
+def test_a_record_of_a_version_that_encrypted_single_values_is_refused_by_name() -> None:
+    """Before 0.1.0 values were encrypted within a readable record, bound by its digest alone."""
+    guard = EncryptedSerializer.from_keys(OLD).guard
+    old = envelope.seal(8, place("t", "", "id", "items"), b"frame with ciphertext")
+    at = envelope.guarded(place("t", "", "id", "items"), guard)
+    with pytest.raises(CorruptCheckpointError, match=r"before 0\.1\.0"):
+        envelope.unseal(at, old)
+    with pytest.raises(CorruptCheckpointError, match="from_keys"):
+        envelope.unseal(place("t"), envelope.seal(8, envelope.guarded(place("t"), guard), b""))

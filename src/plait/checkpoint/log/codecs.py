@@ -1,4 +1,8 @@
-"""Which codec a saver's values go through: plait's, or one over a serializer given by the user."""
+"""Which codec a saver's values go through: plait's, or one over a serializer given by the user.
+
+A serializer with a `guard` encrypts: the codec is that of the serializer inside it, and its records
+are encrypted as a whole (see `serde.envelope`).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ from typing import Any, cast
 import ormsgpack
 
 from plait.checkpoint.base import SerializerProtocol
-from plait.checkpoint.serde import Codec, Registry
+from plait.checkpoint.serde import Codec, Guard, Registry
 from plait.errors import CorruptCheckpointError, StorageError
 
 
 class TypedCodec(Codec):
-    """A codec over a serializer that gives (tag, bytes), such as an encrypting one."""
+    """A codec over a serializer that gives (tag, bytes)."""
 
     def __init__(self, serde: SerializerProtocol, registry: Registry | None = None) -> None:
         super().__init__(registry)
@@ -23,7 +27,7 @@ class TypedCodec(Codec):
         return ormsgpack.packb(self._serde.dumps_typed(value))
 
     def comparable(self, value: Any) -> bytes:
-        """Plain bytes where plait's codec can: those of a cipher differ each time."""
+        """Plain bytes where plait's codec can: those of a serializer may differ each time."""
         try:
             return super().dumps(value)
         except StorageError:
@@ -48,6 +52,16 @@ def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:
         serde: The saver's serializer.
         registry: The types of one graph, where the serializer is plait's own or stands on it.
     """
+    guard: Guard | None = getattr(serde, "guard", None)
+    if guard is not None:
+        inner: SerializerProtocol = cast("Any", serde).serde
+        own = getattr(inner, "codec", None)
+        if isinstance(own, Codec):
+            codec = Codec(own.registry if registry is None else registry)
+        else:
+            codec = TypedCodec(inner, registry)
+        codec.guard = guard
+        return codec
     own = getattr(serde, "codec", None)
     if isinstance(own, Codec):
         if registry is None:
@@ -55,7 +69,4 @@ def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:
         if registry.codec is None:
             registry.codec = Codec(registry)
         return registry.codec
-    over = getattr(serde, "with_registry", None)
-    if over is not None and registry is not None:
-        serde = over(registry)
     return TypedCodec(serde, registry)

@@ -32,7 +32,7 @@ from plait.checkpoint.log.retention import (
     released,
 )
 from plait.checkpoint.log.session import LogSession
-from plait.checkpoint.serde import place, seal, unseal
+from plait.checkpoint.serde import guarded, place, seal, unseal
 from plait.errors import ConfigError, ThreadBusyError
 
 
@@ -69,7 +69,7 @@ def _copy_lanes(
 
 
 def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[None]:
-    here = place(target.thread_id, lane.ns)
+    here = guarded(place(target.thread_id, lane.ns), target.codec.guard)
 
     def move(record: bytes, *parts: str) -> bytes:
         kind, payload = unseal(reader.place + place(*parts), record)

@@ -22,7 +22,7 @@ from plait.checkpoint.log.records import (
     read_writes,
 )
 from plait.checkpoint.log.requests import CheckpointRow, ReadCheckpoints, ReadWrites, WriteRow
-from plait.checkpoint.serde import Codec, place, unseal
+from plait.checkpoint.serde import Codec, guarded, place, unseal
 from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
@@ -53,8 +53,8 @@ class LaneReader:
         self.ns = ns
         self.codec = codec
         self.lane = lane
-        self.place = place(thread_id, ns)
-        self.live = type(codec) is Codec
+        self.place = guarded(place(thread_id, ns), codec.guard)
+        self.live = type(codec) is Codec and codec.guard is None
         """Whether parts may be read in place of bytes: not where a serializer has a say in them."""
 
     def row(self, key: bytes, *, live: bool = False) -> Plan[CheckpointRow | None]:

@@ -5,7 +5,16 @@ Types that a graph's schemas name are registered for that graph by themselves.
 """
 
 from plait.checkpoint.serde.codec import MAX_DEPTH, Codec
-from plait.checkpoint.serde.envelope import COMPRESSED, ENCRYPTED, peek, place, seal, unseal
+from plait.checkpoint.serde.envelope import (
+    COMPRESSED,
+    ENCRYPTED,
+    Guard,
+    guarded,
+    peek,
+    place,
+    seal,
+    unseal,
+)
 from plait.checkpoint.serde.failures import RemoteError
 from plait.checkpoint.serde.refusals import UnstorableValueError
 from plait.checkpoint.serde.registry import GLOBAL, Registry, register
@@ -16,9 +25,11 @@ __all__ = [
     "GLOBAL",
     "MAX_DEPTH",
     "Codec",
+    "Guard",
     "Registry",
     "RemoteError",
     "UnstorableValueError",
+    "guarded",
     "peek",
     "place",
     "register",

@@ -50,7 +50,12 @@ def maybe_add_typed_methods(
 
 
 class CipherProtocol(Protocol):
-    """Encrypts and decrypts bytes, under a cipher's name."""
+    """Encrypts and decrypts bytes, under a cipher's name.
+
+    Use an authenticated cipher. Both methods may take a second argument, `bound: bytes`: associated
+    data, without which the ciphertext must not decrypt. Where they do not, plait encrypts a digest
+    of it along with the plaintext.
+    """
 
     def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
         """The cipher's name and the ciphertext."""

@@ -21,6 +21,7 @@ import ormsgpack
 from ormsgpack import Ext
 
 from plait.checkpoint.serde.arrays import array_encoder, decode_array, decode_scalar
+from plait.checkpoint.serde.envelope import Guard
 from plait.checkpoint.serde.failures import encode_error, error_decoder
 from plait.checkpoint.serde.langchain import langchain_decoder, langchain_name
 from plait.checkpoint.serde.plain import (
@@ -83,6 +84,9 @@ class Codec:
     >>> codec.loads(codec.dumps({"at": (1, 2.0), 3: {"x"}}))
     {'at': (1, 2.0), 3: {'x'}}
     """
+
+    guard: Guard | None = None
+    """What encrypts the records around what is encoded here."""
 
     def __init__(self, registry: Registry | None = None) -> None:
         self.registry = GLOBAL if registry is None else registry

@@ -3,25 +3,31 @@
     from plait.checkpoint.serde.encrypted import EncryptedSerializer
     saver = SqliteSaver("threads.db", serde=EncryptedSerializer.from_keys({"2026": key}))
 
-Every saver takes it. What it encrypts: values of channels, writes of tasks, metadata. What stays
-readable: ids, names of channels, sizes and times. A value that was changed, or was encrypted under
-a key that is not known, is refused; a value that was never encrypted is refused too. The envelope
-around each record, whose digest covers the ciphertext, binds it to its place.
+Every saver takes it. plait's own savers encrypt whole records: values of channels, writes of tasks,
+metadata, how they hang together. What stays readable: ids, names of channels, sizes and times. The
+place of a record (thread, namespace, checkpoint, channel) and its kind are the cipher's associated
+data, so that a ciphertext that was moved opens nowhere. A record that was changed or moved, that
+was encrypted under a key that is not known, or that was never encrypted, is refused.
+
+Other savers, and LangGraph's interface, know no places: there it encrypts single values.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from hashlib import blake2b
+from hmac import compare_digest
+from inspect import signature
 from typing import Any
 
 from plait.checkpoint.serde.base import CipherProtocol, SerializerProtocol
-from plait.checkpoint.serde.codec import Codec
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
-from plait.checkpoint.serde.registry import Registry
 from plait.errors import ConfigError, CorruptCheckpointError
 
 _NONCE = 12
+_PRINT = 32
+"""Bytes of the digest of what a record is bound to, for ciphers that take no associated data."""
 _SIZES = (16, 24, 32)
 ENVIRONMENT = "PLAIT_AES_KEY"
 """Where `from_env` finds the key; the peer's `LANGGRAPH_AES_KEY` is read as well."""
@@ -54,14 +60,19 @@ class AesGcmCipher:
         self._keys = {id: AESGCM(key) for id, key in keys.items()}
         self._newest = list(keys)[-1]
 
-    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
-        """The cipher's name, with the key's id, and the nonce with the ciphertext."""
+    def encrypt(self, plaintext: bytes, bound: bytes = b"") -> tuple[str, bytes]:
+        """The cipher's name, with the key's id, and the nonce with the ciphertext.
+
+        Args:
+            plaintext: What to encrypt.
+            bound: What the ciphertext belongs to; `decrypt` must be given the same.
+        """
         name = f"aesgcm:{self._newest}"
         nonce = os.urandom(_NONCE)
-        sealed = self._keys[self._newest].encrypt(nonce, plaintext, name.encode())
+        sealed = self._keys[self._newest].encrypt(nonce, plaintext, _associated(name, bound))
         return name, nonce + sealed
 
-    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+    def decrypt(self, ciphername: str, ciphertext: bytes, bound: bytes = b"") -> bytes:
         """The plaintext.
 
         Raises:
@@ -77,12 +88,76 @@ class AesGcmCipher:
                 f"{list(self._keys)}. Add the key it names."
             )
         try:
-            return key.decrypt(ciphertext[:_NONCE], ciphertext[_NONCE:], ciphername.encode())
+            associated = _associated(ciphername, bound)
+            return key.decrypt(ciphertext[:_NONCE], ciphertext[_NONCE:], associated)
         except (InvalidTag, ValueError) as error:
             raise CorruptCheckpointError(
                 f"A stored value cannot be decrypted with key {id!r}: it is damaged, was changed, "
-                "or the key is not the one that encrypted it."
+                "was moved here from another place, or the key is not the one that encrypted it."
             ) from error
+
+
+def _associated(name: str, bound: bytes) -> bytes:
+    """What a ciphertext is bound to: no two pairs give the same bytes."""
+    raw = name.encode()
+    return raw if not bound else raw + b"\0" + bound
+
+
+class RecordGuard:
+    """Encrypts whole records, each bound to its kind and place (see `envelope.Guard`).
+
+    Its payloads begin with the cipher's name: one byte of length, then the name.
+    """
+
+    def __init__(self, cipher: CipherProtocol) -> None:
+        self._cipher: Any = cipher
+        self._binds = all(
+            "bound" in signature(f).parameters for f in (cipher.encrypt, cipher.decrypt)
+        )
+
+    def close(self, payload: bytes, bound: bytes) -> bytes:
+        """The payload, encrypted.
+
+        Raises:
+            ConfigError: The cipher's name is too long.
+        """
+        if self._binds:
+            name, sealed = self._cipher.encrypt(payload, bound)
+        else:
+            name, sealed = self._cipher.encrypt(_fingerprint(bound) + payload)
+        raw = name.encode()
+        if len(raw) > 255:
+            raise ConfigError(f"The cipher's name {name!r:.40} is longer than 255 bytes.")
+        return bytes([len(raw)]) + raw + sealed
+
+    def open(self, payload: bytes, bound: bytes) -> bytes:
+        """The payload of what `close` gave.
+
+        Raises:
+            CorruptCheckpointError: It was changed or moved, or its key is unknown.
+        """
+        size = payload[0] + 1 if payload else 1
+        try:
+            name = payload[1:size].decode()
+        except UnicodeDecodeError as error:
+            raise _moved() from error
+        if self._binds:
+            return self._cipher.decrypt(name, payload[size:], bound)
+        plain: bytes = self._cipher.decrypt(name, payload[size:])
+        if not compare_digest(plain[:_PRINT], _fingerprint(bound)):
+            raise _moved()
+        return plain[_PRINT:]
+
+
+def _fingerprint(bound: bytes) -> bytes:
+    return blake2b(bound, digest_size=_PRINT, person=b"plait place").digest()
+
+
+def _moved() -> CorruptCheckpointError:
+    return CorruptCheckpointError(
+        "A stored record cannot be decrypted: it is damaged, or was moved here from another place. "
+        "Restore the database from a backup."
+    )
 
 
 class EncryptedSerializer:
@@ -101,6 +176,8 @@ class EncryptedSerializer:
     def __init__(self, cipher: CipherProtocol, serde: SerializerProtocol | None = None) -> None:
         self.cipher = cipher
         self.serde: SerializerProtocol = JsonPlusSerializer() if serde is None else serde
+        self.guard = RecordGuard(cipher)
+        """What plait's own savers encrypt by."""
 
     @classmethod
     def from_keys(
@@ -152,12 +229,6 @@ class EncryptedSerializer:
                 "mode is GCM, and each value has a nonce of its own."
             )
         return cls.from_env(serde) if key is None else cls.from_keys({"1": key}, serde)
-
-    def with_registry(self, registry: Registry) -> EncryptedSerializer:
-        """The same, over plait's codec with the types of one graph (another serializer stays)."""
-        if not isinstance(self.serde, JsonPlusSerializer):
-            return self
-        return EncryptedSerializer(self.cipher, JsonPlusSerializer(codec=Codec(registry)))
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """The value, encrypted; the tag names its format, the cipher and the key."""

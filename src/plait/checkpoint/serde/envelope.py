@@ -4,15 +4,23 @@
 
 - **version**: the format of the envelope. A newer one is refused by name.
 - **kind**: the low six bits say what the payload is (the log numbers its own kinds, 0 to 63).
-  Bit 0x40 (`COMPRESSED`) says that the payload is compressed, bit 0x80 (`ENCRYPTED`) that it is
-  encrypted (AEAD, bound to the same place). Whoever opens a record reads the bits from the kind.
+  Bit 0x40 (`COMPRESSED`) says that the payload is compressed; whoever opens a record reads it from
+  the kind. Bit 0x80 (`ENCRYPTED`) says that it is encrypted (AEAD, bound to the same place); it is
+  set and taken off here.
 - **digest**: keyed by nothing, so it proves integrity and place, not authorship. It is BLAKE2b-128
   over version, kind, the length-prefixed place, and payload: a record copied to another thread,
   namespace, checkpoint or channel does not open there.
+
+Whoever can write to the database can make that digest anew. Where a `Guard` stands at a place, the
+payload is encrypted, and its authenticity depends on the key and on what the digest covers: moved
+elsewhere, it opens for nobody.
 """
+
+from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Any, Protocol
 
 from plait.errors import CorruptCheckpointError
 
@@ -28,6 +36,36 @@ _HEAD = len(MAGIC) + 2
 _OVERHEAD = _HEAD + _DIGEST
 _START = MAGIC + bytes([VERSION])
 _HEADS = [_START + bytes([kind]) for kind in range(256)]
+
+
+class Guard(Protocol):
+    """Encrypts the payloads of records, and binds them to what they belong to."""
+
+    def close(self, payload: bytes, bound: bytes) -> bytes:
+        """The payload, encrypted; only `open` with the same `bound` gives it back."""
+        ...
+
+    def open(self, payload: bytes, bound: bytes) -> bytes:
+        """The payload of what `close` gave. Raises CorruptCheckpointError."""
+        ...
+
+
+class Guarded(bytes):
+    """A place at which a guard stands, as it does at all places below."""
+
+    guard: Guard
+
+    def __add__(self, more: Any, /) -> bytes:
+        return guarded(bytes.__add__(self, more), self.guard)
+
+
+def guarded(place: bytes, guard: Guard | None) -> bytes:
+    """The place, with a guard at it where there is one."""
+    if guard is None:
+        return place
+    made = Guarded(place)
+    made.guard = guard
+    return made
 
 
 def place(*parts: str) -> bytes:
@@ -68,6 +106,9 @@ def seal(kind: int, place: bytes, payload: bytes) -> bytes:
     >>> unseal(place("t", "ns"), seal(3, place("t", "ns"), b"data"))
     (3, b'data')
     """
+    if type(place) is Guarded:
+        kind |= ENCRYPTED
+        payload = place.guard.close(payload, _HEADS[kind] + bytes(place))
     head = _HEADS[kind]
     return b"".join((head, _digest(head, place, payload), payload))
 
@@ -80,14 +121,35 @@ def unseal(place: bytes, record: bytes) -> tuple[int, bytes]:
 
     Raises:
         CorruptCheckpointError: The record is truncated, foreign, of a newer version, damaged, or
-            was written for another place; the message says which.
+            was written for another place; it is encrypted, and nobody here has the key, or it is
+            not, and everything here is. The message says which.
     """
     head = record[:_HEAD]
     if head[:4] == _START and record[_HEAD:_OVERHEAD] == _digest(
         head, place, payload := record[_OVERHEAD:]
     ):
-        return head[4], payload
+        kind = head[4]
+        if kind & ENCRYPTED or type(place) is Guarded:
+            return kind & ~ENCRYPTED, _opened(head, place, payload)
+        return kind, payload
     raise CorruptCheckpointError(_why(record))
+
+
+def _opened(head: bytes, place: bytes, payload: bytes) -> bytes:
+    """The payload of an encrypted record. What is not encrypted has no place beside such."""
+    if type(place) is not Guarded:
+        raise CorruptCheckpointError(
+            "A stored record is encrypted. Open the database with the EncryptedSerializer that "
+            "wrote it: SqliteSaver(path, serde=EncryptedSerializer.from_keys({...}))."
+        )
+    if not head[4] & ENCRYPTED:
+        raise CorruptCheckpointError(
+            "A stored record is not encrypted as a whole and bound to its place, and this saver "
+            "reads nothing else. It was stored before encryption was turned on, by a development "
+            "version of plait before 0.1.0, or put there by somebody. Read it with the saver that "
+            "wrote it, or start a new thread."
+        )
+    return place.guard.open(payload, head + bytes(place))
 
 
 def peek(record: bytes) -> bytes:
