@@ -1,0 +1,291 @@
+"""Haystack's tools, sets of tools, and the component that invokes them."""
+
+import os
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Literal, Optional
+
+from haystack.components.agents import State
+from haystack.components.tools import ToolInvoker
+from haystack.dataclasses import ChatMessage, ToolCall
+from haystack.tools import Tool, Toolset, create_tool_from_function, tool
+from pydantic import BaseModel
+
+say = ChatMessage.from_assistant
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+@tool(name="times", description="Multiply.")
+def mul(a: int, b: int = 2) -> int:
+    return a * b
+
+
+@tool
+def boom(x: str) -> str:
+    """Fail."""
+    raise ValueError("boom " + x)
+
+
+def one(a: int) -> int:
+    return a
+
+
+def handle(old, new):
+    return new
+
+
+def written(value):
+    return json.loads(json.dumps(value).replace(__name__, "program"))
+
+
+def made(**kwargs):
+    return Tool(**{"name": "t", "description": "d", "parameters": SCHEMA, "function": one, **kwargs})
+
+
+def call(name, call_id="1", **arguments):
+    return say(tool_calls=[ToolCall(name, arguments, call_id)])
+
+
+def case_decorated(env):
+    return add, mul, add.tool_spec
+
+
+def case_described_parameters(env):
+    def weather(
+        city: Annotated[str, "the city"] = "Munich",
+        unit: Annotated[Literal["C", "F"], "the unit"] = "C",
+        days: list[int] = None,
+        more: Optional[dict] = None,
+    ):
+        """The weather.
+
+        Longer."""
+
+    return create_tool_from_function(weather)
+
+
+def case_named_and_described(env):
+    return create_tool_from_function(one, name="n", description="")
+
+
+def case_without_docstring(env):
+    return create_tool_from_function(one)
+
+
+class Point(BaseModel):
+    x: int
+    title: str = "here"
+
+
+@dataclass
+class Size:
+    width: int
+    unit: str = "cm"
+
+
+def case_models_and_dataclasses(env):
+    def draw(point: Point, points: list[Point], size: Size):
+        """Draw."""
+
+    return create_tool_from_function(draw).parameters
+
+
+def case_parameters_that_the_state_fills(env):
+    def search(query: str, repo: str, limit: int = 3):
+        """Search."""
+
+    return [
+        create_tool_from_function(search, inputs_from_state={"repository": "repo"}),
+        create_tool_from_function(search, inputs_from_state={"repository": "nope"}),
+        tool(search, inputs_from_state={"x": "query"}, outputs_to_state={"y": {"source": "z"}}),
+    ]
+
+
+def case_parameter_without_a_type(env):
+    def untyped(x, y: int):
+        """d"""
+
+    return env.error(lambda: create_tool_from_function(untyped))
+
+
+class Odd:
+    pass
+
+
+def case_type_without_a_schema(env):
+    def odd(x: Odd):
+        """d"""
+
+    return env.error(lambda: create_tool_from_function(odd))
+
+
+def case_tools_that_are_none(env):
+    return [
+        env.error(lambda: made(parameters={"type": "nope"})),
+        env.error(lambda: made(outputs_to_state={"a": 5})),
+        env.error(lambda: made(outputs_to_state={"a": {"source": 5}})),
+        env.error(lambda: made(outputs_to_state={"a": {"handler": 5}})),
+        env.error(lambda: made(outputs_to_string={"source": 5})),
+        env.error(lambda: made(outputs_to_string={"handler": 5})),
+    ]
+
+
+def case_invoked(env):
+    return add.invoke(a=1, b=2), mul.invoke(a=4)
+
+
+def case_invoked_with_an_error(env):
+    try:
+        boom.invoke(x="1")
+    except Exception as error:
+        return type(error).__name__, str(error), error.tool_name, type(error.__cause__).__name__
+
+
+def case_invoked_with_wrong_arguments(env):
+    return env.error(lambda: add.invoke(a=1)), env.error(lambda: add.invoke(a=1, b=2, c=3))
+
+
+def case_written(env):
+    return written(
+        [
+            add.to_dict(),
+            made().to_dict(),
+            made(
+                outputs_to_state={"a": {"handler": handle, "source": "s"}, "b": {"source": "x"}},
+                outputs_to_string={"handler": str, "source": "s"},
+                inputs_from_state={"x": "a"},
+            ).to_dict(),
+        ]
+    )
+
+
+def case_back(env):
+    tools = [
+        made(),
+        made(outputs_to_state={"a": {"handler": handle}}, outputs_to_string={"handler": handle}),
+    ]
+    return [Tool.from_dict(json.loads(json.dumps(it.to_dict()))) == it for it in tools]
+
+
+def case_lambdas_are_not_written(env):
+    return (
+        env.error(made(function=lambda a: a).to_dict),
+        env.error(made(outputs_to_string={"handler": lambda a: a}).to_dict),
+    )
+
+
+def case_function_that_nobody_knows(env):
+    data = made().to_dict()
+    data["data"]["function"] = "nowhere.nothing"
+    return env.error(lambda: Tool.from_dict(data))
+
+
+def case_sets(env):
+    tools = Toolset([add])
+    before = (
+        len(tools), [it.name for it in tools], "add" in tools, add in tools, mul in tools,
+        "times" in tools, 5 in tools, tools[0].name, tools == Toolset([add]),
+    )
+    tools.add(mul)
+    other = Toolset([boom])
+    return before, [it.name for it in tools], [it.name for it in tools + other], [
+        it.name for it in Toolset([add]) + mul
+    ], [it.name for it in Toolset([add]) + [mul, boom]]
+
+
+def case_sets_that_are_none(env):
+    tools = Toolset([add])
+    return [
+        env.error(lambda: Toolset([add, add])),
+        env.error(lambda: Toolset(add)),
+        env.error(lambda: tools.add(5)),
+        env.error(lambda: tools.add(add)),
+        env.error(lambda: tools + 5),
+        env.error(lambda: tools + add),
+    ]
+
+
+def case_sets_written_and_back(env):
+    tools = Toolset([made(), made(name="u")])
+    data = json.loads(json.dumps(tools.to_dict()))
+    return written(data), Toolset.from_dict(data) == tools
+
+
+def case_invoker(env):
+    done = ToolInvoker([add, mul]).run([call("add", a=1, b=2), say("text"), call("times", a=5)])
+    return done["tool_messages"], done["state"].data
+
+
+def case_invoker_without_calls(env):
+    invoker = ToolInvoker([add])
+    return invoker.run([say("hi")])["tool_messages"], invoker.run([])["tool_messages"]
+
+
+def case_invoker_with_state(env):
+    def search(query: str, repo: str):
+        """Search."""
+        return {"docs": [query, repo]}
+
+    searching = create_tool_from_function(
+        search,
+        inputs_from_state={"repository": "repo"},
+        outputs_to_state={"documents": {"source": "docs"}},
+    )
+    state = State({"repository": {"type": str}, "documents": {"type": list}}, {"repository": "r"})
+    done = ToolInvoker([searching]).run([call("search", query="q")], state=state)
+    return done["tool_messages"], done["state"].data, state.data
+
+
+def case_invoker_raises(env):
+    def bad(x: str):
+        """Bad."""
+        return {"docs": x}
+
+    merging = create_tool_from_function(bad, outputs_to_state={"nope": {"source": "docs"}})
+    telling = create_tool_from_function(bad)
+    telling.outputs_to_string = {"handler": handle}
+    return [
+        env.error(lambda: ToolInvoker([add]).run([call("nope")])),
+        env.error(lambda: ToolInvoker([boom]).run([call("boom", x="1")])),
+        env.error(lambda: ToolInvoker([merging]).run([call("bad", x="1")])),
+        env.error(lambda: ToolInvoker([telling]).run([call("bad", x="1")])),
+    ]
+
+
+def case_invoker_tells(env):
+    invoker = ToolInvoker([add, boom], raise_on_failure=False)
+    return invoker.run([call("nope"), call("boom", x="1"), call("add", a=1)])["tool_messages"]
+
+
+def case_invokers_that_are_none(env):
+    return env.error(lambda: ToolInvoker([])), env.error(lambda: ToolInvoker([add, add]))
+
+
+def case_tools_of_one_run(env):
+    invoker = ToolInvoker([add])
+    return (
+        invoker.run([call("times", a=5)], tools=[mul])["tool_messages"],
+        env.error(lambda: invoker.run([call("add", a=1, b=2)], tools=[mul])),
+    )
+
+
+def case_invoker_streams(env):
+    heard = []
+    calls = say(tool_calls=[ToolCall("add", {"a": 1, "b": 2}, "1"), ToolCall("times", {"a": 3}, "2")])
+    ToolInvoker([add, mul], streaming_callback=heard.append).run([calls])
+    return heard
+
+
+def case_invoker_written_and_back(env):
+    invoker = ToolInvoker([made()], max_workers=2, convert_result_to_json_string=True)
+    data = json.loads(json.dumps(invoker.to_dict()))
+    return written(data), ToolInvoker.from_dict(data).to_dict() == data
