@@ -120,9 +120,19 @@ _SUBGRAPH_REPLAY = "Replays and forks inside a subgraph"
 _GOTO_IS_NEXT = "What a Command as input routes to is next"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
+    "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",
+    "g_tool_calling::a_tool_keeps_what_it_declares": "What a reviewed tool keeps",
+    "g_tool_calling::a_wrong_answer_where_errors_are_told": "Wrong answers of people",
+    "g_tool_calling::arguments_changed_before_the_answer": "An approval holds for one call",
+    "g_tool_calling::async_handler_of_a_sync_tool": "Async handlers of sync tools",
+    "g_tool_calling::injected_arguments_are_not_shown": "What a reviewed tool shows",
+    "g_tool_calling::models_are_shown_as_data": "What a reviewed tool shows",
+    "g_tool_calling::parallel_questions_of_one_node": "Questions of parallel tools",
     "g_agent_middleware::a_reducer_before_a_mark": "Reducers before a mark",
     "g_agent_middleware::jumps_to_the_end_from_after_agent": "Jumps of hooks",
     "g_agent_middleware::undeclared_jumps": "Jumps of hooks",
+    "g_agent_structured::an_answer_that_does_not_fit_beside_a_tool": "Answers in no form",
+    "g_agent_structured::text_where_no_tool_is": "Answers in no form",
     "d_parsers::patch_of_a_changed_number": "JSON patches of streams",
     "d_parsers::quoted_items_streamed": "Quoted items in a stream",
     "d_parsers::xml_with_a_document_type": "XML with a document type",
