@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable, Generator
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
 from threading import Lock
 from time import monotonic
@@ -77,7 +77,7 @@ class SyncDriver:
         self._make_scope = make_scope
         self._events: SimpleQueue[Any] = SimpleQueue()
         self._room = Room(self._events.qsize)
-        self._queued: dict[tuple[Task, int], None] = {}
+        self._queued: dict[Task, int] = {}
         """Attempts that no thread has begun."""
         self._cancelled: set[Task] = set()
         self._timers = Timers()
@@ -170,21 +170,22 @@ class SyncDriver:
 
     def _start(self, command: Start) -> None:
         jobs: list[Any] = []
+        work, here = self._work, copy_context()
         for task in command.tasks:
-            self._queued[task, task.attempt] = None
-            context = copy_context() if task.call is None else task.call.context.copy()
-            jobs.append((self._work, (task, task.attempt, context)))
+            self._queued[task] = task.attempt
+            context = here if task.call is None else task.call.context
+            jobs.append((work, (task, task.attempt, context)))
         pool = workers()
         pool.submit(jobs)
         if self._inline:  # nobody waits for events who could ask for more threads
             pool.watch()
 
-    def _work(self, task: Task, attempt: int, context: Any) -> None:
-        """Run a task in a worker thread, unless it was cancelled before it began."""
-        if self._queued.pop((task, attempt), False) is not None:
+    def _work(self, task: Task, attempt: int, context: Context) -> None:
+        """Run a task in a worker thread, in a copy of `context`, unless it was cancelled before."""
+        if self._queued.get(task) != attempt or self._queued.pop(task, None) is None:
             return
         try:
-            writes = context.run(enter, task, self._make_scope(task, (get_ident(), 0)))
+            writes = context.copy().run(enter, task, self._make_scope(task, (get_ident(), 0)))
         except BaseException as error:
             self.deliver(TaskFailed(task, attempt, error))
         else:
@@ -229,14 +230,14 @@ class SyncDriver:
         self._timers.unset(command.what)
 
     def _expire(self, command: Expire) -> bool:
-        self._queued.pop((command.task, command.task.attempt), None)
+        self._queued.pop(command.task, None)
         return False
 
     def _cancel(self, command: Cancel) -> list[Task]:
         self._timers.unset_all(Task)
         self._cancelled.update(command.tasks)
         queued = self._queued
-        return [task for task in command.tasks if queued.pop((task, task.attempt), False) is None]
+        return [task for task in command.tasks if queued.pop(task, None) is not None]
 
     def _resolve(self, command: Resolve) -> None:
         command.call.settle(command.task)
