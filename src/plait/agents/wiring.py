@@ -34,7 +34,7 @@ class Wiring:
     ) -> None:
         self._builder = builder
         self._middleware = middleware
-        self._structured = responses.format is not None
+        self._answers_calls = bool(responses.format or with_hook(middleware, "wrap_model_call"))
         self._order = {kind: self._in_order(kind) for kind in KINDS}
         known = {} if node is None else node.tools_by_name
         direct = (name for name, one in known.items() if getattr(one, "return_direct", False))
@@ -64,8 +64,8 @@ class Wiring:
             self._builder.add_edge("model", self._order["after_model"][0])
         if self._routed:
             ends = ["tools", routes.finish] if routes.has_tools else [routes.turn, routes.finish]
-            if routes.has_tools and (self._structured or self._last != "model"):
-                ends.append(routes.turn)
+            if routes.has_tools and (self._answers_calls or self._last != "model"):
+                ends.append(routes.turn)  # the calls of the model may have been answered
             path = routes.after_model if self._last == "model" else routes.after_hook
             self._builder.add_conditional_edges(self._last, path, ends)
         elif self._last == "model":

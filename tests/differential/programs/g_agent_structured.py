@@ -104,6 +104,7 @@ JSON = {
     "properties": {"degrees": {"type": "integer"}},
     "required": ["degrees"],
 }
+OTHER = {**JSON, "title": "Other"}
 
 
 def picture(graph):
@@ -155,18 +156,17 @@ def case_unions(env):
     return [
         run(ToolStrategy(Union[Weather, Count]), answer("Count", count=1)),  # noqa: UP007
         run(ToolStrategy(Weather | Typed | Data), answer("Data", degrees=1)),
-        run(
-            ToolStrategy({"oneOf": [JSON, {**JSON, "title": "Other"}]}), answer("Other", degrees=2)
-        ),
+        run(ToolStrategy({"oneOf": [JSON, OTHER]}), answer("Other", degrees=2)),
         run(Weather | Count, answer("Count", count=1)),
     ]
 
 
 def case_what_the_model_is_told(env):
-    form = ToolStrategy(Weather, tool_message_content="Got it.")
-    return run(form, answer("Weather", degrees=1)), run(
-        ToolStrategy(Count), answer("Count", count=3)
-    )
+    told = ToolStrategy(Weather, tool_message_content="Got it.")
+    return [
+        run(told, answer("Weather", degrees=1)),
+        run(ToolStrategy(Count), answer("Count", count=3)),
+    ]
 
 
 def case_answers_that_do_not_fit(env):
@@ -199,8 +199,16 @@ def case_several_answers(env):
         run(ToolStrategy(form), *script),
         run(ToolStrategy(form, handle_errors=MultipleStructuredOutputsError), *script),
         env.error(lambda: run(ToolStrategy(form, handle_errors=False), *script)),
-        run(ToolStrategy(Count), ai(call("Count", count=1), call("Count", "2", count=2))),
+        run(
+            ToolStrategy(Count),
+            ai(call("Count", count=1), call("Count", "2", count=2)),
+            tools=[add],
+        ),
     ]
+
+
+def case_text_where_no_tool_is(env):
+    return env.error(lambda: run(ToolStrategy(Count), "I cannot.", "No."))
 
 
 def case_beside_tools(env):
@@ -293,7 +301,7 @@ def case_strategies_that_middleware_chooses(env):
     both = ToolStrategy(Weather | Count)
     return [
         run(both, answer("Count", count=1), middleware=[choosing(ToolStrategy(Count))]),
-        run(both, "text", middleware=[choosing(None)]),
+        run(both, "text", tools=[add], middleware=[choosing(None)]),
         run(both, '{"count": 2}', middleware=[choosing(ProviderStrategy(Count))]),
         run(None, '{"count": 2}', tools=[add], middleware=[choosing(ProviderStrategy(Count))]),
         env.error(lambda: run(Weather, middleware=[choosing(ToolStrategy(Count))])),
