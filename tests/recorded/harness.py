@@ -25,9 +25,8 @@ IMPORT_ROOTS = {
     "langchain_classic.agents.format_scratchpad": "plait.agents.format_scratchpad",
     "langchain_classic.agents.output_parsers": "plait.agents.output_parsers",
     "langchain_classic.agents.output_parsers.tools": "plait.agents.output_parsers",
-    "langgraph_supervisor": "plait.agents.several",
-    "langgraph_supervisor.handoff": "plait.agents.several.supervisor",
-    "langgraph_swarm": "plait.agents.several.swarm",
+    "langgraph_supervisor": "plait.agents.supervisor",
+    "langgraph_swarm": "plait.agents.swarm",
 }
 
 BETTER: dict[str, str] = {
@@ -37,6 +36,9 @@ BETTER: dict[str, str] = {
     "h_executor::parsing_errors": "error texts are our own, without an address of the peer's",
     "h_executor::parsing_errors_kinds": "error texts are our own",
     "h_executor::react_parse": "both quotes around an input go, not only the first",
+    "h_supervisor::parallel_handoff_and_tool": "what a tool answered beside a handoff is kept",
+    "h_supervisor::parallel_handoffs": "all agents that are handed off to are heard",
+    "h_swarm::tool_and_handoff_at_once": "the history stays one that models take",
     "h_executor::string_input": "a text is the input, where the peer raises StopIteration",
 }
 """Cases whose answer differs on purpose, and why."""

@@ -6,6 +6,7 @@ from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.agents.actions import AgentAction, AgentActionMessageLog, AgentFinish, AgentStep
+    from plait.agents.agent_tool import create_agent_tool
     from plait.agents.classic import (
         AgentExecutor,
         AgentOutputParser,
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     )
     from plait.agents.factory import create_agent
     from plait.agents.middleware.types import AgentState
+    from plait.agents.supervisor import create_supervisor
+    from plait.agents.swarm import create_swarm
 
 __getattr__ = lazily(
     __name__,
@@ -39,10 +42,13 @@ __getattr__ = lazily(
         "RunnableAgent": "plait.agents.classic",
         "RunnableMultiActionAgent": "plait.agents.classic",
         "create_agent": "factory",
+        "create_agent_tool": "agent_tool",
         "create_json_chat_agent": "plait.agents.classic",
         "create_openai_tools_agent": "plait.agents.classic",
         "create_react_agent": "plait.agents.classic",
         "create_structured_chat_agent": "plait.agents.classic",
+        "create_supervisor": "plait.agents.supervisor",
+        "create_swarm": "swarm",
         "create_tool_calling_agent": "plait.agents.classic",
     },
 )
@@ -61,9 +67,12 @@ __all__ = [
     "RunnableAgent",
     "RunnableMultiActionAgent",
     "create_agent",
+    "create_agent_tool",
     "create_json_chat_agent",
     "create_openai_tools_agent",
     "create_react_agent",
     "create_structured_chat_agent",
+    "create_supervisor",
+    "create_swarm",
     "create_tool_calling_agent",
 ]
