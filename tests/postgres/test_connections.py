@@ -17,6 +17,7 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from plait.checkpoint.log.requests import ReadLane
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.postgres.aio import AsyncPostgresSaver
+from plait.checkpoint.postgres.rows import SCHEMA
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
 from plait.graph import START, StateGraph
 
@@ -373,7 +374,7 @@ def test_set_ups_at_the_same_time_make_one_schema(postgres_url: str) -> None:
         assert [*pool.map(set_up, range(16))] == [None] * 16
     with psycopg.connect(postgres_url) as conn:
         rows = conn.execute("SELECT component, version FROM plait_schema_versions").fetchall()
-    assert rows == [("log", 1)]
+    assert rows == [("log", SCHEMA.latest)]
 
 
 def test_set_up_that_fails_half_way_leaves_nothing(postgres_url: str) -> None:

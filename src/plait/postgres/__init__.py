@@ -14,7 +14,7 @@ except ImportError as error:
         "Threads and items in Postgres need psycopg 3. Install it: pip install 'plait[postgres]'"
     ) from error
 
-from plait.postgres.arrays import bytes_array, text_array
+from plait.postgres.arrays import bool_array, bytes_array, float_array, int_array, text_array
 from plait.postgres.database import Database, Target
 from plait.postgres.schema import Schema
 from plait.postgres.steps import Query, Steps, from_text, to_text
@@ -25,8 +25,11 @@ __all__ = [
     "Schema",
     "Steps",
     "Target",
+    "bool_array",
     "bytes_array",
+    "float_array",
     "from_text",
+    "int_array",
     "psycopg",
     "psycopg_pool",
     "text_array",

@@ -1,4 +1,4 @@
-"""Arrays of bytes and of text in Postgres' binary form, made in a few microseconds each.
+"""Arrays of bytes, texts and numbers in Postgres' binary form, made in a few microseconds each.
 
 psycopg looks at every item of a list to find out what it is, which would be most of the CPU time
 of a commit. Here the types are known.
@@ -6,7 +6,7 @@ of a commit. Here the types are known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -17,6 +17,9 @@ from psycopg.pq import Format
 _HEAD = Struct("!iiIii")
 _LENGTH = Struct("!i")
 _NULL = _LENGTH.pack(-1)
+_INT = Struct("!q")
+_FLOAT = Struct("!d")
+_BOOLS = (b"\0", b"\1")
 
 
 class _Array:
@@ -36,6 +39,18 @@ class _Texts(_Array):
     __slots__ = ()
 
 
+class _Ints(_Array):
+    __slots__ = ()
+
+
+class _Floats(_Array):
+    __slots__ = ()
+
+
+class _Bools(_Array):
+    __slots__ = ()
+
+
 class _ArrayDumper(Dumper):
     format = Format.BINARY
 
@@ -51,14 +66,45 @@ class _TextsDumper(_ArrayDumper):
     oid = 1009  # text[]
 
 
+class _IntsDumper(_ArrayDumper):
+    oid = 1016  # bigint[]
+
+
+class _FloatsDumper(_ArrayDumper):
+    oid = 1022  # float8[]
+
+
+class _BoolsDumper(_ArrayDumper):
+    oid = 1000  # boolean[]
+
+
 def bytes_array(items: Sequence[bytes | None]) -> Any:
     """A value for a parameter of type `bytea[]`; NULL for no items at all."""
     return _Bytes(_encoded(17, items)) if items else None
 
 
-def text_array(items: Sequence[str]) -> Any:
+def text_array(items: Sequence[str | None]) -> Any:
     """A value for a parameter of type `text[]`; NULL for no items at all."""
-    return _Texts(_encoded(25, [item.encode("utf-8") for item in items])) if items else None
+    return _Texts(_encoded(25, _packed(str.encode, items))) if items else None
+
+
+def int_array(items: Sequence[int | None]) -> Any:
+    """A value for a parameter of type `bigint[]`; NULL for no items at all."""
+    return _Ints(_encoded(20, _packed(_INT.pack, items))) if items else None
+
+
+def float_array(items: Sequence[float | None]) -> Any:
+    """A value for a parameter of type `float8[]`; NULL for no items at all."""
+    return _Floats(_encoded(701, _packed(_FLOAT.pack, items))) if items else None
+
+
+def bool_array(items: Sequence[bool]) -> Any:
+    """A value for a parameter of type `boolean[]`; NULL for no items at all."""
+    return _Bools(_encoded(16, [_BOOLS[item] for item in items])) if items else None
+
+
+def _packed(pack: Callable[[Any], bytes], items: Sequence[Any]) -> list[bytes | None]:
+    return [None if item is None else pack(item) for item in items]
 
 
 def _encoded(kind: int, items: Sequence[bytes | None]) -> bytes:
@@ -75,6 +121,9 @@ def teach(known: AdaptersMap) -> None:
     """Let a connection send these arrays; for those made before this module was loaded."""
     known.register_dumper(_Bytes, _BytesDumper)
     known.register_dumper(_Texts, _TextsDumper)
+    known.register_dumper(_Ints, _IntsDumper)
+    known.register_dumper(_Floats, _FloatsDumper)
+    known.register_dumper(_Bools, _BoolsDumper)
 
 
 teach(adapters)

@@ -56,6 +56,17 @@ SELECT * FROM plait_transact(
   $21::bytea[], $22::text[], $23::bytea[]
 );
 
+-- name: transact_all
+SELECT * FROM plait_transact_all(
+  $1::text[], $2::text[], $3::bigint[], $4::bigint[],
+  $5::text[], $6::bigint[], $7::float8[], $8::float8[],
+  $9::bigint[], $10::bigint[], $11::bigint[],
+  $12::bytea[], $13::bytea[], $14::bytea[],
+  $15::text[], $16::bytea[], $17::bytea[],
+  $18::bytea[], $19::bytea[], $20::text[], $21::bytea[],
+  $22::bytea[], $23::boolean[]
+);
+
 -- name: drop_lane
 SELECT * FROM plait_drop_lane($1::bigint, $2::text, $3::bigint);
 
@@ -65,5 +76,5 @@ WHERE lane IN (
   SELECT held.lane FROM plait_lanes AS held
   JOIN unnest($1::bigint[], $2::bigint[]) AS claim (lane, fence)
     ON held.lane = claim.lane AND held.fence = claim.fence
-  WHERE held.owner IS NOT NULL ORDER BY held.lane FOR UPDATE OF held
+  WHERE held.owner IS NOT NULL ORDER BY held.thread_id FOR UPDATE OF held
 ) RETURNING lane;

@@ -22,11 +22,22 @@ from plait.checkpoint.log.requests import (
     ReadWrites,
     Refused,
     Renew,
+    Together,
     Transact,
     ValueRow,
     WriteRow,
 )
-from plait.postgres import Schema, Steps, bytes_array, from_text, text_array, to_text
+from plait.postgres import (
+    Schema,
+    Steps,
+    bool_array,
+    bytes_array,
+    float_array,
+    from_text,
+    int_array,
+    text_array,
+    to_text,
+)
 from plait.sql import Statements
 
 _FIRST = b""
@@ -155,6 +166,48 @@ def _columns(rows: Sequence[tuple[Any, ...]], width: int, names: int = -1) -> li
     ]
 
 
+def transact_all(request: Together) -> Steps[list[Done | Refused]]:
+    """Several commits in one transaction, by ascending name of their threads.
+
+    All who lock several threads lock them in this order, so that they never wait in a circle.
+    """
+    requests: Sequence[Transact] = request.requests
+    order = sorted(range(len(requests)), key=lambda n: to_text(requests[n].thread_id))
+    sorted_ = [requests[n] for n in order]
+    claims = [each.claim for each in sorted_]
+    now = time()
+    rows = yield (
+        SQL.transact_all,
+        (
+            text_array([to_text(each.thread_id) for each in sorted_]),
+            text_array([to_text(each.ns) for each in sorted_]),
+            int_array([each.seed for each in sorted_]),
+            int_array([each.fence for each in sorted_]),
+            text_array([claim and claim.owner for claim in claims]),
+            int_array([claim and claim.fence for claim in claims]),
+            float_array([claim and claim.lease for claim in claims]),
+            float_array([claim and claim.new_lease - now for claim in claims]),
+            int_array([len(each.checkpoints) for each in sorted_]),
+            int_array([len(each.values) for each in sorted_]),
+            int_array([len(each.writes) for each in sorted_]),
+            *_columns([row for each in sorted_ for row in each.checkpoints], 3),
+            *_columns([row for each in sorted_ for row in each.values], 3, 0),
+            *_columns([row for each in sorted_ for row in each.writes], 4, 2),
+            bytes_array([each.head for each in sorted_]),
+            bool_array([each.release for each in sorted_]),
+        ),
+    )
+    answers: list[Any] = [None] * len(requests)
+    for place, row in zip(order, rows, strict=True):
+        answers[place] = _answer(row, requests[place].thread_id)
+    return answers
+
+
+def may_join(request: Any) -> bool:
+    """Whether a request can be done together with others."""
+    return type(request) is Transact and not (request.drop_checkpoints or request.drop_values)
+
+
 def drop_lane(request: DropLane) -> Steps[Done | Refused]:
     """Delete a lane and all its rows."""
     rows = yield SQL.drop_lane, (request.lane, to_text(request.thread_id), request.fence)
@@ -188,6 +241,7 @@ _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
     ListValues: list_values,
     ReadWrites: read_writes,
     Transact: transact,
+    Together: transact_all,
     DropLane: drop_lane,
     Renew: renew,
 }

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 from plait.checkpoint.log.claims import Policy
+from plait.checkpoint.log.groups import LoopGroup, ThreadGroup
 from plait.checkpoint.log.requests import Renew
 from plait.checkpoint.log.saver import NativeSaver
-from plait.checkpoint.postgres.rows import SCHEMA, steps_of
+from plait.checkpoint.postgres.rows import SCHEMA, may_join, steps_of
 from plait.postgres import Database, Target
+
+_WIDTH = 2
+"""Transactions in flight at once: while one waits for the disk, the server works on the other."""
 
 
 class PostgresLog(NativeSaver):
@@ -27,6 +33,8 @@ class PostgresLog(NativeSaver):
         super().__init__(serde=serde, thread_busy=thread_busy)
         self._database = Database(conn, SCHEMA, max_connections=max_connections, timeout=timeout)
         self._heartbeat: Database | None = None
+        self._group = ThreadGroup(self._do, width=_WIDTH)
+        self._groups: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopGroup] = WeakKeyDictionary()
 
     @classmethod
     def from_conn_string(
@@ -93,8 +101,20 @@ class PostgresLog(NativeSaver):
 
     def execute(self, request: Any) -> Any:
         """Do one storage request (see `plait.checkpoint.log.requests`)."""
-        return self._database.run(steps_of(request))
+        return self._group.do(request) if may_join(request) else self._do(request)
 
     async def aexecute(self, request: Any) -> Any:
         """Do one storage request without blocking the event loop."""
+        if not may_join(request):
+            return await self._ado(request)
+        loop = asyncio.get_running_loop()
+        group = self._groups.get(loop)
+        if group is None:
+            group = self._groups[loop] = LoopGroup(self._ado, width=_WIDTH)
+        return await group.do(request)
+
+    def _do(self, request: Any) -> Any:
+        return self._database.run(steps_of(request))
+
+    async def _ado(self, request: Any) -> Any:
         return await self._database.arun(steps_of(request))
