@@ -537,6 +537,15 @@ def case_retries_of_the_model(env):
     return run([again], ValueError("no"), "done")
 
 
+def case_calls_that_a_wrapper_answers(env):
+    def answer(request, handler):
+        said = handler(request).result
+        answers = [ToolMessage("no", tool_call_id=one["id"]) for one in said[0].tool_calls]
+        return ModelResponse([*said, *answers])
+
+    return run([wrap_model_call(answer)]), run([wrap_model_call(answer), all_hooks("A")])
+
+
 def case_a_call_that_is_not_made(env):
     cached = wrap_model_call(name="Cached")(lambda request, handler: AIMessage("cached"))
     return run([cached], "never")
