@@ -3,6 +3,7 @@
 - `every_crash_point`: a workflow killed at each of its storage requests, its effects counted.
 - `explore`, `simulate`: a graph in seeded orders, with crashes, in one thread.
 - `FaultySaver`: a saver that fails, hangs or dies at its nth request.
+- `PostgresProxy`: a network before a Postgres server that cuts, hangs and delays on request.
 - `SaverConformance` (`savers`), `StoreConformance` (`stores`): what every adapter promises.
 - `models`: chat models that play a script. `fork` (`processes`): processes that tests can kill.
 """
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from plait.testing.faults import FaultySaver, InjectedCrash, InjectedFailure
     from plait.testing.models import ScriptedChatModel
     from plait.testing.processes import Child, fork
+    from plait.testing.proxy import NetworkFault, PostgresProxy
     from plait.testing.savers import NativeSaverConformance, SaverConformance
     from plait.testing.simulation import (
         Crash,
@@ -46,6 +48,8 @@ _HOMES = {
     "InjectedCrash": "faults",
     "InjectedFailure": "faults",
     "NativeSaverConformance": "savers",
+    "NetworkFault": "proxy",
+    "PostgresProxy": "proxy",
     "SaverConformance": "savers",
     "ScriptedChatModel": "models",
     "SimEnv": "simulation",
@@ -73,6 +77,8 @@ __all__ = [
     "InjectedCrash",
     "InjectedFailure",
     "NativeSaverConformance",
+    "NetworkFault",
+    "PostgresProxy",
     "SaverConformance",
     "ScriptedChatModel",
     "SimEnv",
