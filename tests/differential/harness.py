@@ -188,6 +188,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_tools::text_is_checked": "Text as the input of a tool",
     "d_tools::unknown_fields": "Unknown fields of a tool",
     "d_tools::validation_errors_told_to_the_model": "Validation errors told to the model",
+    "g_mw_context::an_emulator_without_a_model": "Options of middleware",
+    "g_mw_context::an_unknown_method_of_counting": "Options of middleware",
     "g_mw_pii::data_of_other_forms": "Personal data of other forms",
     "g_mw_pii::two_messages_of_the_user": "Every message of the user is checked",
     "f_react::open_calls": "Tool calls without an answer",
@@ -195,6 +197,14 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "f_toolnode::async_interceptor_in_a_sync_call": "Async interceptors in sync calls",
     "f_toolnode::without_a_runtime": "A ToolNode outside of a graph",
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
+    "g_haystack_agent::exit_by_a_tool_among_others": "Tools that end a Haystack-style agent",
+    "g_haystack_agent::value_that_the_state_lacks": "Values that an agent's state lacks",
+    "g_haystack_agent::tools_of_one_run_without_others": "Tools of one run of an agent",
+    "g_haystack_async::async_callback_of_a_sync_generator": "Async where Haystack is sync",
+    "g_haystack_async::async_tool": "Async where Haystack is sync",
+    "g_haystack_breakpoints::resumed_twice": "Snapshots of agents",
+    "g_haystack_breakpoints::error_of_an_agent_with_lambdas": "Snapshots of agents",
+    "g_haystack_state::classes_that_nothing_names": "Names in serialized components",
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (
         "Memory of a subgraph after a fork"
     ),

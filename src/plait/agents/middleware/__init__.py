@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING
 from plait.lazy import lazily
 
 if TYPE_CHECKING:
+    from plait.agents.middleware.context_editing import ClearToolUsesEdit, ContextEditingMiddleware
     from plait.agents.middleware.pii import PIIDetectionError, PIIMiddleware
     from plait.agents.middleware.redaction import PIIMatch, RedactionRule
+    from plait.agents.middleware.todo import TodoListMiddleware
+    from plait.agents.middleware.tool_emulator import LLMToolEmulator
     from plait.agents.middleware.types import (
         AgentMiddleware,
         AgentState,
@@ -35,8 +38,11 @@ __getattr__ = lazily(
     {
         "AgentMiddleware": "types",
         "AgentState": "types",
+        "ClearToolUsesEdit": "context_editing",
+        "ContextEditingMiddleware": "context_editing",
         "ExtendedModelResponse": "types",
         "InputAgentState": "types",
+        "LLMToolEmulator": "tool_emulator",
         "ModelCallResult": "types",
         "ModelRequest": "types",
         "ModelResponse": "types",
@@ -46,6 +52,7 @@ __getattr__ = lazily(
         "PIIMiddleware": "pii",
         "RedactionRule": "redaction",
         "Runtime": "plait.runtime",
+        "TodoListMiddleware": "todo",
         "ToolCallRequest": "types",
         "TracePolicy": "types",
         "after_agent": "types",
@@ -63,8 +70,11 @@ __getattr__ = lazily(
 __all__ = [
     "AgentMiddleware",
     "AgentState",
+    "ClearToolUsesEdit",
+    "ContextEditingMiddleware",
     "ExtendedModelResponse",
     "InputAgentState",
+    "LLMToolEmulator",
     "ModelCallResult",
     "ModelRequest",
     "ModelResponse",
@@ -74,6 +84,7 @@ __all__ = [
     "PIIMiddleware",
     "RedactionRule",
     "Runtime",
+    "TodoListMiddleware",
     "ToolCallRequest",
     "TracePolicy",
     "after_agent",

@@ -1,0 +1,139 @@
+"""`TodoListMiddleware`: the model keeps a list of what it has to do, in the agent's state."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.requests import ModelRequest, ModelResponse
+from plait.agents.middleware.state import AgentState, OmitFromInput, ResponseT
+from plait.messages import AIMessage, SystemMessage, ToolMessage
+from plait.runtime import Runtime
+from plait.tools import InjectedToolCallId, StructuredTool
+from plait.types import Command
+
+TOOL = "write_todos"
+
+WRITE_TODOS_SYSTEM_PROMPT = """\
+You can keep a list of steps with the tool `write_todos`. Use it for work of three steps or more, \
+and not for small requests. Write the list before you begin, set a step to in_progress when you \
+start it and to completed as soon as it is done, and change the list when you learn something. \
+Each call replaces the whole list, so make one call at a time. The user does not see the list: say \
+what was asked for in your last message."""
+
+WRITE_TODOS_TOOL_DESCRIPTION = """\
+Replace the list of steps of your present task.
+
+Use it when a task needs three steps or more, when the user names several things to do, or when \
+the user asks for a list. Leave it out when the task is small.
+
+Pass the whole list each time. A step is `pending` (not begun), `in_progress` (being worked on) or \
+`completed` (done, with nothing left open). While work is left, at least one step is in_progress. \
+Steps may be added, changed and dropped; those that are completed stay as they are. A step that \
+cannot be finished stays in_progress, with a new step that says what has to be solved."""
+
+_PARALLEL = (
+    f"Not done: {TOOL} was called several times at once, and each call replaces the whole list. "
+    "Call it once."
+)
+
+
+class Todo(TypedDict):
+    """One step of the model's list."""
+
+    content: str
+    status: Literal["pending", "in_progress", "completed"]
+
+
+class PlanningState(AgentState[ResponseT]):
+    """The state of an agent with a list of steps."""
+
+    todos: NotRequired[Annotated[list[Todo], OmitFromInput]]
+
+
+def write_todos(
+    todos: list[Todo], tool_call_id: Annotated[str, InjectedToolCallId]
+) -> Command[Any]:
+    """Put a list of steps into the state."""
+    said = ToolMessage(f"Updated todo list to {todos}", tool_call_id=tool_call_id)
+    return Command(update={"todos": todos, "messages": [said]})
+
+
+async def awrite_todos(
+    todos: list[Todo], tool_call_id: Annotated[str, InjectedToolCallId]
+) -> Command[Any]:
+    """The async twin of `write_todos`."""
+    return write_todos(todos, tool_call_id)
+
+
+class TodoListMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Gives the model a tool, `write_todos`, to plan its work with; the list is `state["todos"]`.
+
+    Args:
+        system_prompt: what is added to the system message.
+        tool_description: what the model reads about the tool.
+
+    >>> TodoListMiddleware().tools[0].name
+    'write_todos'
+    """
+
+    state_schema = PlanningState
+
+    def __init__(
+        self,
+        *,
+        system_prompt: str = WRITE_TODOS_SYSTEM_PROMPT,
+        tool_description: str = WRITE_TODOS_TOOL_DESCRIPTION,
+    ) -> None:
+        super().__init__()
+        self.system_prompt = system_prompt
+        self.tool_description = tool_description
+        self.tools = [
+            StructuredTool.from_function(
+                write_todos, awrite_todos, name=TOOL, description=tool_description
+            )
+        ]
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Tell the model about the list."""
+        return handler(self._told(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """The async twin of `wrap_model_call`."""
+        return await handler(self._told(request))
+
+    def after_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Refuse several lists at once."""
+        messages = state["messages"]
+        said = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
+        calls = [] if said is None else [call for call in said.tool_calls if call["name"] == TOOL]
+        if len(calls) < 2:
+            return None
+        return {
+            "messages": [
+                ToolMessage(_PARALLEL, tool_call_id=call["id"], status="error") for call in calls
+            ]
+        }
+
+    async def aafter_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The async twin of `after_model`."""
+        return self.after_model(state, runtime)
+
+    def _told(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        system = request.system_message
+        blocks: list[Any] = [] if system is None else [*system.content_blocks]
+        text = f"\n\n{self.system_prompt}" if blocks else self.system_prompt
+        message = SystemMessage([*blocks, {"type": "text", "text": text}])
+        return request.override(system_message=message)
+
+
+__all__ = ["PlanningState", "Todo", "TodoListMiddleware"]

@@ -1,0 +1,85 @@
+"""`LLMToolEmulator`: a model plays the tools, so that an agent can be tried out without them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from plait.agents.middleware.base import AgentMiddleware
+from plait.chat_models.guests import as_chat_model
+from plait.errors import ConfigError
+from plait.messages import HumanMessage, ToolMessage
+from plait.prebuilt.tool_node import ToolCallRequest
+from plait.types import Command
+
+_PROMPT = """\
+Play a tool: answer as it would, with made-up data that could be true.
+
+Name: {name}
+Description: {description}
+Arguments: {args}
+
+Give the result of the tool alone, without any comment."""
+
+
+class LLMToolEmulator(AgentMiddleware[Any, Any, Any]):
+    """Lets a model answer in place of tools, which do not run.
+
+    Args:
+        tools: which tools, by name or as objects (None: all).
+        model: the model that plays them: a chat model or "provider:name".
+
+    Raises:
+        ConfigError: There is no model.
+
+    >>> from plait.chat_models.fake import FakeListChatModel
+    >>> sorted(LLMToolEmulator(tools=["search"], model=FakeListChatModel(responses=["x"])).emulated)
+    ['search']
+    """
+
+    def __init__(self, *, tools: Sequence[Any] | None = None, model: Any = None) -> None:
+        super().__init__()
+        if model is None:
+            raise ConfigError(
+                "LLMToolEmulator needs the model that plays the tools: "
+                "LLMToolEmulator(model='provider:name'), or a chat model."
+            )
+        self.model = as_chat_model(model)
+        self.emulated = None if tools is None else {getattr(one, "name", one) for one in tools}
+        """The names of the tools that are played; None: all."""
+
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        """Ask the model in place of the tool."""
+        if not self._plays(request):
+            return handler(request)
+        return _result(request, self.model.invoke([_asked(request)]))
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """The async twin of `wrap_tool_call`."""
+        if not self._plays(request):
+            return await handler(request)
+        return _result(request, await self.model.ainvoke([_asked(request)]))
+
+    def _plays(self, request: ToolCallRequest) -> bool:
+        return self.emulated is None or request.tool_call["name"] in self.emulated
+
+
+def _asked(request: ToolCallRequest) -> HumanMessage:
+    call = request.tool_call
+    description = getattr(request.tool, "description", None) or "(none)"
+    prompt = _PROMPT.format(name=call["name"], description=description, args=call["args"])
+    return HumanMessage(prompt)
+
+
+def _result(request: ToolCallRequest, said: Any) -> ToolMessage:
+    call = request.tool_call
+    return ToolMessage(said.content, tool_call_id=str(call["id"]), name=call["name"])
+
+
+__all__ = ["LLMToolEmulator"]
