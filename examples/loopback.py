@@ -130,7 +130,7 @@ def _handler(script: Script) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             try:
-                message = _message(script(_asked(body)), body["messages"])
+                message = _message(script(_asked(body)))
             except Exception as error:  # whoever runs the example sees what its script did
                 self._send({"error": {"message": f"The script failed: {error!r}"}}, status=500)
                 return
@@ -181,20 +181,18 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
     return content or ""
 
 
-def _message(reply: Reply, messages: list[dict[str, Any]]) -> dict[str, Any]:
-    """The message of the assistant. Ids of calls count on, so that none comes twice."""
+def _message(reply: Reply) -> dict[str, Any]:
     if isinstance(reply, dict):
         reply = json.dumps(reply)
     if isinstance(reply, str):
         return {"role": "assistant", "content": reply}
-    made = sum(len(message.get("tool_calls") or ()) for message in messages)
     calls = [
         {
-            "id": f"call_{made + place}",
+            "id": f"call_{uuid4().hex[:8]}",
             "type": "function",
             "function": {"name": call.name, "arguments": json.dumps(call.args)},
         }
-        for place, call in enumerate(reply, 1)
+        for call in reply
     ]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
