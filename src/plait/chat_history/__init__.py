@@ -1,4 +1,4 @@
-"""The messages of a session: in memory, in SQLite, or wherever a subclass keeps them."""
+"""The messages of a session: in memory, SQLite, Postgres, or wherever a subclass keeps them."""
 
 from typing import TYPE_CHECKING
 
@@ -7,12 +7,14 @@ from plait.lazy import lazily
 if TYPE_CHECKING:
     from plait.chat_history.base import BaseChatMessageHistory, InMemoryChatMessageHistory
     from plait.chat_history.base import InMemoryChatMessageHistory as ChatMessageHistory
+    from plait.chat_history.postgres import PostgresChatMessageHistory
     from plait.chat_history.sqlite import SQLiteChatMessageHistory
 
 _HOMES = {
     "BaseChatMessageHistory": "base",
     "ChatMessageHistory": "base",
     "InMemoryChatMessageHistory": "base",
+    "PostgresChatMessageHistory": "postgres",
     "SQLiteChatMessageHistory": "sqlite",
 }
 
@@ -22,5 +24,6 @@ __all__ = [
     "BaseChatMessageHistory",
     "ChatMessageHistory",
     "InMemoryChatMessageHistory",
+    "PostgresChatMessageHistory",
     "SQLiteChatMessageHistory",
 ]
