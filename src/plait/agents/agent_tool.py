@@ -52,7 +52,7 @@ def _asked(task: str) -> dict[str, Any]:
 
 
 def _answer(output: Any) -> str:
-    return output["messages"][-1].text
+    return str(output["messages"][-1].text)
 
 
 __all__ = ["create_agent_tool"]

@@ -181,7 +181,9 @@ def _together(result: Any, state: Any) -> Any:
     told = [by_call[call["id"]] for call in calls]
     if calls:
         told.insert(0, asked.model_copy(update={"tool_calls": calls}))
-    return Command[Any](goto=sends, graph=Command.PARENT, update={**update, "messages": told})
+    update["messages"] = told
+    leave: Command[Any] = Command(goto=sends, graph=Command.PARENT, update=update)
+    return leave
 
 
 def _sends(part: Any) -> list[Send]:
