@@ -103,7 +103,8 @@ class Agent:
             )
         self._given_schema = state_schema or {}
         check_schema(self._given_schema)
-        self.state_schema = complete_schema(self._given_schema)
+        self._schema = complete_schema(self._given_schema)
+        self.state_schema = {"messages": self._schema["messages"], **self._given_schema}
         self.system_prompt = system_prompt
         self.max_agent_steps = max_agent_steps
         self.streaming_callback = streaming_callback
@@ -127,7 +128,7 @@ class Agent:
         default = Run(self.tools, self._invoker, self.streaming_callback)
         loop = Loop(
             self._generator,
-            self.state_schema,
+            self._schema,
             self.exit_conditions,
             self.max_agent_steps,
             default,
@@ -271,7 +272,7 @@ class Agent:
     def _invoker_of(self, tools: Any) -> ToolInvoker | None:
         if not tools:
             return None
-        given = {
+        given: dict[str, Any] = {
             "raise_on_failure": self.raise_on_tool_invocation_failure,
             **(self.tool_invoker_kwargs or {}),
         }

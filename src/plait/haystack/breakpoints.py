@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -255,7 +255,7 @@ class PipelineSnapshot:
 
 
 @contextmanager
-def _complete(what: str) -> Iterator[None]:
+def _complete(what: str) -> Generator[None]:
     """Turn a missing key into an error that says of what.
 
     Raises:

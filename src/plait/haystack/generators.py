@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from inspect import Parameter, signature
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from plait.chat_models import as_chat_model
 from plait.chat_models.base import BaseChatModel
@@ -129,8 +129,7 @@ class ChatModelGenerator:
         if hear is None:
             return {"replies": await self._aanswers(model, given, asked)}
         heard = _Heard(self)
-        stream: AsyncIterator[Any] = model.astream(given, **asked)
-        async for chunk in stream:
+        async for chunk in model.astream(given, **asked):
             for piece in heard.pieces(chunk):
                 await hear(piece)
         return {"replies": [reply_of(heard.whole)]}
@@ -227,7 +226,7 @@ class _Heard:
         told = chunk.response_metadata
         self._model = self._model or told.get("model_name")
         reason = _reason(told)
-        content = list(self._content(chunk))
+        content: list[dict[str, Any]] = list(self._content(chunk))
         if not content and (reason or chunk.usage_metadata):
             content = [{"content": ""}]
         for index, fields in enumerate(content):
@@ -237,11 +236,9 @@ class _Heard:
             meta["received_at"] = datetime.now().isoformat()
             if last and chunk.usage_metadata:
                 meta["usage"] = write_usage(chunk.usage_metadata)
+            fields.setdefault("content", "")
             yield StreamingChunk(
-                **{"content": "", "index": None, **fields},
-                meta=meta,
-                component_info=self._info,
-                finish_reason=ended,
+                **fields, meta=meta, component_info=self._info, finish_reason=ended
             )
 
     def _content(self, chunk: Any) -> Iterator[dict[str, Any]]:
@@ -319,7 +316,7 @@ async def aask(
     loop = asyncio.get_running_loop()
 
     def hear_there(chunk: StreamingChunk) -> None:
-        asyncio.run_coroutine_threadsafe(cast("Any", hear)(chunk), loop).result()
+        asyncio.run_coroutine_threadsafe(hear(chunk), loop).result()
 
     there = None if hear is None else hear_there
     return await run_in_executor(None, ask, generator, messages, tools, there)

@@ -8,7 +8,7 @@ stored thread counts anew.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -192,7 +192,7 @@ class Loop:
     # --- both ------------------------------------------------------------------------------------
 
     def _standing(self, values: Values) -> tuple[Run, _Recorded, dict[str, int]]:
-        context = get_runtime().context
+        context: Any = get_runtime(Run).context
         run = context if isinstance(context, Run) else self.default
         visits = values.get(VISITS, NO_VISITS)
         data = {key: value for key, value in values.items() if key != VISITS}
@@ -224,7 +224,7 @@ class Loop:
     @contextmanager
     def _named(
         self, component: str, run: Run, state: State, visits: Mapping[str, int]
-    ) -> Iterator[None]:
+    ) -> Generator[None]:
         """Whatever the component raises inside is raised by its name.
 
         Raises:

@@ -57,7 +57,7 @@ class OpenAIChatGenerator(ChatModelGenerator):
         if http_client_kwargs:
             raise NotSupportedError(
                 "OpenAIChatGenerator takes no http_client_kwargs: the SDK makes its own client. "
-                "It reads proxies and certificates from the environment (HTTPS_PROXY, SSL_CERT_FILE)."
+                "It reads proxies and certificates from HTTPS_PROXY and SSL_CERT_FILE."
             )
         self.api_key = api_key
         self.api_base_url = api_base_url

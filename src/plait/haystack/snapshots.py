@@ -54,10 +54,8 @@ def take(
     called = called_messages(messages) if at_tools else []
     heard = {} if streaming_callback is None else {"streaming_callback": streaming_callback}
     asked = {"messages": messages[: len(messages) - len(called)], "tools": tools, **heard}
-    inputs = {
-        CHAT_GENERATOR: write_value(asked),
-        TOOL_INVOKER: write_value({"messages": called, "state": state, "tools": tools, **heard}),
-    }
+    acted = {"messages": called, "state": State(state.schema, state.data), "tools": tools, **heard}
+    inputs = {CHAT_GENERATOR: write_value(asked), TOOL_INVOKER: write_value(acted)}
     now = datetime.now()
     agent = AgentSnapshot(inputs, dict(visits), break_point, now)
     return PipelineSnapshot(
@@ -107,7 +105,7 @@ def failure(
         snapshot = take(state, visits, tools, None, point)
     except SerializationError:
         snapshot = None  # what failed is what has to be told
-    kind: type = type(component)
+    kind = cast("type[Any]", type(component))
     return PipelineRuntimeError(
         component_name,
         kind,

@@ -65,7 +65,7 @@ def read_value(payload: Any) -> Any:
 
 
 def _write(value: Any, where: str) -> tuple[Schema, Any]:
-    kind: type = type(value)
+    kind = cast("type[Any]", type(value))
     if kind in _PRIMITIVES:
         return {"type": _PRIMITIVES[kind]}, value
     if isinstance(value, dict):
@@ -104,7 +104,7 @@ def _write_items(value: Any, where: str) -> tuple[Schema, Any]:
 
 
 def _write_object(value: Any, where: str) -> tuple[Schema, Any]:
-    kind: Any = type(value)
+    kind = cast("Any", type(value))
     try:
         if callable(getattr(kind, "to_dict", None)):
             return {"type": name_of(kind)}, value.to_dict()

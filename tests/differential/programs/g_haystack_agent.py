@@ -85,7 +85,9 @@ def case_system_prompt(env):
 
 
 def case_system_prompt_of_the_call(env):
-    return agent(say("hello"), system_prompt="Be kind.").run([user("hi")], system_prompt="Be brief.")
+    return agent(say("hello"), system_prompt="Be kind.").run(
+        [user("hi")], system_prompt="Be brief."
+    )
 
 
 def case_system_prompt_before_a_system_message(env):
@@ -107,7 +109,10 @@ def case_exit_by_a_tool(env):
 
 
 def case_exit_by_a_tool_among_others(env):
-    both = say("two", tool_calls=[ToolCall("boom", {"x": "1"}, "1"), ToolCall("add", {"a": 1, "b": 2}, "2")])
+    both = say(
+        "two",
+        tool_calls=[ToolCall("boom", {"x": "1"}, "1"), ToolCall("add", {"a": 1, "b": 2}, "2")],
+    )
     it = agent(both, say("never"), tools=[add, boom], exit_conditions=["add", "text"])
     return it.run([user("hi")])
 
@@ -117,7 +122,13 @@ def case_text_exits_although_only_a_tool_should(env):
 
 
 def case_failed_exit_tool_does_not_exit(env):
-    it = agent(call("boom", x="1"), call("boom", x="2"), say("sorry"), tools=[boom], exit_conditions=["boom"])
+    it = agent(
+        call("boom", x="1"),
+        call("boom", x="2"),
+        say("sorry"),
+        tools=[boom],
+        exit_conditions=["boom"],
+    )
     return it.run([user("hi")])
 
 
@@ -140,7 +151,9 @@ def case_max_agent_steps(env):
 
 
 def case_one_agent_step(env):
-    return agent(call("add", a=1, b=2), say("never"), tools=[add], max_agent_steps=1).run([user("hi")])
+    return agent(call("add", a=1, b=2), say("never"), tools=[add], max_agent_steps=1).run(
+        [user("hi")]
+    )
 
 
 def case_no_agent_steps(env):
@@ -227,6 +240,11 @@ def case_tools_of_one_run(env):
     return it.run([user("hi")], tools=[boom]), it.chat_generator.seen
 
 
+def case_tools_of_one_run_without_others(env):
+    it = agent(call("add", a=1, b=2), say("x"))
+    return it.run([user("hi")], tools=[add]), it.chat_generator.seen
+
+
 def case_unknown_names_of_tools(env):
     it = agent(say("x"), tools=[add])
     return (
@@ -240,7 +258,12 @@ def case_generator_that_fails(env):
     try:
         return agent(tools=[add]).run([user("hi")])
     except Exception as error:
-        return type(error).__name__, str(error), error.component_name, type(error.__cause__).__name__
+        return (
+            type(error).__name__,
+            str(error),
+            error.component_name,
+            type(error.__cause__).__name__,
+        )
 
 
 @component
@@ -325,11 +348,18 @@ def case_state_by_the_names_of_parameters(env):
     def where(query: str, repository: str = "nowhere"):
         return repository
 
-    asking = Tool("where", "Where.", {"type": "object", "properties": {"query": {"type": "string"}}}, where)
+    asking = Tool(
+        "where", "Where.", {"type": "object", "properties": {"query": {"type": "string"}}}, where
+    )
     it = agent(call("where", query="q"), say("done"), tools=[asking], state_schema=SCHEMA)
     return it.run([user("hi")], repository="mine"), agent(
         call("where", query="q"), say("done"), tools=[asking], state_schema=SCHEMA
     ).run([user("hi")])
+
+
+def case_value_that_the_state_lacks(env):
+    it = agent(say("x"), state_schema={"n": {"type": int}})
+    return env.error(lambda: it.run([user("hi")], m=1))
 
 
 def case_key_that_the_state_lacks(env):
@@ -347,7 +377,9 @@ def case_source_that_the_result_lacks(env):
     it = agent(
         call("search", query="abc", repo="r"),
         say("done"),
-        tools=[create_tool_from_function(search, outputs_to_state={"documents": {"source": "nope"}})],
+        tools=[
+            create_tool_from_function(search, outputs_to_state={"documents": {"source": "nope"}})
+        ],
         state_schema=SCHEMA,
     )
     return it.run([user("hi")])
@@ -371,8 +403,12 @@ def case_handler_that_fails(env):
     return it.run([user("hi")])
 
 
+def summed(old, new):
+    return (old or 0) + new
+
+
 def case_handler_of_the_schema(env):
-    schema = {"n": {"type": int, "handler": lambda old, new: (old or 0) + new}}
+    schema = {"n": {"type": int, "handler": summed}}
     searching = create_tool_from_function(search, outputs_to_state={"n": {"source": "n"}})
     it = agent(
         call("search", query="abc", repo="r"),
@@ -404,7 +440,9 @@ def case_messages_of_a_tool(env):
     it = agent(
         call("whisper", x="1"),
         say("done"),
-        tools=[create_tool_from_function(whisper, outputs_to_state={"messages": {"source": "said"}})],
+        tools=[
+            create_tool_from_function(whisper, outputs_to_state={"messages": {"source": "said"}})
+        ],
     )
     return it.run([user("hi")])
 
@@ -419,7 +457,9 @@ def case_schemas_that_are_none(env):
 
 
 def case_schema_of_an_agent(env):
-    return agent(state_schema={"x": {"type": list[str]}, "last_message": {"type": int}}).state_schema
+    return agent(
+        state_schema={"x": {"type": list[str]}, "last_message": {"type": int}}
+    ).state_schema
 
 
 def case_streaming(env):
@@ -531,5 +571,13 @@ def case_unknown_arguments_of_the_invoker(env):
 
 def case_attributes(env):
     it = agent(say("x"), tools=[add], system_prompt="S", state_schema={"n": {"type": int}})
-    return (it.tools, it.exit_conditions, it.system_prompt, it.max_agent_steps, it.state_schema,
-            it.streaming_callback, it.raise_on_tool_invocation_failure, it.tool_invoker_kwargs)
+    return (
+        it.tools,
+        it.exit_conditions,
+        it.system_prompt,
+        it.max_agent_steps,
+        it.state_schema,
+        it.streaming_callback,
+        it.raise_on_tool_invocation_failure,
+        it.tool_invoker_kwargs,
+    )

@@ -4,6 +4,7 @@ import os
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
+import warnings
 from typing import Any
 
 from haystack import component
@@ -148,7 +149,10 @@ async def case_state(env):
     )
     schema = {"repository": {"type": str}, "documents": {"type": list[str]}}
     it = agent(
-        call("search", query="a"), call("search", query="b"), say("x"), tools=[searching],
+        call("search", query="a"),
+        call("search", query="b"),
+        say("x"),
+        tools=[searching],
         state_schema=schema,
     )
     return await it.run_async([user("hi")], repository="mine", system_prompt="S")
@@ -190,3 +194,42 @@ async def case_warm_up(env):
     before = await env.aerror(it.run_async([user("hi")]))
     it.warm_up()
     return before, await it.run_async([user("hi")])
+
+
+async def case_async_callback_of_a_sync_generator(env):
+    @component
+    class Telling:
+        def __init__(self):
+            self.replies = [call("add", a=1, b=2), say("done now")]
+
+        @component.output_types(replies=list[ChatMessage])
+        def run(
+            self, messages: list[ChatMessage], tools: Any = None, streaming_callback: Any = None
+        ):
+            reply = self.replies.pop(0)
+            for word in (reply.text or "").split():
+                coroutine = streaming_callback(StreamingChunk(word))
+                if coroutine is not None:
+                    coroutine.close()  # so that nobody warns of it
+            return {"replies": [reply]}
+
+    heard = []
+
+    async def hear(chunk):
+        heard.append(chunk.content or chunk.finish_reason)
+
+    it = Agent(chat_generator=Telling(), tools=[add])
+    await it.run_async([user("hi")], streaming_callback=hear)
+    return heard
+
+
+async def case_async_tool(env):
+    async def later(x: str):
+        """Later."""
+        return "later " + x
+
+    it = agent(call("later", x="1"), say("x"), tools=[create_tool_from_function(later)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the peer never awaits it
+        done = await it.run_async([user("hi")])
+    return done["messages"][2].tool_call_result.result.partition(" at ")[0]

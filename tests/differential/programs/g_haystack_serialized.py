@@ -1,0 +1,197 @@
+"""Haystack's agents and generators as plain data, and back."""
+
+# ruff: noqa: UP045 (types as older programs write them)
+
+import os
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+os.environ.setdefault("OPENAI_API_KEY", "no key")
+
+import json
+from typing import Any, Optional
+
+from haystack import component, default_from_dict, default_to_dict
+from haystack.components.agents import Agent
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.dataclasses import ChatMessage
+from haystack.tools import Tool, Toolset
+from haystack.utils import Secret
+
+say = ChatMessage.from_assistant
+
+
+def one(a: int) -> int:
+    return a
+
+
+def hear(chunk):
+    pass
+
+
+def newest(old, new):
+    return new
+
+
+def tool_of(**kwargs):
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    return Tool(
+        **{"name": "one", "description": "d", "parameters": schema, "function": one, **kwargs}
+    )
+
+
+@component
+class Fixed:
+    """A generator that is written by what it was made with."""
+
+    def __init__(self, text: str, times: int = 1):
+        self.text = text
+        self.times = times
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], tools: Any = None):
+        return {"replies": [say(self.text * self.times)]}
+
+
+@component
+class Own:
+    """A generator that says itself how it is written."""
+
+    def __init__(self, words):
+        self.said = words
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], tools: Any = None):
+        return {"replies": [say(" ".join(self.said))]}
+
+    def to_dict(self):
+        return default_to_dict(self, words=self.said)
+
+    @classmethod
+    def from_dict(cls, data):
+        return default_from_dict(cls, data)
+
+
+def plain(value):
+    return json.loads(json.dumps(value).replace(__name__, "program"))
+
+
+def whole(**kwargs):
+    return Agent(
+        **{
+            "chat_generator": Fixed("hi", times=2),
+            "tools": [tool_of()],
+            "system_prompt": "S",
+            "exit_conditions": ["text", "one"],
+            "state_schema": {
+                "n": {"type": int},
+                "l": {"type": list[str], "handler": newest},
+                "o": {"type": Optional[str]},
+            },
+            "max_agent_steps": 7,
+            "streaming_callback": hear,
+            "raise_on_tool_invocation_failure": True,
+            "tool_invoker_kwargs": {"max_workers": 2},
+            **kwargs,
+        }
+    )
+
+
+def case_agent(env):
+    return plain(whole().to_dict())
+
+
+def case_small_agent(env):
+    return plain(Agent(chat_generator=Fixed("hi")).to_dict())
+
+
+def case_agent_back(env):
+    data = json.loads(json.dumps(whole(streaming_callback=None).to_dict()))
+    back = Agent.from_dict(json.loads(json.dumps(data)))
+    return back.to_dict() == data, back.run([ChatMessage.from_user("x")])
+
+
+def case_callback_back(env):
+    data = json.loads(json.dumps(whole().to_dict()))
+    return Agent.from_dict(data).streaming_callback is hear
+
+
+def case_generator_that_writes_itself(env):
+    data = json.loads(json.dumps(whole(chat_generator=Own(["a", "b"])).to_dict()))
+    written = plain(data)
+    return written, Agent.from_dict(data).chat_generator.said
+
+
+def case_toolset(env):
+    data = json.loads(json.dumps(whole(tools=Toolset([tool_of()])).to_dict()))
+    written = plain(data["init_parameters"]["tools"])
+    return written, type(Agent.from_dict(data).tools).__name__
+
+
+def case_list_of_toolsets(env):
+    return plain(whole(tools=[Toolset([tool_of()])]).to_dict()["init_parameters"]["tools"])
+
+
+def case_openai_generator(env):
+    generator = OpenAIChatGenerator(
+        model="gpt-5",
+        generation_kwargs={"temperature": 0},
+        api_base_url="http://localhost/v1",
+        organization="o",
+        timeout=3.0,
+        max_retries=1,
+        tools=[tool_of()],
+        tools_strict=True,
+        streaming_callback=hear,
+    )
+    return plain(generator.to_dict()), plain(OpenAIChatGenerator().to_dict())
+
+
+def case_openai_generator_back(env):
+    generator = OpenAIChatGenerator(
+        model="gpt-5", tools=[tool_of()], streaming_callback=hear, timeout=3.0
+    )
+    data = json.loads(json.dumps(generator.to_dict()))
+    back = OpenAIChatGenerator.from_dict(json.loads(json.dumps(data)))
+    return back.to_dict() == data, back.model
+
+
+def case_agent_of_openai_back(env):
+    data = json.loads(json.dumps(whole(chat_generator=OpenAIChatGenerator()).to_dict()))
+    back = Agent.from_dict(json.loads(json.dumps(data)))
+    return back.to_dict() == data, type(back.chat_generator).__name__
+
+
+def case_lambdas_are_not_written(env):
+    return [
+        env.error(whole(streaming_callback=lambda chunk: None).to_dict),
+        env.error(whole(tools=[tool_of(function=lambda a: a)]).to_dict),
+        env.error(whole(state_schema={"n": {"type": int, "handler": lambda a, b: b}}).to_dict),
+    ]
+
+
+def case_data_that_is_none(env):
+    data = whole().to_dict()
+    data["init_parameters"]["chat_generator"]["type"] = "nowhere.Nothing"
+    other = whole().to_dict()
+    other["init_parameters"]["tools"][0]["data"]["function"] = "nowhere.nothing"
+    return [
+        env.error(lambda: Agent.from_dict({"type": data["type"], "init_parameters": {}})),
+        env.error(lambda: Agent.from_dict(data)),
+        env.error(lambda: Agent.from_dict(other)),
+    ]
+
+
+def case_secrets(env):
+    os.environ["PLAIT_TEST_KEY"] = "key"
+    by_name = Secret.from_env_var(["NOT_SET_ANYWHERE", "PLAIT_TEST_KEY"])
+    return (
+        by_name.resolve_value(),
+        by_name.to_dict(),
+        Secret.from_dict(by_name.to_dict()).resolve_value(),
+        Secret.from_token("t").resolve_value(),
+        Secret.from_env_var("NOT_SET_ANYWHERE", strict=False).resolve_value(),
+        env.error(lambda: Secret.from_env_var("NOT_SET_ANYWHERE").resolve_value()),
+        env.error(lambda: Secret.from_token("")),
+        env.error(lambda: Secret.from_token("t").to_dict()),
+        env.error(lambda: OpenAIChatGenerator(api_key=Secret.from_token("t")).to_dict()),
+    )
