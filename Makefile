@@ -49,7 +49,9 @@ format: $(DEV_STAMP)
 	$(BIN)/ruff check --fix .
 
 bench: $(DEV_STAMP)
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group bench
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks.durability
 
 clean:
 	rm -rf $(VENV) .ruff_cache .hypothesis .import_linter_cache demo-run build

@@ -12,4 +12,6 @@ program with ``python -m benchmarks.profile NAME``. The modules, from the bottom
 - ``report``: the verdicts, the table and the JSON file.
 - ``cases``: which figures exist, with their musts, aims and numbers of rounds.
 - ``suite``: measures the wanted ones.
+- ``places``, ``conversations`` and ``durability``: conversations in memory, SQLite and Postgres; a
+  table of their own, by ``python -m benchmarks.durability [--quick]``.
 """

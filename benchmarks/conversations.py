@@ -203,6 +203,8 @@ def hold(contestant: str, at: Place, steps: int) -> Costs:
     tracemalloc.start()
     empty = at.size()
     graph.invoke(_opening(impl), _thread("1"), durability="sync")
+    other = _graph(impl, None, texts(_WARM))
+    other.invoke(_opening(impl), _OPTIONS)  # what was kept of the last steps goes
     return {"closed": at.size() - empty}
 
 

@@ -106,6 +106,20 @@ class Implementation:
         return self._beside("chat_models.fake", foreign, "GenericFakeChatModel")
 
     @property
+    def BaseChatModel(self) -> Any:
+        """The class that chat models derive from, as `AIMessage`."""
+        return self._beside("chat_models", "langchain_core.language_models", "BaseChatModel")
+
+    def output(self, name: str) -> Any:
+        """A class of what models give back, as `AIMessage`."""
+        return self._beside("outputs", "langchain_core.outputs", name)
+
+    @property
+    def create_react_agent(self) -> Any:
+        """The function that makes an agent of a model and tools."""
+        return self._get("prebuilt", "create_react_agent")
+
+    @property
     def tool(self) -> Any:
         """The decorator that makes tools, as `AIMessage`."""
         return self._beside("tools", "langchain_core.tools", "tool")
