@@ -136,9 +136,12 @@ class Index:
     Reading 3,000 ids costs more than all else that an append does, so the index of a result is
     kept and grows with the next append. It is believed only while the list holds what it held (a
     comparison by identity, in C) and no message anywhere got another id meanwhile.
+
+    A super-step may merge into one list twice: for a path function that looks ahead, and to keep.
+    So an index can also go back to the list that it last grew from.
     """
 
-    __slots__ = ("epoch", "foreign", "messages", "places", "result")
+    __slots__ = ("base", "before", "epoch", "foreign", "messages", "places", "result")
 
     def __init__(self, messages: list[Any]) -> None:
         self.messages = messages
@@ -146,14 +149,32 @@ class Index:
         self.foreign = not all(issubclass(c, BaseMessage) for c in set(map(type, messages)))
         self.epoch = id_epoch()
         self.result = messages
+        self.base: list[Any] | None = None
+        """The list that was appended to, if the result is nothing but that."""
+        self.before = 0
+        """How long it was."""
 
     def fits(self, left: list[Any]) -> bool:
         """Whether the index still tells where the ids of `left` stand."""
+        if left is self.base:
+            self._shrink()
+        elif left is not self.result:
+            return False
         try:
             return self.epoch == id_epoch() and self.messages == left
         except (TypeError, ValueError):
             # Somebody put other objects into the list, and they do not compare (numpy arrays).
             return False
+
+    def _shrink(self) -> None:
+        """Forgets what was appended last."""
+        for message in self.messages[self.before :]:
+            del self.places[message.id]
+        del self.messages[self.before :]
+
+    def grow_from(self, left: Any) -> None:
+        """What is appended now is appended to `left`."""
+        self.base, self.before = left, len(self.messages)
 
     def append(self, message: Any) -> None:
         """Notes one more message at the end."""
@@ -165,20 +186,25 @@ class Index:
         """Notes another message of the same id."""
         self.foreign = self.foreign or not isinstance(message, BaseMessage)
         self.messages[place] = message
+        self.base = None
 
 
 RECENT_LIMIT = 8
 RECENT: OrderedDict[int, Index] = OrderedDict()
 """The indexes of the last few results, by the identity of the result (which each keeps alive)."""
+BASES: dict[int, int] = {}
+"""By the identity of the list that a result grew from: that of the result."""
 
 
 def index_of(left: Any) -> Index:
     """The index of the left side, taken over from the append that made it, or built anew."""
     if type(left) is list:
         known = cast("list[Any]", left)
-        kept = RECENT.pop(id(known), None)
-        if kept is not None and kept.fits(known):
-            return kept
+        kept = RECENT.pop(BASES.get(id(known), id(known)), None)
+        if kept is not None:
+            BASES.pop(id(kept.base), None)
+            if kept.fits(known):
+                return kept
     return Index(new_messages(left))
 
 
@@ -187,8 +213,10 @@ def keep(index: Index, result: list[Any]) -> None:
     if not index.foreign:
         index.result = result
         RECENT[id(result)] = index
+        if index.base is not None:
+            BASES[id(index.base)] = id(result)
         if len(RECENT) > RECENT_LIMIT:
-            RECENT.popitem(last=False)
+            BASES.pop(id(RECENT.popitem(last=False)[1].base), None)
 
 
 def merge(left: Any, right: Any) -> list[Any]:
@@ -198,6 +226,7 @@ def merge(left: Any, right: Any) -> list[Any]:
         if new[n].id == REMOVE_ALL_MESSAGES and is_removal(new[n]):
             return new[n + 1 :]
     index = index_of(left)
+    index.grow_from(left)
     removed: set[str] = set()
     for message in new:
         place = index.places.get(message.id)
