@@ -70,7 +70,8 @@ class ServerInfo:
         ServerInfo(assistant_id='a', graph_id='', user=None)
         """
         user = configurable.get("langgraph_auth_user")
-        known = user if isinstance(user, BaseUser) else None
+        # Asking whether something fits a protocol is slow, and mostly there is no user.
+        known = user if user is not None and isinstance(user, BaseUser) else None
         ids = configurable.get("assistant_id"), configurable.get("graph_id")
         if known is None and ids == (None, None):
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from inspect import signature
 from typing import Any, TypeAlias, cast
 
@@ -106,7 +107,7 @@ class Tool:
 
     def parameter_names(self) -> frozenset[str]:
         """The parameters of the function."""
-        return frozenset(signature(self.function).parameters)
+        return _parameters(self.function)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data.
@@ -140,6 +141,11 @@ class Tool:
                 key: _resolved(config) for key, config in init["outputs_to_state"].items()
             }
         return cls(**init)
+
+
+@lru_cache(maxsize=1024)
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(signature(function).parameters)
 
 
 def _check_parameters(name: str, parameters: Any) -> None:
