@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from benchmarks import (
+    agents,
     floors,
     functional,
+    haystack,
     messages,
     programs,
     runnables,
@@ -94,6 +96,7 @@ def _pair(
 
 
 _LOOP = Bounds(15, 30)
+_KEPT = {None: "", "memory": ", InMemorySaver", "sqlite": ", SQLite"}
 
 CASES: tuple[Case, ...] = (
     *_pair("loop", "loop of 1,000 steps", programs.loop, floors.loop, 1_000, "us/step", _LOOP, 7),
@@ -236,6 +239,48 @@ CASES: tuple[Case, ...] = (
         Bounds(5, 15),
         9,
         (3, 3),
+    ),
+    *(
+        case
+        for kept in (None, "memory", "sqlite")
+        for turns in (10, 100)
+        for case in _pair(
+            f"agent-{turns}{'' if kept is None else f'-{kept}'}",
+            f"create_react_agent, {turns} tool turns{_KEPT[kept]}",
+            partial(agents.agent, saver=kept),
+            agents.floor,
+            turns,
+            "us/turn",
+            Bounds(10, 30),
+            7 if turns == 10 else 3,
+            (2, 2) if turns == 10 else (1, 0),
+        )
+    ),
+    *_pair(
+        "agent-parallel",
+        f"create_react_agent, {agents.PARALLEL} tools at once",
+        agents.parallel,
+        agents.parallel_floor,
+        agents.PARALLEL,
+        "us/call",
+        Bounds(10, 30),
+        7,
+        per=agents.PARALLEL * agents.RUNS,
+    ),
+    *(
+        case
+        for turns in (10, 100)
+        for case in _pair(
+            f"haystack-{turns}",
+            f"Haystack-style Agent against haystack-ai, {turns} tool turns",
+            haystack.agent,
+            haystack.floor,
+            turns,
+            "us/turn",
+            Bounds(3, 5),
+            5 if turns == 10 else 3,
+            (2, 2) if turns == 10 else (1, 0),
+        )
     ),
     *_pair(
         "messages-compare",

@@ -24,6 +24,10 @@ def _as_returned(result: Any) -> Any:
     return result
 
 
+def _nothing() -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Job:
     """A workload that is ready to run.
@@ -32,10 +36,12 @@ class Job:
         run: what is timed; called once per round.
         audit: turns the result of ``run`` into what must be equal for all contestants, and
             clears away what the round left behind. Never timed.
+        close: called after the last round.
     """
 
     run: Callable[[], Any]
     audit: Callable[[Any], Any] = _as_returned
+    close: Callable[[], None] = _nothing
 
 
 @cache

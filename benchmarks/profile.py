@@ -27,6 +27,7 @@ def main() -> None:
     profiler = cProfile.Profile()
     result = profiler.runcall(job.run)
     job.audit(result)
+    job.close()
     pstats.Stats(profiler, stream=sys.stdout).sort_stats("tottime").print_stats(_LINES)
 
 

@@ -1,6 +1,7 @@
 """Owns the run: measures the wanted cases one after the other and makes figures of them."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from statistics import median
 
 from benchmarks import makespan, memory, startup
@@ -76,8 +77,11 @@ def _timed(
 ) -> Figure:
     """Time one case and leave its samples in ``seconds``, for the growth figures."""
     try:
-        jobs = {name: case.job(name) for name in (*roots, FLOOR)}
-        samples = interleave(jobs, rounds=rounds, warmups=case.warmups)
+        with ExitStack() as stack:
+            jobs = {name: case.job(name) for name in (*roots, FLOOR)}
+            for job in jobs.values():
+                stack.callback(job.close)
+            samples = interleave(jobs, rounds=rounds, warmups=case.warmups)
     except Exception as error:  # whatever a program raises is that figure's outcome
         return Figure(case.name, case.title, case.unit, bounds=case.bounds, error=_failure(error))
     seconds[case.name] = samples
