@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,62 +12,85 @@ from typing import Any
 import pytest
 
 from plait.checkpoint.memory import InMemorySaver
-from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import StorageError
 from plait.testing import FaultySaver, InjectedFailure
 from plait.types import Command
 
 from .graphs import CONFIG, adder, chain
+from .savers import KINDS, new_place
 from .workflow import CONFIG as KILL
 from .workflow import EXPECTED, Journal, afinish, build, finish, next_input
 
 MOST_POINTS = 400
 
 
-def faulty_saver(kind: str, place: Path, point: int, when: str) -> Any:
+def faulty(saver: Any, point: int, when: str) -> Any:
     """A saver whose request number `point` fails."""
-    saver = SqliteSaver(place / f"{when}-{point}.db") if kind == "sqlite" else InMemorySaver()
     return FaultySaver(saver, at=point, fault="raise" if when == "before" else "commit then raise")
+
+
+@pytest.fixture(params=["memory", *KINDS])
+def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Opens a saver with a new and empty database, each time; says what kind it is."""
+    kind = request.param
+    server = request.getfixturevalue("postgres_server") if kind == "postgres" else None
+    numbers = count()
+
+    @contextmanager
+    def opened() -> Iterator[Any]:
+        folder = tmp_path / str(next(numbers))
+        folder.mkdir()
+        if kind == "memory":
+            yield InMemorySaver()
+        else:
+            with new_place(kind, folder, server) as place, place.open() as saver:
+                yield saver
+
+    opened.kind = kind
+    return opened
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 @pytest.mark.parametrize("api", ["sync", "async"])
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_failing_request_reaches_the_caller_and_the_thread_goes_on(
-    tmp_path: Path, kind: str, api: str, durability: str, when: str
+    tmp_path: Path, fresh: Any, api: str, durability: str, when: str
 ) -> None:
-    for point in count(1):
+    for point in count(1, 3 if fresh.kind == "postgres" else 1):
         assert point < MOST_POINTS
-        place = f"replay: point {point} {when}, {kind} {api} {durability}"
+        place = f"replay: point {point} {when}, {fresh.kind} {api} {durability}"
         journal = Journal(tmp_path / f"journal-{when}-{point}")
-        saver = faulty_saver(kind, tmp_path, point, when)
-        graph = build(saver, journal, api)
-
-        def go(graph: Any = graph) -> None:
-            if api == "async":
-                asyncio.run(afinish(graph, durability))
-            else:
-                finish(graph, durability)
-
-        failed = False
-        try:
-            go()
-        except (InjectedFailure, StorageError):
-            failed = True
-            go()  # with the error still at hand, as `except` blocks have it
-        raised, saver.at = saver.failed, 0
-        state = graph.get_state(KILL)
-        assert failed == raised, f"the error reached nobody; {place}"
-        assert next_input(state) is ..., place
-        assert state.values == EXPECTED, place
-        if durability == "sync":
-            check_no_rerun(journal, place)
-        if kind == "sqlite":
-            saver.saver.close()
+        with fresh() as opened:
+            saver = faulty(opened, point, when)
+            graph = build(saver, journal, api)
+            failed = goes_on(graph, api, durability)
+            raised, saver.at = saver.failed, 0
+            state = graph.get_state(KILL)
+            assert failed == raised, f"the error reached nobody; {place}"
+            assert next_input(state) is ..., place
+            assert state.values == EXPECTED, place
+            if durability == "sync":
+                check_no_rerun(journal, place)
         if not raised:
             assert point > 15, "the saver was hardly used"
             return
+
+
+def goes_on(graph: Any, api: str, durability: str) -> bool:
+    """Bring a thread to its end, once more after an error; whether there was one."""
+
+    def go() -> None:
+        if api == "async":
+            asyncio.run(afinish(graph, durability))
+        else:
+            finish(graph, durability)
+
+    try:
+        go()
+    except (InjectedFailure, StorageError):
+        go()  # with the error still at hand, as `except` blocks have it
+        return True
+    return False
 
 
 def check_no_rerun(journal: Journal, place: str) -> None:
@@ -77,12 +102,10 @@ def check_no_rerun(journal: Journal, place: str) -> None:
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 @pytest.mark.parametrize("name", ["stream", "astream"])
-def test_failing_request_ends_a_stream_with_its_error(
-    tmp_path: Path, durability: str, name: str
-) -> None:
+def test_failing_request_ends_a_stream_with_its_error(durability: str, name: str) -> None:
     outcomes: list[str] = []
     for point in count(1):
-        saver = faulty_saver("memory", tmp_path, point, "before")
+        saver = faulty(InMemorySaver(), point, "before")
         graph = chain(saver, *[(name, adder(name)) for name in "abc"])
         parts: list[Any] = []
 

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 
 from plait.checkpoint.log.requests import Transact
-from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError
 from plait.types import interrupt
 
 from .graphs import CONFIG, chain, fan
-from .savers import OneWay
+from .savers import OneWay, Place
 
 GAVE_UP = 30.0
 
 
 class Look:
-    """A second connection to the same file, with the same graph."""
+    """A second connection to the same database, with the same graph."""
 
-    def __init__(self, path: Path) -> None:
-        self.saver = SqliteSaver(path)
+    def __init__(self, db: Place) -> None:
+        self.saver = db.open()
         self.graph: Any = None
 
     def items(self) -> Any:
@@ -33,9 +31,9 @@ class Look:
         return state.values.get("items", []) if state.created_at else None
 
 
-def watching(path: Path) -> tuple[Any, Look, list[Any]]:
+def watching(db: Place) -> tuple[Any, Look, list[Any]]:
     """Three nodes that note what is stored while they run."""
-    look, seen = Look(path), []
+    look, seen = Look(db), []
 
     def node(name: str) -> Any:
         def run(state: Any) -> dict[str, Any]:
@@ -57,26 +55,26 @@ async def call(graph: Any, api: str, given: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_sync_stores_each_step_before_the_next_begins(tmp_path: Path, api: str) -> None:
-    nodes, look, seen = watching(tmp_path / "log.db")
-    with SqliteSaver(tmp_path / "log.db") as saver:
+async def test_sync_stores_each_step_before_the_next_begins(db: Place, api: str) -> None:
+    nodes, look, seen = watching(db)
+    with db.open() as saver:
         await call(chain(saver, *nodes), api, {"items": ["x"]}, durability="sync")
     assert seen == [["x"], ["x", "a"], ["x", "a", "b"]]
     assert look.items() == ["x", "a", "b", "c"]
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_default_is_sync(tmp_path: Path, api: str) -> None:
-    nodes, _, seen = watching(tmp_path / "log.db")
-    with SqliteSaver(tmp_path / "log.db") as saver:
+async def test_default_is_sync(db: Place, api: str) -> None:
+    nodes, _, seen = watching(db)
+    with db.open() as saver:
         await call(chain(saver, *nodes), api, {"items": ["x"]})
     assert seen == [["x"], ["x", "a"], ["x", "a", "b"]]
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_exit_stores_nothing_until_the_end(tmp_path: Path, api: str) -> None:
-    nodes, look, seen = watching(tmp_path / "log.db")
-    with SqliteSaver(tmp_path / "log.db") as saver:
+async def test_exit_stores_nothing_until_the_end(db: Place, api: str) -> None:
+    nodes, look, seen = watching(db)
+    with db.open() as saver:
         graph = chain(saver, *nodes)
         await call(graph, api, {"items": ["x"]}, durability="exit")
         assert seen == [None, None, None]
@@ -89,9 +87,7 @@ async def test_exit_stores_nothing_until_the_end(tmp_path: Path, api: str) -> No
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_exit_stores_what_there_is_when_the_run_fails_or_asks(
-    tmp_path: Path, api: str
-) -> None:
+async def test_exit_stores_what_there_is_when_the_run_fails_or_asks(db: Place, api: str) -> None:
     strikes = [1]
 
     def fail(state: Any) -> dict[str, Any]:
@@ -103,7 +99,7 @@ async def test_exit_stores_what_there_is_when_the_run_fails_or_asks(
     def ask(state: Any) -> dict[str, Any]:
         return {"items": [interrupt("?")]}
 
-    with SqliteSaver(tmp_path / "log.db") as saver:
+    with db.open() as saver:
         graph = chain(saver, ("a", lambda _: {"items": ["a"]}), ("b", fail), ("c", ask))
         with pytest.raises(ValueError, match="once"):
             await call(graph, api, {"items": []}, durability="exit")
@@ -119,8 +115,8 @@ async def test_exit_stores_what_there_is_when_the_run_fails_or_asks(
 class Gated(OneWay):
     """Transactions after the first wait at a gate; what was done is noted."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.gate = Event()
         self.arrived = 0
         self.done = 0
@@ -138,10 +134,10 @@ class Gated(OneWay):
 
 @pytest.mark.parametrize("api", ["sync", "async"])
 async def test_async_runs_ahead_of_its_storage_by_a_bounded_number_of_writes(
-    tmp_path: Path, api: str
+    db: Place, api: str
 ) -> None:
     """The gate opens when the run stands still: so it is bounded, and got no further."""
-    path, steps = tmp_path / "log.db", 200
+    steps = 200
     ran: list[int] = []
 
     def node(n: int) -> Any:
@@ -154,7 +150,7 @@ async def test_async_runs_ahead_of_its_storage_by_a_bounded_number_of_writes(
 
         return arun if api == "async" else run
 
-    with Gated(path) as saver:
+    with db.open(Gated) as saver:
         graph = chain(saver, *[(f"n{n:03}", node(n)) for n in range(steps)])
         if api == "async":
             task = asyncio.create_task(call(graph, api, {"items": []}, durability="async"))
@@ -169,7 +165,7 @@ async def test_async_runs_ahead_of_its_storage_by_a_bounded_number_of_writes(
             await asyncio.sleep(0.2)
         assert before <= 70, "ahead, but not by more than the queue holds"
         assert saver.done == 1
-        look = Look(path)
+        look = Look(db)
         look.graph = chain(look.saver, *[(f"n{n:03}", node(n)) for n in range(steps)])
         assert look.items() == [], "on disk is the input: a prefix"
         saver.gate.set()
@@ -179,11 +175,8 @@ async def test_async_runs_ahead_of_its_storage_by_a_bounded_number_of_writes(
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_async_stores_values_as_they_were_when_the_step_ended(
-    tmp_path: Path, api: str
-) -> None:
+async def test_async_stores_values_as_they_were_when_the_step_ended(db: Place, api: str) -> None:
     """The program mutates a value while its commit is still queued."""
-    path = tmp_path / "log.db"
     shared: list[str] = ["early"]
 
     async def first(state: Any) -> dict[str, Any]:
@@ -197,7 +190,7 @@ async def test_async_stores_values_as_they_were_when_the_step_ended(
     def sync(node: Any) -> Any:
         return lambda state: asyncio.run(node(state))
 
-    with Gated(path) as saver:
+    with db.open(Gated) as saver:
         nodes = [("first", first), ("then", then)]
         if api == "sync":
             nodes = [(name, sync(node)) for name, node in nodes]
@@ -212,11 +205,8 @@ async def test_async_stores_values_as_they_were_when_the_step_ended(
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_writes_of_finished_branches_are_stored_while_others_run(
-    tmp_path: Path, api: str
-) -> None:
-    path = tmp_path / "log.db"
-    look = Look(path)
+async def test_writes_of_finished_branches_are_stored_while_others_run(db: Place, api: str) -> None:
+    look = Look(db)
     seen: list[Any] = []
 
     def quick(state: Any) -> dict[str, Any]:
@@ -233,14 +223,14 @@ async def test_writes_of_finished_branches_are_stored_while_others_run(
 
     nodes = [("quick", quick), ("slow", slow)]
     look.graph = fan(look.saver, *nodes)
-    with SqliteSaver(path) as saver:
+    with db.open() as saver:
         result = await call(fan(saver, *nodes), api, {"items": []})
     assert result == {"items": ["quick", "slow", "last"]}
     assert seen == [["quick"]]
 
 
-def test_unknown_mode_is_refused(tmp_path: Path) -> None:
-    with SqliteSaver(tmp_path / "log.db") as saver:
+def test_unknown_mode_is_refused(db: Place) -> None:
+    with db.open() as saver:
         graph = chain(saver, ("a", lambda _: {"items": ["a"]}))
         with pytest.raises(ConfigError, match="sync"):
             graph.invoke({"items": []}, CONFIG, durability="synk")

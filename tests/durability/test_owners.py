@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -14,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import RunError, ThreadBusyError, UnknownInterruptError
 from plait.testing.processes import GAVE_UP, Child
 from plait.types import Command, interrupt
 
 from .graphs import CONFIG, adder, chain, fan
-from .savers import OneWay, ShortLease
+from .savers import OneWay, Place, ShortLease
 
 Start = Callable[..., Child]
 
@@ -54,22 +52,16 @@ def quick_graph(saver: Any) -> Any:
     return chain(saver, *((name, adder(name)) for name in "abc"))
 
 
-def owner_of(path: Path) -> str | None:
-    """Who holds the claim, as the file says."""
-    with sqlite3.connect(path) as conn:
-        return conn.execute("SELECT owner FROM lanes WHERE ns = ''").fetchone()[0]
-
-
-def test_second_process_is_refused_while_the_first_lives(tmp_path: Path, start: Start) -> None:
-    path, gate = tmp_path / "log.db", Gate()
+def test_second_process_is_refused_while_the_first_lives(db: Place, start: Start) -> None:
+    gate = Gate()
 
     def first(tell: Callable[[str], None]) -> None:
-        with SqliteSaver(path) as saver:
+        with db.open() as saver:
             tell(str(waiting_graph(saver, tell, gate).invoke({"items": []}, CONFIG)["items"]))
 
     owner = start(first)
     assert owner.hear() == "b runs"
-    with SqliteSaver(path) as saver:
+    with db.open() as saver:
         graph = quick_graph(saver)
         with pytest.raises(ThreadBusyError, match=f"process {owner.pid}"):
             graph.invoke(None, CONFIG)
@@ -89,11 +81,11 @@ def test_second_process_is_refused_while_the_first_lives(tmp_path: Path, start: 
 
 
 @pytest.mark.parametrize("reaped", [True, False])
-def test_killed_owner_is_taken_over_at_once(tmp_path: Path, start: Start, reaped: bool) -> None:
-    path, gate = tmp_path / "log.db", Gate()
+def test_killed_owner_is_taken_over_at_once(db: Place, start: Start, reaped: bool) -> None:
+    gate = Gate()
 
     def first(tell: Callable[[str], None]) -> None:
-        with SqliteSaver(path) as saver:
+        with db.open() as saver:
             waiting_graph(saver, tell, gate).invoke({"items": []}, CONFIG)
 
     owner = start(first)
@@ -103,18 +95,18 @@ def test_killed_owner_is_taken_over_at_once(tmp_path: Path, start: Start, reaped
         owner.wait()
     else:
         os.waitid(os.P_PID, owner.pid, os.WEXITED | os.WNOWAIT)  # it is a zombie now
-    with SqliteSaver(path) as saver:
+    with db.open() as saver:
         assert quick_graph(saver).invoke(None, CONFIG) == {"items": ["a", "b", "c"]}
-    assert owner_of(path) is None
+    assert db.owner() is None
 
 
 def test_frozen_owner_is_taken_over_after_its_lease_and_fenced_when_it_wakes(
-    tmp_path: Path, start: Start
+    db: Place, start: Start
 ) -> None:
-    path, gate = tmp_path / "log.db", Gate()
+    gate = Gate()
 
     def first(tell: Callable[[str], None]) -> None:
-        with ShortLease(path) as saver:
+        with db.open(ShortLease) as saver:
             try:
                 waiting_graph(saver, tell, gate).invoke({"items": []}, CONFIG)
             except ThreadBusyError as error:
@@ -123,7 +115,7 @@ def test_frozen_owner_is_taken_over_after_its_lease_and_fenced_when_it_wakes(
     owner = start(first)
     assert owner.hear() == "b runs"
     owner.signal(signal.SIGSTOP)
-    with ShortLease(path) as saver:
+    with db.open(ShortLease) as saver:
         graph = quick_graph(saver)
         result, deadline = None, monotonic() + GAVE_UP
         while result is None:
@@ -142,18 +134,16 @@ def test_frozen_owner_is_taken_over_after_its_lease_and_fenced_when_it_wakes(
         assert graph.get_state(CONFIG).values == {"items": ["a", "b", "c"]}
 
 
-def test_living_owner_keeps_a_short_lease_while_its_node_blocks(
-    tmp_path: Path, start: Start
-) -> None:
-    path, gate = tmp_path / "log.db", Gate()
+def test_living_owner_keeps_a_short_lease_while_its_node_blocks(db: Place, start: Start) -> None:
+    gate = Gate()
 
     def first(tell: Callable[[str], None]) -> None:
-        with ShortLease(path) as saver:
+        with db.open(ShortLease) as saver:
             tell(str(waiting_graph(saver, tell, gate).invoke({"items": []}, CONFIG)["items"]))
 
     owner = start(first)
     assert owner.hear() == "b runs"
-    with ShortLease(path) as saver:
+    with db.open(ShortLease) as saver:
         graph = quick_graph(saver)
         began = monotonic()
         while monotonic() < began + 4 * ShortLease.lease:
@@ -164,36 +154,34 @@ def test_living_owner_keeps_a_short_lease_while_its_node_blocks(
     assert owner.hear() == "['a', 'b', 'c']"
 
 
-def test_nested_runs_leave_the_claim_with_the_run_around_them(tmp_path: Path) -> None:
-    path = tmp_path / "log.db"
+def test_nested_runs_leave_the_claim_with_the_run_around_them(db: Place) -> None:
     owners: list[str | None] = []
-    with SqliteSaver(path) as saver:
+    with db.open() as saver:
         inner = chain(None, ("i", adder("i")))
         same_thread = chain(saver, ("i", adder("i")))
 
         def node(state: Any) -> dict[str, Any]:
-            owners.append(owner_of(path))
+            owners.append(db.owner())
             inner.invoke({"items": []})
-            owners.append(owner_of(path))
+            owners.append(db.owner())
             same_thread.invoke({"items": []}, CONFIG)
-            owners.append(owner_of(path))
+            owners.append(db.owner())
             graph.update_state(CONFIG, {"items": []}, as_node="a")
-            owners.append(owner_of(path))
+            owners.append(db.owner())
             return {"items": ["node"]}
 
         graph = chain(saver, ("a", adder("a")), ("node", node), ("inner", inner), ("c", adder("c")))
         graph.invoke({"items": []}, CONFIG)
     assert owners[0] is not None
     assert len(set(owners)) == 1
-    assert owner_of(path) is None
+    assert db.owner() is None
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
 async def test_run_cancelled_while_a_write_is_under_way_gives_the_thread_back(
-    tmp_path: Path, nth: int
+    db: Place, nth: int
 ) -> None:
-    path = tmp_path / "log.db"
-    with Blocking(path) as saver:
+    with db.open(Blocking) as saver:
         graph = quick_graph(saver)
         saver.block = nth
         run = asyncio.create_task(graph.ainvoke({"items": []}, CONFIG))
@@ -203,7 +191,7 @@ async def test_run_cancelled_while_a_write_is_under_way_gives_the_thread_back(
         saver.gate.set()
         with pytest.raises(asyncio.CancelledError):
             await run
-        assert owner_of(path) is None
+        assert db.owner() is None
         assert (await graph.ainvoke(None, CONFIG)) == {"items": ["a", "b", "c"]}
 
 
@@ -212,8 +200,8 @@ class Blocking(OneWay):
 
     block = 0
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
         self.entered, self.gate = Event(), Event()
 
     def execute(self, request: Any) -> Any:
@@ -225,21 +213,20 @@ class Blocking(OneWay):
         return super().execute(request)
 
 
-def test_question_asked_in_one_process_is_answered_in_another(tmp_path: Path, start: Start) -> None:
-    path = tmp_path / "log.db"
+def test_question_asked_in_one_process_is_answered_in_another(db: Place, start: Start) -> None:
 
     def graph_of(saver: Any) -> Any:
         ask = ("ask", lambda state: {"items": [interrupt({"q": "go on?"})]})
         return chain(saver, ("a", adder("a")), ask, ("c", adder("c")))
 
     def first(tell: Callable[[str], None]) -> None:
-        with SqliteSaver(path) as saver:
+        with db.open() as saver:
             tell(graph_of(saver).invoke({"items": []}, CONFIG)["__interrupt__"][0].id)
 
     asker = start(first)
     id = asker.hear()
     assert asker.wait() == 0
-    with SqliteSaver(path) as saver:
+    with db.open() as saver:
         graph = graph_of(saver)
         asked = graph.get_state(CONFIG).interrupts
         assert [(q.id, q.value) for q in asked] == [(id, {"q": "go on?"})]
@@ -251,10 +238,9 @@ def test_question_asked_in_one_process_is_answered_in_another(tmp_path: Path, st
 
 @pytest.mark.parametrize("round", range(5))
 def test_of_two_processes_that_answer_at_once_exactly_one_wins(
-    tmp_path: Path, start: Start, round: int
+    db: Place, tmp_path: Path, start: Start, round: int
 ) -> None:
-    path, gate = tmp_path / "log.db", Gate()
-    effects = tmp_path / "effects"
+    gate, effects = Gate(), tmp_path / "effects"
 
     def graph_of(saver: Any) -> Any:
         def ask(state: Any) -> dict[str, Any]:
@@ -265,12 +251,12 @@ def test_of_two_processes_that_answer_at_once_exactly_one_wins(
 
         return chain(saver, ("ask", ask), ("c", adder("c")))
 
-    with SqliteSaver(path) as saver:
+    with db.open() as saver:
         graph_of(saver).invoke({"items": []}, CONFIG)
 
     def answer(name: str) -> Callable[[Callable[[str], None]], None]:
         def work(tell: Callable[[str], None]) -> None:
-            with SqliteSaver(path) as saver:
+            with db.open() as saver:
                 graph = graph_of(saver)
                 tell("ready")
                 gate.wait()
@@ -291,10 +277,9 @@ def test_of_two_processes_that_answer_at_once_exactly_one_wins(
 
 
 def test_answer_after_another_answer_that_did_not_move_the_head_is_refused(
-    tmp_path: Path,
+    db: Place,
 ) -> None:
     """The loser read the questions before the winner stored its answer, and claims after it."""
-    path = tmp_path / "log.db"
     ran: list[Any] = []
 
     def ask(name: str) -> Any:
@@ -305,7 +290,7 @@ def test_answer_after_another_answer_that_did_not_move_the_head_is_refused(
 
         return node
 
-    with SqliteSaver(path) as saver, Interposing(path) as late:
+    with db.open() as saver, db.open(Interposing) as late:
         graph = fan(saver, ("p", ask("p?")), ("q", ask("q?")))
         asked = graph.invoke({"items": []}, CONFIG)["__interrupt__"]
         p = next(question.id for question in asked if question.value == "p?")
@@ -333,9 +318,9 @@ class Interposing(OneWay):
 
 
 def test_task_stored_by_an_owner_that_dies_while_another_loads_does_not_run_again(
-    tmp_path: Path, start: Start
+    db: Place, tmp_path: Path, start: Start
 ) -> None:
-    path, gate, effects = tmp_path / "log.db", Gate(), tmp_path / "effects"
+    gate, effects = Gate(), tmp_path / "effects"
 
     def graph_of(saver: Any, wait: Callable[[], None]) -> Any:
         def quick(state: Any) -> dict[str, Any]:
@@ -355,7 +340,9 @@ def test_task_stored_by_an_owner_that_dies_while_another_loads_does_not_run_agai
             gate.wait()
             Event().wait(GAVE_UP)
 
-        graph_of(DyingOnceStored(path, gate), die_when_told).invoke({"items": []}, CONFIG)
+        dying = db.open(DyingOnceStored)
+        dying.gate = gate
+        graph_of(dying, die_when_told).invoke({"items": []}, CONFIG)
 
     owner = start(first)
     assert owner.hear() == "slow runs"
@@ -364,7 +351,7 @@ def test_task_stored_by_an_owner_that_dies_while_another_loads_does_not_run_agai
         gate.open()
         owner.wait()
 
-    with AfterLoad(path) as late:
+    with db.open(AfterLoad) as late:
         late.act = owner_stores_and_dies
         graph = graph_of(late, lambda: None)
         with pytest.raises(ThreadBusyError):
@@ -376,9 +363,7 @@ def test_task_stored_by_an_owner_that_dies_while_another_loads_does_not_run_agai
 class DyingOnceStored(OneWay):
     """Waits at a gate before it stores the writes of a task that finished early; then dies."""
 
-    def __init__(self, path: Path, gate: Gate) -> None:
-        super().__init__(path)
-        self.gate = gate
+    gate: Gate
 
     def execute(self, request: Any) -> Any:
         early = type(request).__name__ == "Transact" and request.writes and request.head is None

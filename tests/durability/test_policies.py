@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,14 +14,13 @@ from typing import Any
 
 import pytest
 
-from plait.checkpoint.log.requests import Done, Transact
+from plait.checkpoint.log.requests import Done, ReadLane, Transact
 from plait.checkpoint.memory import InMemorySaver
-from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError, EmptyInputError, InvalidUpdateError, ThreadBusyError
 from plait.testing.processes import GAVE_UP, Child
 
 from .graphs import CONFIG, abc, adder, chain, fan
-from .savers import ShortLease
+from .savers import Place, ShortLease
 
 Start = Callable[..., Child]
 
@@ -115,8 +113,8 @@ def test_allow_runs_both_as_the_peer_does(saver: Any, owner: Owner) -> None:
     assert owner.finish() == {"items": ["a", "b", "c"]}
 
 
-def test_the_saver_says_it_for_all_calls_and_a_call_for_itself(tmp_path: Path) -> None:
-    with SqliteSaver(tmp_path / "log.db", thread_busy="takeover") as saver:
+def test_the_saver_says_it_for_all_calls_and_a_call_for_itself(db: Place) -> None:
+    with db.open(thread_busy="takeover") as saver:
         owner = Owner(saver)
         with pytest.raises(ThreadBusyError):
             abc(saver).invoke(None, asking("reject"))
@@ -157,17 +155,15 @@ def test_a_run_that_fails_before_its_first_step_gives_the_thread_back(
 
 @pytest.mark.parametrize("number", [2, 8])
 def test_of_processes_that_wait_each_runs_once_on_what_the_others_left(
-    tmp_path: Path, start: Start, number: int
+    db: Place, start: Start, number: int
 ) -> None:
-    path = tmp_path / "log.db"
-
     def work(tell: Callable[[str], None]) -> None:
-        with SqliteSaver(path, thread_busy="wait") as saver:
+        with db.open(thread_busy="wait") as saver:
             abc(saver).invoke({"items": ["x"]}, CONFIG)
 
     children = [start(work) for _ in range(number)]
     assert [child.wait() for child in children] == [0] * number
-    with SqliteSaver(path) as saver:
+    with db.open() as saver:
         state = abc(saver).get_state(CONFIG)
         assert state.values["items"] == ["x", "a", "b", "c"] * number
         steps = [each.metadata["step"] for each in abc(saver).get_state_history(CONFIG)]
@@ -180,9 +176,7 @@ def test_of_processes_that_wait_each_runs_once_on_what_the_others_left(
 class FrozenBeforeStoring(ShortLease):
     """Stops its own process right before it stores the writes of a task that finished early."""
 
-    def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
-        super().__init__(path)
-        self._tell = tell
+    tell: Callable[[str], None]
 
     def execute(self, request: Any) -> Any:
         early = type(request) is Transact and request.writes and request.head is None
@@ -190,7 +184,7 @@ class FrozenBeforeStoring(ShortLease):
             os.kill(os.getpid(), signal.SIGSTOP)
         answer = super().execute(request)
         if early:
-            self._tell("acknowledged" if type(answer) is Done else "refused")
+            self.tell("acknowledged" if type(answer) is Done else "refused")
         return answer
 
 
@@ -207,16 +201,11 @@ class AfterReadingWrites(ShortLease):
         return answer
 
 
-def lease_of(path: Path) -> float:
-    with sqlite3.connect(path) as conn:
-        return conn.execute("SELECT lease FROM lanes WHERE ns = ''").fetchone()[0]
-
-
 def test_a_frozen_owner_acknowledges_nothing_once_another_run_has_loaded(
-    tmp_path: Path, start: Start
+    db: Place, tmp_path: Path, start: Start
 ) -> None:
     """Its outcome moves neither head nor fence, so a claim after the load would not notice it."""
-    path, effects = tmp_path / "log.db", tmp_path / "effects"
+    effects = tmp_path / "effects"
 
     def graph_of(saver: Any) -> Any:
         def quick(state: Any) -> dict[str, Any]:
@@ -232,23 +221,26 @@ def test_a_frozen_owner_acknowledges_nothing_once_another_run_has_loaded(
 
     def first(tell: Callable[[str], None]) -> None:
         try:
-            graph_of(FrozenBeforeStoring(path, tell)).invoke({"items": []}, CONFIG)
+            saver = db.open(FrozenBeforeStoring)
+            saver.tell = tell
+            graph_of(saver).invoke({"items": []}, CONFIG)
         except ThreadBusyError:
             tell("lost")
 
     owner = start(first)
     os.waitid(os.P_PID, owner.pid, os.WSTOPPED | os.WNOWAIT)
     deadline = monotonic() + GAVE_UP
-    while time() < lease_of(path) + 0.05:
-        assert monotonic() < deadline
-        Event().wait(0.02)
+    with db.open() as saver:
+        while (row := saver.execute(ReadLane("1", ""))).lease + 0.05 > (row.clock or time()):
+            assert monotonic() < deadline
+            Event().wait(0.02)
     said: list[str] = []
 
     def wake() -> None:
         owner.signal(signal.SIGCONT)
         said.append(owner.hear())
 
-    with AfterReadingWrites(path) as late:
+    with db.open(AfterReadingWrites) as late:
         late.act = wake
         assert graph_of(late).invoke(None, CONFIG) == {"items": ["quick", "slow", "last"]}
     assert said == ["refused"]

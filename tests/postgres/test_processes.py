@@ -1,25 +1,25 @@
-"""Processes over one Postgres database: killed anywhere, racing for a thread, frozen and fenced."""
+"""Processes over one Postgres database: killed anywhere, racing for a thread; whose clock counts.
+
+Frozen and fenced owners are in `tests/durability/test_owners.py`, with those of SQLite.
+"""
 
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import psycopg
 import pytest
-from tests.durability.graphs import CONFIG, adder, chain
+from tests.durability.graphs import adder, chain
 from tests.durability.test_kill import MOST_POINTS, Trial, check, crashing, play
 
-from plait.checkpoint.log.requests import ReadLane
 from plait.checkpoint.postgres import PostgresSaver
 from plait.errors import ThreadBusyError
 from plait.testing import FaultySaver
-from plait.testing.processes import GAVE_UP, Child, fork
+from plait.testing.processes import Child, fork
 
 from .server import Server
 
@@ -103,82 +103,6 @@ def test_of_many_processes_that_resume_a_thread_exactly_one_runs(
             assert len(effects.read_text().split()) == 1
             ran = [line for line in told if line != "busy"]
             assert set(ran) == {"ran ['a', 'effect']"}  # who comes late finds the run at its end
-
-
-class ShortLease(PostgresSaver):
-    """Claims that last a moment unless renewed."""
-
-    def open_session(self, thread_id: str, ns: str = "", **options: Any) -> Any:
-        return super().open_session(thread_id, ns, **{**options, "lease": 0.4})
-
-
-def waiting(saver: Any, tell: Callable[[str], Any], gate: int) -> Any:
-    """`a`, then `b` which says that it runs and waits at the gate, then `c`."""
-
-    def wait(state: Any) -> dict[str, Any]:
-        tell("b runs")
-        os.read(gate, 1)
-        return {"items": ["b"]}
-
-    return chain(saver, ("a", adder("a")), ("b", wait), ("c", adder("c")))
-
-
-def quick(saver: Any) -> Any:
-    return chain(saver, *((name, adder(name)) for name in "abc"))
-
-
-def test_frozen_owner_is_taken_over_after_its_lease_and_fenced_when_it_wakes(
-    postgres_url: str, start: Start
-) -> None:
-    ours, theirs = os.pipe()
-
-    def first(tell: Callable[[str], Any]) -> None:
-        with ShortLease(postgres_url) as saver:
-            try:
-                waiting(saver, tell, ours).invoke({"items": []}, CONFIG)
-            except ThreadBusyError as error:
-                tell("refused" if "taken over" in str(error) else str(error))
-
-    owner = start(first)
-    assert owner.hear() == "b runs"
-    owner.signal(signal.SIGSTOP)
-    with ShortLease(postgres_url) as saver:
-        graph = quick(saver)
-        result, deadline = None, monotonic() + GAVE_UP
-        while result is None:
-            assert monotonic() < deadline
-            try:
-                result = graph.invoke(None, CONFIG)
-            except ThreadBusyError:
-                pass
-        assert result == {"items": ["a", "b", "c"]}
-        before = [snapshot.config for snapshot in graph.get_state_history(CONFIG)]
-        os.write(theirs, b"x")
-        owner.signal(signal.SIGCONT)
-        assert owner.hear() == "refused"
-        assert owner.wait() == 0
-        assert [snapshot.config for snapshot in graph.get_state_history(CONFIG)] == before
-
-
-def test_owner_at_work_keeps_a_short_lease_while_its_node_blocks(
-    postgres_url: str, start: Start
-) -> None:
-    ours, theirs = os.pipe()
-
-    def first(tell: Callable[[str], Any]) -> None:
-        with ShortLease(postgres_url) as saver:
-            tell(str(waiting(saver, tell, ours).invoke({"items": []}, CONFIG)["items"]))
-
-    owner = start(first)
-    assert owner.hear() == "b runs"
-    with ShortLease(postgres_url) as saver:
-        leases: set[float] = set()
-        while len(leases) < 5:  # renewed several times over
-            leases.add(saver.execute(ReadLane("1", "")).lease)
-            with pytest.raises(ThreadBusyError):
-                quick(saver).invoke(None, CONFIG)
-    os.write(theirs, b"x")
-    assert owner.hear() == "['a', 'b', 'c']"
 
 
 def test_leases_are_told_by_the_servers_clock(
