@@ -183,7 +183,7 @@ class Loop(Running):
         """
         frontier, state, nodes = self.frontier, self.state, self.plan.nodes
         base = self.checkpoint_id or ""
-        step = Step(self.step, self._run_id, base, self.spec.ns, state, self.stop)
+        step = Step(self.step, self.run_id_of, base, self.spec.ns, state, self.stop)
         tasks: list[Task] = []
         if frontier.sends:
             tasks = [
@@ -220,7 +220,8 @@ class Loop(Running):
             tasks.extend(self._resumed_handlers(tasks, answers))
         return tasks
 
-    def _run_id(self) -> str:
+    def run_id_of(self) -> str:
+        """The id of the run (made when asked for)."""
         if not self.run_id:
             self.run_id = self.env.new_id()
         return self.run_id

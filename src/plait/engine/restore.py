@@ -20,12 +20,12 @@ from plait.engine.commands import Claim, Command, Commit, Load, SaveWrites
 from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
 from plait.engine.migration import warn_of_dropped
-from plait.engine.plan import GraphPlan, Writes
+from plait.engine.plan import GraphPlan, NodePlan, Writes
 from plait.engine.questions import Pending
 from plait.engine.records import Origin, Snapshot, TaskWrites
-from plait.engine.report import is_outcome
+from plait.engine.report import is_outcome, touches
 from plait.engine.starts import adopt_starts
-from plait.engine.tasks import Task
+from plait.engine.tasks import Step, Task
 from plait.engine.tasks import task_id as id_of
 from plait.errors import (
     EmptyInputError,
@@ -94,6 +94,9 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     if snapshot is not None:
         state.drop(loop.frontier.pulls)
     deferred = loop.frontier.deferred
+    if _is_unseen(loop):
+        _enter(loop, plan.nodes[plan.entry or ""])
+        return
     loop.frontier = state.advance(input_writes(plan, loop.spec.input))
     loop.frontier.deferred = deferred
     loop.last = ()
@@ -102,6 +105,31 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     elif loop.spec.saved:
         yield Claim()
         loop.unsaved_checkpoint("input")
+    loop.step += 1
+
+
+def _is_unseen(loop: Loop) -> bool:
+    """Whether nobody can tell the super-step of the start from the beginning of the run."""
+    plan = loop.plan
+    if loop.spec.saved or loop.modes or plan.entry is None or plan.foresight is not None:
+        return False
+    return plan.nodes[plan.entry].own is not None
+
+
+def _enter(loop: Loop, start: NodePlan) -> None:
+    """The super-step of the start, at once."""
+    loop.step += 1
+    own = start.own
+    assert own is not None
+    step = Step(loop.step, loop.run_id_of, "", loop.spec.ns, loop.state, loop.stop)
+    task = Task(start, (PULL, start.name), start.triggers, loop.spec.input, step)
+    task.writes = own(task)
+    loop.frontier = frontier = loop.state.advance(task.writes)
+    if not frontier:
+        loop.state.finish(frontier)
+    loop.last = (start.name,)
+    if touches((task,), loop.output):
+        loop.show_output()
     loop.step += 1
 
 

@@ -79,8 +79,13 @@ class Running(Guards):
     def _execute(self, todo: list[Task]) -> Flow:
         if len(todo) == 1 and todo[0].node.own is not None:
             task = todo[0]
+            event = _done_here(task, todo[0].node.own)
+            if type(event) is TaskFinished:
+                task.writes = event.writes
+                self._unsaved.append(task)
+                return
             self._inflight[task] = task.attempt
-            events = [_done_here(task, todo[0].node.own)]
+            events = [event]
         elif len(todo) == 1 and self._inlines(todo[0]):
             task = todo[0]
             if self.parts:
