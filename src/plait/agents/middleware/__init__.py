@@ -6,10 +6,22 @@ from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.agents.middleware.context_editing import ClearToolUsesEdit, ContextEditingMiddleware
+    from plait.agents.middleware.human_in_the_loop import (
+        HumanInTheLoopMiddleware,
+        InterruptOnConfig,
+    )
+    from plait.agents.middleware.model_call_limit import ModelCallLimitMiddleware
+    from plait.agents.middleware.model_fallback import ModelFallbackMiddleware
+    from plait.agents.middleware.model_retry import ModelRetryMiddleware
     from plait.agents.middleware.pii import PIIDetectionError, PIIMiddleware
     from plait.agents.middleware.redaction import PIIMatch, RedactionRule
+    from plait.agents.middleware.sizes import TriggerClause
+    from plait.agents.middleware.summarization import SummarizationMiddleware
     from plait.agents.middleware.todo import TodoListMiddleware
+    from plait.agents.middleware.tool_call_limit import ToolCallLimitMiddleware
     from plait.agents.middleware.tool_emulator import LLMToolEmulator
+    from plait.agents.middleware.tool_retry import ToolRetryMiddleware
+    from plait.agents.middleware.tool_selection import LLMToolSelectorMiddleware
     from plait.agents.middleware.types import (
         AgentMiddleware,
         AgentState,
@@ -41,20 +53,30 @@ __getattr__ = lazily(
         "ClearToolUsesEdit": "context_editing",
         "ContextEditingMiddleware": "context_editing",
         "ExtendedModelResponse": "types",
+        "HumanInTheLoopMiddleware": "human_in_the_loop",
         "InputAgentState": "types",
+        "InterruptOnConfig": "human_in_the_loop",
         "LLMToolEmulator": "tool_emulator",
+        "LLMToolSelectorMiddleware": "tool_selection",
+        "ModelCallLimitMiddleware": "model_call_limit",
         "ModelCallResult": "types",
+        "ModelFallbackMiddleware": "model_fallback",
         "ModelRequest": "types",
         "ModelResponse": "types",
+        "ModelRetryMiddleware": "model_retry",
         "OutputAgentState": "types",
         "PIIDetectionError": "pii",
         "PIIMatch": "redaction",
         "PIIMiddleware": "pii",
         "RedactionRule": "redaction",
         "Runtime": "plait.runtime",
+        "SummarizationMiddleware": "summarization",
         "TodoListMiddleware": "todo",
+        "ToolCallLimitMiddleware": "tool_call_limit",
         "ToolCallRequest": "types",
+        "ToolRetryMiddleware": "tool_retry",
         "TracePolicy": "types",
+        "TriggerClause": "sizes",
         "after_agent": "types",
         "after_model": "types",
         "before_agent": "types",
@@ -73,20 +95,30 @@ __all__ = [
     "ClearToolUsesEdit",
     "ContextEditingMiddleware",
     "ExtendedModelResponse",
+    "HumanInTheLoopMiddleware",
     "InputAgentState",
+    "InterruptOnConfig",
     "LLMToolEmulator",
+    "LLMToolSelectorMiddleware",
+    "ModelCallLimitMiddleware",
     "ModelCallResult",
+    "ModelFallbackMiddleware",
     "ModelRequest",
     "ModelResponse",
+    "ModelRetryMiddleware",
     "OutputAgentState",
     "PIIDetectionError",
     "PIIMatch",
     "PIIMiddleware",
     "RedactionRule",
     "Runtime",
+    "SummarizationMiddleware",
     "TodoListMiddleware",
+    "ToolCallLimitMiddleware",
     "ToolCallRequest",
+    "ToolRetryMiddleware",
     "TracePolicy",
+    "TriggerClause",
     "after_agent",
     "after_model",
     "before_agent",
