@@ -55,7 +55,7 @@ class MessageStream(TokenListener):
         """Tell a message unless it is known; one without an id gets its id here."""
         if not message.id:
             give_id(message, new_id())
-        if message.id not in self._seen and message.type != "remove":
+        if message.id not in self._seen:
             self.tell(scope, message, metadata)
 
     def tell(self, scope: TaskScope, message: Any, metadata: dict[str, Any]) -> None:

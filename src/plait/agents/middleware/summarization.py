@@ -1,0 +1,284 @@
+"""`SummarizationMiddleware`: what was said long ago is replaced by a summary of it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from warnings import warn
+
+from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.sizes import (
+    ContextSize,
+    TokenCounter,
+    Trigger,
+    TriggerClause,
+    checked_size,
+    clauses_of,
+    reported_tokens,
+    tokens_of,
+)
+from plait.chat_models.base import BaseChatModel
+from plait.chat_models.guests import as_chat_model, is_langchain_model
+from plait.errors import ContextLengthError, ModelAuthenticationError, ModelRequestError, nearest
+from plait.graph.message import REMOVE_ALL_MESSAGES
+from plait.ids import new_id
+from plait.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from plait.messages.buffer import get_buffer_string
+from plait.messages.tokens import count_tokens_approximately
+from plait.messages.trim import trim_messages
+from plait.runnables.base import coerce_to_runnable
+from plait.runnables.retry import RunnableRetry
+from plait.runtime import Runtime
+
+DEFAULT_SUMMARY_PROMPT = """\
+The conversation below is about to be dropped. Your notes will stand in its place, and are all \
+that whoever goes on with the work will know of it. Write down, under these headings, what is \
+needed to go on; write "none" where there is nothing:
+
+GOAL: what the user wants.
+FACTS: what was found out, decided and agreed, with the reasons; names, numbers and paths as they \
+were said.
+DONE: what has been done and must not be done again; files and other things that were made or \
+changed.
+NEXT: what is left to do.
+
+Reply with the notes alone.
+
+<conversation>
+{messages}
+</conversation>"""
+PREFIX = "Summary of the conversation so far:\n\n"
+_ATTEMPTS = 3
+_CUT = "\n\n[... left out: too long ...]\n\n"
+_OLDER = {
+    "max_tokens_before_summary": ("trigger", "tokens"),
+    "messages_to_keep": ("keep", "messages"),
+}
+
+Summarizer = Callable[[list[Any]], str] | Callable[[list[Any]], Awaitable[str]]
+
+
+class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Replaces older messages by a summary when the conversation gets long.
+
+    A tool call and its results stay together. Errors of the summary's model are tried again, up to
+    three attempts; an error that stays is raised, and the messages remain as they were.
+
+    Args:
+        model: whose window matters, and who writes the summary: a chat model or "provider:name".
+        trigger: when to summarize: a size, ("messages", 50), ("tokens", 3000) or ("fraction", 0.8)
+            of the model's window; a dict of sizes that must all be reached; or a list of these, of
+            which one is enough (None: never).
+        keep: how much of the newest messages stays.
+        token_counter: counts the tokens of messages (default: an estimate).
+        summary_prompt: with the place `{messages}`.
+        trim_tokens_to_summarize: how many tokens of the older messages are read, the newest of them
+            first (None: all).
+        summarizer: who writes the summary instead: another chat model or "provider:name", or a
+            function or runnable that takes the older messages and returns the summary.
+        older: the deprecated `max_tokens_before_summary` and `messages_to_keep`.
+
+    Raises:
+        ConfigError: a size is none, or a fraction of a window whose size the model does not say.
+        TypeError: an unknown argument.
+
+    >>> from plait.chat_models.fake import FakeListChatModel
+    >>> middleware = SummarizationMiddleware(
+    ...     FakeListChatModel(responses=["They said hello."]),
+    ...     trigger=("messages", 3),
+    ...     keep=("messages", 1),
+    ... )
+    >>> talk = [HumanMessage("hi"), AIMessage("hello"), HumanMessage("and now?")]
+    >>> [m.text for m in middleware.before_model({"messages": talk}, None)["messages"][1:]]
+    ['Summary of the conversation so far:\\n\\nThey said hello.', 'and now?']
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        trigger: Trigger | None = None,
+        keep: ContextSize = ("messages", 20),
+        token_counter: TokenCounter = count_tokens_approximately,
+        summary_prompt: str = DEFAULT_SUMMARY_PROMPT,
+        trim_tokens_to_summarize: int | None = 4000,
+        summarizer: Any = None,
+        **older: Any,
+    ) -> None:
+        super().__init__()
+        given = _renamed(older)
+        self.model = as_chat_model(model)
+        self.trigger = trigger if trigger is not None else given.get("trigger")
+        self.keep = checked_size(given.get("keep", keep), "keep")
+        self.token_counter = token_counter
+        self.summary_prompt = summary_prompt
+        self.trim_tokens_to_summarize = trim_tokens_to_summarize
+        self._clauses = clauses_of(self.trigger)
+        for size in (self.keep, *(size for clause in self._clauses for size in clause)):
+            tokens_of(size, self.model)  # a fraction of what nobody knows is told here
+        self._is_prompted = summarizer is None or _is_model(summarizer)
+        if self._is_prompted:
+            writer = self.model if summarizer is None else as_chat_model(summarizer)
+            self._writer: Any = RunnableRetry(
+                writer, retry_exception_types=_may_pass, max_attempt_number=_ATTEMPTS
+            )
+        else:
+            self._writer = coerce_to_runnable(summarizer)
+
+    def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Summarize if the conversation is long."""
+        split = self._split(state["messages"])
+        if split is None:
+            return None
+        older, newer = split
+        asked = self._asked(older)
+        try:
+            said = self._writer.invoke(asked)
+        except ContextLengthError:
+            if not self._is_prompted:
+                raise
+            said = self._writer.invoke(self._asked(older, cut=True))
+        return self._update(said, newer)
+
+    async def abefore_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The async twin of `before_model`."""
+        split = self._split(state["messages"])
+        if split is None:
+            return None
+        older, newer = split
+        asked = self._asked(older)
+        try:
+            said = await self._writer.ainvoke(asked)
+        except ContextLengthError:
+            if not self._is_prompted:
+                raise
+            said = await self._writer.ainvoke(self._asked(older, cut=True))
+        return self._update(said, newer)
+
+    # --- when, and what --------------------------------------------------------------------------
+
+    def _split(self, messages: list[Any]) -> tuple[list[Any], list[Any]] | None:
+        """The messages to summarize and those to keep; None if it is not time."""
+        if not self._is_time(messages):
+            return None
+        for message in messages:
+            message.id = message.id or new_id()
+        place = _whole(messages, self._place(messages))
+        return (messages[:place], messages[place:]) if place > 0 else None
+
+    def _is_time(self, messages: Sequence[Any]) -> bool:
+        if not self._clauses:
+            return False
+        needs_tokens = any(size[0] != "messages" for clause in self._clauses for size in clause)
+        counted = self.token_counter(messages) if needs_tokens else 0
+        reported = reported_tokens(messages, self.model) if needs_tokens else 0
+
+        def reached(size: ContextSize) -> bool:
+            limit = tokens_of(size, self.model)
+            return len(messages) >= size[1] if limit is None else max(counted, reported) >= limit
+
+        return any(all(map(reached, clause)) for clause in self._clauses)
+
+    def _place(self, messages: Sequence[Any]) -> int:
+        """Where the messages that stay begin."""
+        limit = tokens_of(self.keep, self.model)
+        if limit is None:
+            return len(messages) - int(self.keep[1])
+        low, high = 0, len(messages) - 1  # the last message stays, however long
+        while low < high:
+            middle = (low + high) // 2
+            if self.token_counter(messages[middle:]) <= limit:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    # --- the summary -----------------------------------------------------------------------------
+
+    def _asked(self, older: list[Any], *, cut: bool = False) -> Any:
+        """What the writer of the summary is given; if `cut`, without the middle."""
+        found = self._trimmed(older)
+        if not self._is_prompted:
+            return found
+        text = get_buffer_string(found, format="xml")
+        if cut:
+            text = f"{text[: len(text) // 4]}{_CUT}{text[-(len(text) // 4) :]}"
+        return self.summary_prompt.replace("{messages}", text).rstrip()
+
+    def _trimmed(self, older: list[Any]) -> list[Any]:
+        """The newest of the messages that fit, from one of the user's on if that can be."""
+        if self.trim_tokens_to_summarize is None:
+            return older
+        for start_on in ("human", None):
+            found = trim_messages(
+                older,
+                max_tokens=self.trim_tokens_to_summarize,
+                token_counter=self.token_counter,
+                start_on=start_on,
+                include_system=True,
+                allow_partial=True,
+            )
+            if found:
+                return found
+        return older[-1:]
+
+    def _update(self, said: Any, newer: list[Any]) -> dict[str, Any]:
+        text = said.text if self._is_prompted else said
+        if not isinstance(text, str):
+            raise TypeError(
+                f"The summarizer must return the summary as a str, got {type(said).__name__}."
+            )
+        summary = HumanMessage(
+            PREFIX + text.strip(), additional_kwargs={"lc_source": "summarization"}
+        )
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), summary, *newer]}
+
+
+def _renamed(older: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that older spellings stand for.
+
+    Raises:
+        TypeError: a spelling is unknown.
+    """
+    found: dict[str, Any] = {}
+    for name, value in older.items():
+        if name not in _OLDER:
+            raise TypeError(
+                f"SummarizationMiddleware has no argument {name!r}. "
+                f"{nearest(name, ['trigger', 'keep', 'summary_prompt', 'summarizer'])}"
+            )
+        argument, unit = _OLDER[name]
+        warn(
+            f"{name}= is deprecated: use {argument}=({unit!r}, {value!r}).",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        found[argument] = (unit, value)
+    return found
+
+
+def _is_model(summarizer: Any) -> bool:
+    """Whether it is prompted, and not just called with the messages."""
+    return isinstance(summarizer, (str, BaseChatModel)) or is_langchain_model(summarizer)
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether an error may be gone at the next attempt."""
+    lasting = (ModelAuthenticationError, ModelRequestError)
+    return isinstance(error, Exception) and not isinstance(error, lasting)
+
+
+def _whole(messages: Sequence[Any], place: int) -> int:
+    """A place that parts no results from their calls: at the calls, or behind the results."""
+    if place <= 0 or not isinstance(messages[place], ToolMessage):
+        return place
+    end = place
+    while end < len(messages) and isinstance(messages[end], ToolMessage):
+        end += 1
+    wanted = {message.tool_call_id for message in messages[place:end]}
+    for at in range(place - 1, -1, -1):
+        message = messages[at]
+        if isinstance(message, AIMessage) and wanted & {call["id"] for call in message.tool_calls}:
+            return at
+    return end
+
+
+__all__ = ["DEFAULT_SUMMARY_PROMPT", "SummarizationMiddleware", "TriggerClause"]
