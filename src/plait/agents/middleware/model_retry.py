@@ -1,0 +1,107 @@
+"""`ModelRetryMiddleware`: calls of the model that fail are made again."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.requests import ModelRequest, ModelResponse
+from plait.agents.middleware.retrying import (
+    OnFailure,
+    Retries,
+    RetryOn,
+    attempts,
+    default_retry_on,
+)
+from plait.messages import AIMessage
+
+
+class ModelRetryMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Makes calls of the model again that failed, longer and longer apart.
+
+    Args:
+        max_retries: Attempts after the first.
+        retry_on: Exception classes, or a function of the error. By default all errors but those
+            that say that the request is wrong. Others are raised at once.
+        on_failure: What becomes of the last error: "continue": the agent's answer says that the
+            model failed. "error": it is raised. A function gives the answer's text.
+        backoff_factor: Each wait is this many times as long as the one before (0: all are alike).
+        initial_delay: Seconds before the second attempt.
+        max_delay: Seconds that a wait may take at most.
+        jitter: Make each wait up to a quarter longer or shorter, at random.
+
+    Raises:
+        ConfigError: A number is negative.
+
+    >>> from plait.agents import create_agent
+    >>> from plait.testing.models import ScriptedChatModel
+    >>> model = ScriptedChatModel([ConnectionError("lost"), "Here I am."])
+    >>> agent = create_agent(model, middleware=[ModelRetryMiddleware(initial_delay=0)])
+    >>> agent.invoke({"messages": "Hello?"})["messages"][-1].content
+    'Here I am.'
+    """
+
+    def __init__(
+        self,
+        *,
+        max_retries: int = 2,
+        retry_on: RetryOn = default_retry_on,
+        on_failure: OnFailure = "continue",
+        backoff_factor: float = 2.0,
+        initial_delay: float = 1.0,
+        max_delay: float = 60.0,
+        jitter: bool = True,
+    ) -> None:
+        self._retries = Retries(
+            max_retries, retry_on, backoff_factor, initial_delay, max_delay, jitter
+        )
+        self._on_failure = on_failure
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any] | AIMessage:
+        """Make the call, again if it fails."""
+        attempt = 1
+        while True:
+            try:
+                return handler(request)
+            except Exception as error:
+                wait = self._retries.wait_after(error, attempt)
+                if wait is None:
+                    return self._given_up(error, attempt)
+            time.sleep(wait)
+            attempt += 1
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any] | AIMessage:
+        """The async twin of `wrap_model_call`."""
+        attempt = 1
+        while True:
+            try:
+                return await handler(request)
+            except Exception as error:
+                wait = self._retries.wait_after(error, attempt)
+                if wait is None:
+                    return self._given_up(error, attempt)
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    def _given_up(self, error: Exception, attempt: int) -> AIMessage:
+        """The answer in the place of the model's.
+
+        Raises:
+            Exception: `error`, where it is not to be told.
+        """
+        if self._on_failure == "error" or not self._retries.counts(error):
+            raise error
+        if callable(self._on_failure):
+            return AIMessage(self._on_failure(error))
+        kind = type(error).__name__
+        return AIMessage(f"Model call failed after {attempts(attempt)} with {kind}: {error}")
+
+
+__all__ = ["ModelRetryMiddleware"]

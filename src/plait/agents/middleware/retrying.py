@@ -1,0 +1,106 @@
+"""What the middlewares share that try calls again: which errors, how long apart, and what then."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from plait.drivers.env import run_env
+from plait.engine.retries import retry_delay
+from plait.errors import (
+    ConfigError,
+    GraphBubbleUp,
+    ModelAuthenticationError,
+    ModelRequestError,
+)
+from plait.types import RetryPolicy
+
+RetryOn: TypeAlias = tuple[type[Exception], ...] | Callable[[Exception], bool]
+"""Which errors are tried again: exception classes, or a function that says so."""
+
+OnFailure: TypeAlias = Literal["continue", "error"] | Callable[[Exception], str]
+"""What becomes of the last error: a message to the model, the error itself, or a text of it."""
+
+
+def default_retry_on(error: Exception) -> bool:
+    """Whether a call is tried again by default: not where the request itself is wrong.
+
+    >>> default_retry_on(ModelRequestError("no")), default_retry_on(ValueError("maybe"))
+    (False, True)
+    """
+    return not isinstance(error, (ModelAuthenticationError, ModelRequestError))
+
+
+class Retries:
+    """How often a call is tried again, after which errors, and how long apart.
+
+    Args:
+        max_retries: Attempts after the first.
+        retry_on: Which errors.
+        backoff_factor: Each wait is this many times as long as the one before (0: all are alike).
+        initial_delay: Seconds before the second attempt.
+        max_delay: Seconds that a wait may take at most.
+        jitter: Make each wait up to a quarter longer or shorter, at random.
+
+    Raises:
+        ConfigError: A number is negative.
+    """
+
+    def __init__(
+        self,
+        max_retries: int,
+        retry_on: RetryOn,
+        backoff_factor: float,
+        initial_delay: float,
+        max_delay: float,
+        jitter: bool,
+    ) -> None:
+        numbers = {
+            "max_retries": max_retries,
+            "backoff_factor": backoff_factor,
+            "initial_delay": initial_delay,
+            "max_delay": max_delay,
+        }
+        for name, number in numbers.items():
+            if number < 0:
+                raise ConfigError(f"{name} must not be negative, got {number!r}.")
+        self._jitter = jitter
+        self._max_delay = max_delay
+        self._policy = RetryPolicy(
+            initial_interval=initial_delay,
+            backoff_factor=backoff_factor or 1.0,
+            max_interval=max_delay,
+            max_attempts=max_retries + 1,
+            jitter=False,
+            retry_on=retry_on,
+        )
+
+    def counts(self, error: Exception) -> bool:
+        """Whether an error is one of those that are tried again at all."""
+        return not isinstance(error, GraphBubbleUp) and self._wait(error, 0) is not None
+
+    def wait_after(self, error: Exception, attempt: int) -> float | None:
+        """Seconds to wait after an attempt that failed, from 1; None: there is no other.
+
+        A provider that says when to come back (`retry_after`) is listened to.
+        """
+        wait = self._wait(error, attempt)
+        if wait is None:
+            return None
+        if self._jitter:
+            wait *= 0.75 + run_env.get().jitter() / 2
+        asked: float = getattr(error, "retry_after", None) or 0.0
+        return max(wait, min(asked, self._max_delay))
+
+    def _wait(self, error: Exception, attempt: int) -> float | None:
+        return retry_delay((self._policy,), error, attempt, run_env.get().jitter)
+
+
+def attempts(number: int) -> str:
+    """A number of attempts in words.
+
+    >>> attempts(1), attempts(3)
+    ('1 attempt', '3 attempts')
+    """
+    return f"{number} attempt" if number == 1 else f"{number} attempts"
+
+
+__all__ = ["OnFailure", "Retries", "RetryOn", "attempts", "default_retry_on"]

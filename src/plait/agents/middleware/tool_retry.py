@@ -1,0 +1,135 @@
+"""`ToolRetryMiddleware`: calls of tools that fail are made again."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from warnings import warn
+
+from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.retrying import (
+    OnFailure,
+    Retries,
+    RetryOn,
+    attempts,
+    default_retry_on,
+)
+from plait.messages import ToolMessage
+from plait.prebuilt.tool_node import ToolCallRequest
+from plait.types import Command
+
+_OLDER = {"return_message": "continue", "raise": "error"}
+
+
+class ToolRetryMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Makes calls of tools again that failed, longer and longer apart.
+
+    A tool is run again with all its effects. Attempts that the engine counts, also over a crash,
+    are those of `ToolNode(policies=...)`.
+
+    Args:
+        max_retries: Attempts after the first.
+        tools: The tools, or names of tools, whose calls are tried again (None: all).
+        retry_on: Exception classes, or a function of the error. Others are raised at once.
+        on_failure: What becomes of the last error: "continue": the model is told of it. "error":
+            it is raised. A function gives the text that the model is told.
+        backoff_factor: Each wait is this many times as long as the one before (0: all are alike).
+        initial_delay: Seconds before the second attempt.
+        max_delay: Seconds that a wait may take at most.
+        jitter: Make each wait up to a quarter longer or shorter, at random.
+
+    Raises:
+        ConfigError: A number is negative.
+
+    >>> ToolRetryMiddleware(max_retries=3, tools=["search"]).name
+    'ToolRetryMiddleware'
+    """
+
+    def __init__(
+        self,
+        *,
+        max_retries: int = 2,
+        tools: Sequence[Any] | None = None,
+        retry_on: RetryOn = default_retry_on,
+        on_failure: OnFailure = "continue",
+        backoff_factor: float = 2.0,
+        initial_delay: float = 1.0,
+        max_delay: float = 60.0,
+        jitter: bool = True,
+    ) -> None:
+        self._retries = Retries(
+            max_retries, retry_on, backoff_factor, initial_delay, max_delay, jitter
+        )
+        self._names: frozenset[str] | None = None
+        if tools is not None:
+            self._names = frozenset(one if isinstance(one, str) else one.name for one in tools)
+        self._on_failure: Any = on_failure
+        if isinstance(on_failure, str) and on_failure in _OLDER:
+            self._on_failure = _OLDER[on_failure]
+            warn(
+                f"on_failure={on_failure!r} is deprecated: use {self._on_failure!r}.",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        """Run the tool, again if it fails."""
+        if not self._is_meant(request):
+            return handler(request)
+        attempt = 1
+        while True:
+            try:
+                return handler(request)
+            except Exception as error:
+                wait = self._retries.wait_after(error, attempt)
+                if wait is None:
+                    return self._given_up(error, attempt, request.tool_call)
+            time.sleep(wait)
+            attempt += 1
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        """The async twin of `wrap_tool_call`."""
+        if not self._is_meant(request):
+            return await handler(request)
+        attempt = 1
+        while True:
+            try:
+                return await handler(request)
+            except Exception as error:
+                wait = self._retries.wait_after(error, attempt)
+                if wait is None:
+                    return self._given_up(error, attempt, request.tool_call)
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    def _is_meant(self, request: ToolCallRequest) -> bool:
+        return self._names is None or request.tool_call["name"] in self._names
+
+    def _given_up(self, error: Exception, attempt: int, call: Any) -> ToolMessage:
+        """The answer in the place of the tool's.
+
+        Raises:
+            Exception: `error`, where it is not to be told.
+        """
+        if self._on_failure == "error" or not self._retries.counts(error):
+            raise error
+        name = call["name"]
+        if callable(self._on_failure):
+            text = str(self._on_failure(error))
+        else:
+            text = (
+                f"Tool '{name}' failed after {attempts(attempt)} with {type(error).__name__}: "
+                f"{error}. Please try again."
+            )
+        return ToolMessage(text, name=name, tool_call_id=call["id"], status="error")
+
+
+__all__ = ["ToolRetryMiddleware"]

@@ -1,0 +1,214 @@
+"""Limits, retries and fallbacks leave questions alone, wait as told, and survive a restart."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plait.agents import create_agent
+from plait.agents.middleware import (
+    LLMToolSelectorMiddleware,
+    ModelCallLimitMiddleware,
+    ModelFallbackMiddleware,
+    ModelRetryMiddleware,
+    ToolCallLimitMiddleware,
+    ToolRetryMiddleware,
+)
+from plait.agents.middleware.retrying import Retries, default_retry_on
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import (
+    ConfigError,
+    InvalidValueError,
+    ModelAuthenticationError,
+    ModelRateLimitError,
+    ModelServerError,
+)
+from plait.messages import AIMessage
+from plait.testing.models import ScriptedChatModel
+from plait.tools import tool
+from plait.types import Command, interrupt
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+USER: Any = {"messages": [("user", "hi")]}
+
+
+def call(name: str, id: str = "1", **args: Any) -> Any:
+    return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+def calls(*made: Any) -> AIMessage:
+    return AIMessage("", tool_calls=list(made))
+
+
+def texts(state: Any) -> list[str]:
+    return [one.text for one in state["messages"]]
+
+
+def retries(**options: Any) -> Retries:
+    given: dict[str, Any] = {
+        "max_retries": 3,
+        "retry_on": default_retry_on,
+        "backoff_factor": 2.0,
+        "initial_delay": 1.0,
+        "max_delay": 5.0,
+        "jitter": False,
+    }
+    return Retries(**{**given, **options})
+
+
+# --- waiting -------------------------------------------------------------------------------------
+
+
+def test_waits_grow_up_to_the_longest_and_end_with_the_last_attempt() -> None:
+    error = ValueError()
+    waits = [retries(max_retries=4).wait_after(error, attempt) for attempt in range(1, 6)]
+    assert waits == [1.0, 2.0, 4.0, 5.0, None]
+    alike = [retries(backoff_factor=0.0).wait_after(error, attempt) for attempt in range(1, 5)]
+    assert alike == [1.0, 1.0, 1.0, None]
+
+
+def test_jitter_is_a_quarter_up_or_down() -> None:
+    waits = [retries(jitter=True).wait_after(ValueError(), 1) for _ in range(200)]
+    assert all(wait is not None and 0.75 <= wait <= 1.25 for wait in waits)
+    assert len(set(waits)) > 1
+
+
+def test_a_provider_that_says_when_to_come_back_is_listened_to() -> None:
+    assert retries().wait_after(ModelRateLimitError("slow", retry_after=3.0), 1) == 3.0
+    assert retries().wait_after(ModelRateLimitError("slow", retry_after=99.0), 1) == 5.0
+    assert retries().wait_after(ModelServerError("oops"), 1) == 1.0
+
+
+def test_a_request_that_is_wrong_is_not_made_again() -> None:
+    model = ScriptedChatModel([ModelAuthenticationError("no key"), "never"])
+    agent = create_agent(model, middleware=[ModelRetryMiddleware(initial_delay=0)])
+    with pytest.raises(ModelAuthenticationError, match="no key"):
+        agent.invoke(USER)
+    assert len(model.calls) == 1
+
+
+def test_negative_numbers_are_refused_by_their_name() -> None:
+    with pytest.raises(ConfigError, match="max_delay must not be negative, got -1"):
+        ModelRetryMiddleware(max_delay=-1)
+    with pytest.raises(ConfigError, match="max_retries"):
+        LLMToolSelectorMiddleware(max_retries=-1)
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_tool_that_asks_is_not_taken_for_one_that_failed(is_async: bool) -> None:
+    asked: list[str] = []
+
+    @tool
+    def ask(what: str) -> str:
+        """Ask a person."""
+        asked.append(what)
+        return f"{what} {interrupt(what)}"
+
+    model = ScriptedChatModel([calls(call("ask", what="sure?")), "done"])
+    middleware = [
+        ModelFallbackMiddleware(ScriptedChatModel([])),
+        ModelRetryMiddleware(initial_delay=0),
+        ToolRetryMiddleware(initial_delay=0),
+    ]
+    agent = create_agent(model, [ask], middleware=middleware, checkpointer=InMemorySaver())
+
+    def run(given: Any) -> Any:
+        return (
+            asyncio.run(agent.ainvoke(given, THREAD)) if is_async else agent.invoke(given, THREAD)
+        )
+
+    assert [one.value for one in run(USER)["__interrupt__"]] == ["sure?"]
+    assert asked == ["sure?"]
+    assert texts(run(Command(resume="yes")))[-2:] == ["sure? yes", "done"]
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+@tool
+def look(where: str) -> str:
+    """Look somewhere."""
+    return f"nothing in {where}"
+
+
+def test_the_calls_of_a_thread_are_counted_over_restarts(tmp_path: Path) -> None:
+    file = str(tmp_path / "threads.db")
+    found: list[list[str]] = []
+    for _ in range(3):
+        with SqliteSaver.from_conn_string(file) as saver:
+            agent = create_agent(
+                ScriptedChatModel([calls(call("look", where="box")), "done"]),
+                [look],
+                middleware=[
+                    ToolCallLimitMiddleware(thread_limit=2),
+                    ModelCallLimitMiddleware(thread_limit=5),
+                ],
+                checkpointer=saver,
+            )
+            found.append(texts(agent.invoke(USER, THREAD)))
+    assert found[1][-2:] == ["nothing in box", "done"]
+    assert found[2][-2:] == [
+        "Tool call limit exceeded. Do not make additional tool calls.",
+        "Model call limits exceeded: thread limit (5/5)",
+    ]
+
+
+def test_a_run_that_waits_for_a_person_keeps_what_its_thread_has_used() -> None:
+    @tool
+    def ask(what: str) -> str:
+        """Ask a person."""
+        return str(interrupt(what))
+
+    model = ScriptedChatModel([calls(call("ask", str(at), what="?")) for at in range(9)])
+    limit = ModelCallLimitMiddleware(thread_limit=2)
+    agent = create_agent(model, [ask], middleware=[limit], checkpointer=InMemorySaver())
+    agent.invoke(USER, THREAD)
+    agent.invoke(Command(resume="a"), THREAD)
+    ended = agent.invoke(Command(resume="b"), THREAD)
+    assert texts(ended)[-1] == "Model call limits exceeded: thread limit (2/2)"
+    assert len(model.calls) == 2
+
+
+# --- selection -----------------------------------------------------------------------------------
+
+
+def test_tools_of_the_provider_stay_whatever_is_selected() -> None:
+    @tool
+    def paint(what: str) -> str:
+        """Paint."""
+        return what
+
+    own = {"type": "web_search"}
+    main = ScriptedChatModel(["done"])
+    selector = LLMToolSelectorMiddleware(model=_Choosing(["paint"]), max_tools=1)
+    create_agent(main, [look, paint, own], middleware=[selector]).invoke(USER)
+    shown = [one if isinstance(one, dict) else one.name for one in main.calls[0].tools]
+    assert shown == ["paint", own]
+
+
+class _Choosing:
+    """A model that picks what it was told to."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def invoke(self, given: Any, config: Any = None) -> Any:
+        return {"tools": self._names}
+
+    def with_structured_output(self, schema: Any) -> Any:
+        return self
+
+
+def test_a_selection_that_names_no_tool_says_the_nearest() -> None:
+    selector = LLMToolSelectorMiddleware(model=_Choosing(["loook"]))
+    agent = create_agent(ScriptedChatModel(["done"]), [look], middleware=[selector])
+    with pytest.raises(InvalidValueError, match=r"'loook'.*Did you mean 'look'"):
+        agent.invoke(USER)
