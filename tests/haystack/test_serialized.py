@@ -1,0 +1,221 @@
+"""Serialized agents: what they may name, and what becomes of other names."""
+
+import json
+import sys
+from dataclasses import dataclass
+from datetime import date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plait.errors import ConfigError
+from plait.haystack import (
+    Agent,
+    ChatMessage,
+    ChatModelGenerator,
+    DeserializationError,
+    OpenAIChatGenerator,
+    Secret,
+    SerializationError,
+    State,
+    Tool,
+    register,
+)
+from plait.haystack.type_names import read_type, write_type
+from plait.haystack.values import read_value, write_value
+
+from .script import Scripted, add
+
+
+def through_json(payload):
+    return json.loads(json.dumps(payload))
+
+
+def test_nothing_is_imported_because_data_names_it(tmp_path, monkeypatch):
+    (tmp_path / "trap_of_plait.py").write_text("raise SystemExit('the trap was imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    data = add.to_dict()
+    data["data"]["function"] = "trap_of_plait.run"
+    with pytest.raises(DeserializationError, match=r"plait\.haystack\.register\(run\)"):
+        Tool.from_dict(data)
+    state = {"schema": {"v": {"type": "trap_of_plait.Thing"}}, "data": {}}
+    with pytest.raises(DeserializationError, match="not registered"):
+        State.from_dict(state)
+    agent = {"init_parameters": {"chat_generator": {"type": "trap_of_plait.Generator"}}}
+    with pytest.raises(DeserializationError, match="not registered"):
+        Agent.from_dict(agent)
+    assert "trap_of_plait" not in sys.modules
+
+
+def test_builtins_that_do_things_are_not_known():
+    for name in ("builtins.eval", "builtins.exec", "os.system", "builtins.__import__"):
+        data = add.to_dict()
+        data["data"]["function"] = name
+        with pytest.raises(DeserializationError):
+            Tool.from_dict(data)
+
+
+def test_a_function_gets_a_name_by_one_line():
+    def nested(a: int) -> int:
+        return a
+
+    made = Tool("nested", "d", {"type": "object"}, nested)
+    with pytest.raises(SerializationError, match="register"):
+        made.to_dict()
+    register(nested, "tests.nested")
+    assert Tool.from_dict(through_json(made.to_dict())).invoke(a=3) == 3
+
+
+def test_a_class_of_components_must_be_one():
+    data = {"init_parameters": {"chat_generator": {"type": "builtins.len"}}}
+    with pytest.raises(DeserializationError, match="as a class"):
+        Agent.from_dict(data)
+
+
+def test_a_model_by_its_name_is_written_and_back():
+    agent = Agent(chat_generator="openai:gpt-5", tools=[add])
+    back = Agent.from_dict(through_json(agent.to_dict()), max_agent_steps=3)
+    assert isinstance(back.chat_generator, ChatModelGenerator)
+    assert (back.chat_generator.model, back.max_agent_steps) == ("openai:gpt-5", 3)
+
+
+def test_a_model_that_is_an_object_is_not_written():
+    from plait.chat_models.fake import FakeListChatModel
+
+    with pytest.raises(SerializationError, match="openai:gpt-5"):
+        Agent(chat_generator=FakeListChatModel(responses=[])).to_dict()
+
+
+def test_an_agent_of_haystacks_own_is_read(monkeypatch):
+    haystack = pytest.importorskip("haystack.components.agents")
+    from haystack.components.generators.chat import OpenAIChatGenerator as Theirs
+    from haystack.tools import create_tool_from_function
+
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    theirs = haystack.Agent(
+        chat_generator=Theirs(model="gpt-5"),
+        tools=[create_tool_from_function(add.function)],
+        state_schema={"n": {"type": int}},
+    )
+    data = through_json(theirs.to_dict())
+    ours = Agent.from_dict(json.loads(json.dumps(data)))
+    assert isinstance(ours.chat_generator, OpenAIChatGenerator)
+    assert ours.to_dict() == data
+
+
+def test_a_key_is_never_written(monkeypatch):
+    generator = OpenAIChatGenerator(api_key=Secret.from_token("sk-secret"))
+    with pytest.raises(ConfigError, match="Cannot serialize"):
+        generator.to_dict()
+    assert "sk-secret" not in repr(generator.api_key)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        OpenAIChatGenerator()
+
+
+def test_a_component_that_does_not_keep_its_arguments_is_not_written():
+    with pytest.raises(SerializationError):
+        Agent(chat_generator=Forgetful("x")).to_dict()
+
+
+class Forgetful(Scripted):
+    def __init__(self, told):
+        super().__init__()
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+plain = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.text(), st.binary(max_size=8),
+    st.floats(allow_nan=False, allow_infinity=False), st.dates(), st.datetimes(),
+    st.builds(Point, st.integers(0, 9)), st.text().map(ChatMessage.from_user),
+)  # fmt: skip
+hashable = st.one_of(st.integers(0, 99), st.text(max_size=3))
+values = st.recursive(
+    plain,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(st.text(max_size=4), inner, max_size=4),
+        st.sets(hashable, max_size=3),
+        st.frozensets(hashable, max_size=3),
+    ),
+    max_leaves=12,
+)
+
+
+@given(values)
+def test_a_value_comes_back_as_it_was(value):
+    register(Point)
+    back = read_value(through_json(write_value(value)))
+    assert back == value
+    assert type(back) is type(value)
+
+
+def test_what_has_no_form_is_refused_with_its_place():
+    with pytest.raises(SerializationError, match=r"\['a'\]\[1\]"):
+        write_value({"a": [1, object()]})
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        None,
+        {},
+        {"serialization_schema": 5, "serialized_data": 1},
+        {"serialization_schema": {"type": "array"}, "serialized_data": 1},
+        {"serialization_schema": {"type": "object"}, "serialized_data": []},
+        {"serialization_schema": {"type": "datetime.datetime"}, "serialized_data": "soon"},
+        {"serialization_schema": {"type": "nowhere.Thing"}, "serialized_data": {}},
+        {"serialization_schema": {"type": "typing.Callable"}, "serialized_data": "os.system"},
+        {"serialization_schema": {"type": ["x"]}, "serialized_data": 1},
+    ],
+)
+def test_damaged_data_is_refused(payload):
+    with pytest.raises(DeserializationError):
+        read_value(payload)
+
+
+def test_dates_are_dates_again():
+    moment = {"at": datetime(2026, 1, 2, 3, 4), "on": date(2026, 1, 2)}
+    assert read_value(through_json(write_value(moment))) == moment
+
+
+types = st.recursive(
+    st.sampled_from([int, str, float, bool, list, dict, ChatMessage, Point]),
+    lambda inner: st.one_of(
+        inner.map(lambda t: list[t]),
+        st.tuples(st.just(str), inner).map(lambda pair: dict[pair]),
+        inner.map(lambda t: tuple[t, ...]),
+        inner.map(lambda t: t | None),
+    ),
+    max_leaves=5,
+)
+
+
+@given(types)
+def test_a_type_comes_back_as_it_was(kind):
+    register(Point)
+    assert read_type(write_type(kind)) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "list[", "list[int", "int]", "list[int]x", "[int]", "int | ", "a b", "__import__('os')"],
+)
+def test_texts_that_are_no_types_are_refused(text):
+    with pytest.raises(DeserializationError):
+        read_type(text)
+
+
+@given(st.text(max_size=20))
+def test_no_text_is_anything_but_a_type_or_refused(text):
+    try:
+        read_type(text)
+    except DeserializationError:
+        pass
