@@ -128,11 +128,11 @@ class BaseChatModel(BaseLanguageModel):
         **kwargs: Any,
     ) -> Any:
         """Answer a text, messages, or a prompt value with one AIMessage."""
-        messages, config = to_messages(input), ensure_config(config)
-        if not self._is_heard(config):
+        messages = to_messages(input)
+        if not self._is_heard_under(config):
             result = self._answer(messages, stop, None, [], kwargs)
-            return message_of(result, config.get("run_id") or new_id())
-        run = self._start(messages, config, stop, kwargs)
+            return message_of(result, _run_id_of(config))
+        run = self._start(messages, ensure_config(config), stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
             result = self._answer(messages, stop, run, seen, kwargs)
@@ -152,11 +152,11 @@ class BaseChatModel(BaseLanguageModel):
         **kwargs: Any,
     ) -> Any:
         """The async twin of `invoke`."""
-        messages, config = to_messages(input), ensure_config(config)
-        if not self._is_heard(config):
+        messages = to_messages(input)
+        if not self._is_heard_under(config):
             result = await self._aanswer(messages, stop, None, [], kwargs)
-            return message_of(result, config.get("run_id") or new_id())
-        run = await self._astart(messages, config, stop, kwargs)
+            return message_of(result, _run_id_of(config))
+        run = await self._astart(messages, ensure_config(config), stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
             result = await self._aanswer(messages, stop, run, seen, kwargs)
@@ -471,12 +471,18 @@ class BaseChatModel(BaseLanguageModel):
         return runs[0]
 
 
+def _run_id_of(config: RunnableConfig | None) -> Any:
+    return (config.get("run_id") if config else None) or new_id()
+
+
 def to_messages(input: Any) -> list[Any]:
     """The messages that a model is asked with: of a text, a sequence of messages, a prompt value.
 
     Raises:
         ValueError: It is none of these.
     """
+    if input.__class__ is list:
+        return convert_to_messages(input)
     if isinstance(input, str):
         return [HumanMessage(input)]
     if callable(getattr(input, "to_messages", None)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from plait.callbacks.context import has_listeners
+from plait.callbacks.context import has_listeners, inherited_config
 from plait.errors import MissingExtraError
 from plait.fields import AnnotatedFields
 from plait.runnables.base import Runnable
@@ -116,6 +116,13 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Any]):
 
     def _is_heard(self, config: Mapping[str, Any]) -> bool:
         return bool(self.callbacks) or has_listeners(config)
+
+    def _is_heard_under(self, config: Mapping[str, Any] | None) -> bool:
+        """Whether anybody hears a call with this config, or with what it inherits."""
+        if self.callbacks or has_listeners(config):
+            return True
+        around = inherited_config()
+        return around is not config and has_listeners(around)
 
     def _manager(
         self,

@@ -60,6 +60,8 @@ def convert_to_messages(messages: Any) -> list[Any]:
     >>> [m.type for m in convert_to_messages(["hi", ("ai", "x"), {"role": "user", "content": "x"}])]
     ['human', 'ai', 'human']
     """
+    if messages.__class__ is list:
+        return [m if isinstance(m, BaseMessage) else convert_to_message(m) for m in messages]
     to_messages = getattr(messages, "to_messages", None)
     if callable(to_messages):
         return cast("list[Any]", to_messages())

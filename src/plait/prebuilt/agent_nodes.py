@@ -52,7 +52,6 @@ class ModelNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
-        config = ensure_config(config)
         state = _as_seen(input)
         before = None
         if calls := self._open_calls(state):
@@ -64,7 +63,6 @@ class ModelNode(Runnable[Any, Any]):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
-        config = ensure_config(config)
         state = _as_seen(input)
         before = None
         if calls := self._open_calls(state):
@@ -138,7 +136,7 @@ class Prompt:
                 f"not {given!r}."
             )
 
-    def filled(self, state: Any, config: RunnableConfig) -> Any:
+    def filled(self, state: Any, config: RunnableConfig | None) -> Any:
         """The model's input."""
         if self._runnable is not None:
             return self._runnable.invoke(state, config)
@@ -151,7 +149,7 @@ class Prompt:
             return self._function.call(state, scope_for(config))
         return self._messages(state)
 
-    async def afilled(self, state: Any, config: RunnableConfig) -> Any:
+    async def afilled(self, state: Any, config: RunnableConfig | None) -> Any:
         """The async twin of `filled`."""
         if self._runnable is not None:
             return await self._runnable.ainvoke(state, config)

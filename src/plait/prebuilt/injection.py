@@ -11,6 +11,7 @@ from typing_extensions import get_type_hints
 
 from plait.errors import ToolInputError
 from plait.pregel.scope import TaskScope
+from plait.runnables.config import ensure_config
 from plait.runtime import ExecutionInfo, Runtime, ServerInfo
 from plait.scope import current_scope
 from plait.tools.injected import DirectlyInjectedToolArg, InjectedToolArg, is_call_id, is_injected
@@ -80,12 +81,12 @@ class ToolRuntime(DirectlyInjectedToolArg, Generic[ContextT, StateT]):
         return core_schema.is_instance_schema(cls)
 
 
-def runtime_around(config: Mapping[str, Any]) -> Runtime[Any]:
+def runtime_around(config: Mapping[str, Any] | None) -> Runtime[Any]:
     """The runtime of the task that runs here, else the config's, else one that has nothing."""
     scope = current_scope.get()
     if scope is not None:
         return scope.runtime()
-    given = config.get("configurable", {}).get(RUNTIME)
+    given = ensure_config(config).get("configurable", {}).get(RUNTIME)
     return given if given is not None else Runtime()
 
 
@@ -102,7 +103,7 @@ class Injections:
         tool: A tool, plait's or langchain_core's.
     """
 
-    __slots__ = ("fields", "hidden", "runtimes", "stores")
+    __slots__ = ("fields", "hidden", "needs_runtime", "runtimes", "stores")
 
     def __init__(self, tool: Any) -> None:
         self.fields: dict[str, str | None] = {}
@@ -121,6 +122,7 @@ class Injections:
             for mark in marks:
                 self._note(name, mark)
         self.hidden = frozenset(hidden)
+        self.needs_runtime = bool(self.runtimes or self.stores)
 
     def _note(self, name: str, mark: Any) -> None:
         plain = get_origin(mark) or mark
@@ -133,10 +135,14 @@ class Injections:
         elif "ToolRuntime" in names:
             self.runtimes.append(name)
 
-    def fill(
-        self, tool: str, args: Mapping[str, Any], state: Any, store: Any, runtime: Any
-    ) -> dict[str, Any]:
+    def fill(self, tool: str, args: Mapping[str, Any], state: Any, runtime: Any) -> dict[str, Any]:
         """The arguments that the model supplied, with those of the program.
+
+        Args:
+            tool: The name of the tool.
+            args: What the model supplied.
+            state: The state of the graph.
+            runtime: The `ToolRuntime` of the call; None if the tool needs none.
 
         Raises:
             ToolInputError: The state lacks a key, or there is no store.
@@ -144,12 +150,13 @@ class Injections:
         filled = {name: value for name, value in args.items() if name not in self.hidden}
         for name, key in self.fields.items():
             filled[name] = self._of_state(tool, key, state)
-        if self.stores and store is None:
-            raise ToolInputError(
-                f"Tool {tool!r} has an InjectedStore argument ({', '.join(self.stores)}), but "
-                "there is no store. Compile the graph with store=..."
-            )
-        filled.update(dict.fromkeys(self.stores, store))
+        if self.stores:
+            if runtime.store is None:
+                raise ToolInputError(
+                    f"Tool {tool!r} has an InjectedStore argument ({', '.join(self.stores)}), but "
+                    "there is no store. Compile the graph with store=..."
+                )
+            filled.update(dict.fromkeys(self.stores, runtime.store))
         filled.update(dict.fromkeys(self.runtimes, runtime))
         return filled
 

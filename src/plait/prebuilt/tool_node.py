@@ -1,8 +1,8 @@
 """`ToolNode`: a node that runs the tools that a model has called, at once; `tools_condition`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import copy_context
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextvars import Token
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
@@ -165,20 +165,23 @@ class ToolNode(Runnable[Any, Any]):
                 f"ToolNode {self.name!r} has only an async interceptor (awrap_tool_call), which a "
                 "sync call would pass by. Use ainvoke, or give it wrap_tool_call too."
             )
-        config = ensure_config(config)
         requests, form = self._read(input, config, kwargs.get("runtime"))
-        calls = [partial(_run_call, self._run_one, one, form) for one in requests]
+        calls = [partial(self._run_one, one, form, config) for one in requests]
         if len(calls) == 1:
             return combined([calls[0]()], form, self.messages_key)
-        results = run_all(calls, config.get("max_concurrency"), True) if calls else []
+        results = run_all(calls, _bound_of(config), True) if calls else []
         return combined(_settled(results), form, self.messages_key)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the tools, as tasks; sync code of tools runs on threads."""
-        config = ensure_config(config)
         requests, form = self._read(input, config, kwargs.get("runtime"))
-        calls = [partial(_arun_call, self._arun_one, one, form) for one in requests]
-        results = await arun_all(calls, config.get("max_concurrency"), True) if calls else []
+        calls = [partial(self._arun_one, one, form, config) for one in requests]
+        if len(calls) == 1:
+            return combined([await calls[0]()], form, self.messages_key)
+        bound = _bound_of(config)
+        if bound is not None and bound < len(calls):  # one task makes several calls
+            calls = [partial(_in_a_task, call) for call in calls]
+        results = await arun_all(calls, bound, True) if calls else []
         return combined(_settled(results), form, self.messages_key)
 
     def inject_tool_args(self, tool_call: Any, input: Any, store: Any) -> dict[str, Any]:
@@ -195,25 +198,29 @@ class ToolNode(Runnable[Any, Any]):
         tool = self._tools.get(tool_call["name"])
         if tool is None:
             return dict(tool_call)
-        config = ensure_config(None)
-        runtime = replace(self._runtime(config, None, input, tool_call), store=store)
+        runtime = replace(self._runtime(None, None, input, tool_call), store=store)
         return self._filled(ToolCallRequest(tool_call, tool, input, runtime), tool)
 
     # --- reading ---------------------------------------------------------------------------------
 
     def _read(
-        self, input: Any, config: RunnableConfig, runtime: Any
+        self, input: Any, config: RunnableConfig | None, runtime: Any
     ) -> tuple[list[ToolCallRequest], Form]:
         calls, form, state = self._read_input(input)
-        return [
-            ToolCallRequest(
-                call,
-                self._tools.get(call["name"]),
-                state,
-                self._runtime(config, runtime, state, call),
-            )
-            for call in calls
-        ], form
+        requests: list[ToolCallRequest] = []
+        for call in calls:
+            tool = self._tools.get(call["name"])
+            its = self._runtime(config, runtime, state, call) if self._shows(tool) else None
+            requests.append(ToolCallRequest(call, tool, state, its))
+        return requests, form
+
+    def _shows(self, tool: Any) -> bool:
+        """Whether anybody sees the runtime of a call: an interceptor, a policy, the tool itself."""
+        if self._wrap is not None or self._awrap is not None:
+            return True
+        if tool is None:
+            return False
+        return tool.name in self._supervised or self._injections_of(tool).needs_runtime
 
     def _read_input(self, input: Any) -> tuple[list[Any], Form, Any]:
         if isinstance(input, list):
@@ -222,7 +229,7 @@ class ToolNode(Runnable[Any, Any]):
             if isinstance(last, Mapping) and cast("Any", last).get("type") == "tool_call":
                 return items, "tool_calls", state_around()
             return self._calls_of(items), "list", items
-        if isinstance(input, Mapping):
+        if isinstance(input, (dict, Mapping)):
             state = cast("Mapping[str, Any]", input)
             if state.get("__type") == WITH_CONTEXT:
                 return [state["tool_call"]], "tool_calls", state["state"]
@@ -244,8 +251,9 @@ class ToolNode(Runnable[Any, Any]):
         return cast("list[Any]", message.tool_calls)
 
     def _runtime(
-        self, config: RunnableConfig, given: Any, state: Any, call: Any
+        self, config: RunnableConfig | None, given: Any, state: Any, call: Any
     ) -> ToolRuntime[Any, Any]:
+        config = ensure_config(config)
         runtime = runtime_around(config) if given is None else given
         return ToolRuntime(
             state=state,
@@ -261,26 +269,39 @@ class ToolNode(Runnable[Any, Any]):
 
     # --- one call --------------------------------------------------------------------------------
 
-    def _run_one(self, request: ToolCallRequest, form: Form) -> Any:
-        execute = partial(self._execute, form=form)
-        if self._wrap is None:
-            return execute(request)
+    def _run_one(self, request: ToolCallRequest, form: Form, config: RunnableConfig | None) -> Any:
+        """Make a call, marked as the one that asks if its tool or interceptor asks a question."""
+        marked = _mark(request)
         try:
-            return self._wrap(request, execute)
-        except Exception as error:
-            return self._told(error, request.tool_call)
+            if self._wrap is None:
+                return self._execute(request, form, config)
+            try:
+                return self._wrap(request, partial(self._execute, form=form, config=config))
+            except Exception as error:
+                return self._told(error, request.tool_call)
+        finally:
+            if marked is not None:
+                current_tool_call.reset(marked)
 
-    async def _arun_one(self, request: ToolCallRequest, form: Form) -> Any:
-        if self._awrap is None:
-            if self._wrap is not None:
-                return await run_in_executor(None, self._run_one, request, form)
-            return await self._aexecute(request, form)
+    async def _arun_one(
+        self, request: ToolCallRequest, form: Form, config: RunnableConfig | None
+    ) -> Any:
+        """The async twin of `_run_one`."""
+        if self._awrap is None and self._wrap is not None:
+            return await run_in_executor(None, self._run_one, request, form, config)
+        marked = _mark(request)
         try:
-            return await self._awrap(request, partial(self._aexecute, form=form))
-        except Exception as error:
-            return self._told(error, request.tool_call)
+            if self._awrap is None:
+                return await self._aexecute(request, form, config)
+            try:
+                return await self._awrap(request, partial(self._aexecute, form=form, config=config))
+            except Exception as error:
+                return self._told(error, request.tool_call)
+        finally:
+            if marked is not None:
+                current_tool_call.reset(marked)
 
-    def _execute(self, request: ToolCallRequest, form: Form) -> Any:
+    def _execute(self, request: ToolCallRequest, form: Form, config: RunnableConfig | None) -> Any:
         tool, call = self._tool_of(request), request.tool_call
         if tool is None:
             return self._unknown(call)
@@ -288,14 +309,16 @@ class ToolNode(Runnable[Any, Any]):
         supervised = self._supervised.get(tool.name)
         try:
             if supervised is None:
-                result = tool.invoke(filled, request.runtime.config)
+                result = tool.invoke(filled, _config_of(request, config))
             else:
                 result = supervised.run(call, partial(self._in_step, request, tool, tool.invoke))
             return checked(result, call, form, self.messages_key)
         except Exception as error:
             return self._told(self._named(error, tool, call), call)
 
-    async def _aexecute(self, request: ToolCallRequest, form: Form) -> Any:
+    async def _aexecute(
+        self, request: ToolCallRequest, form: Form, config: RunnableConfig | None
+    ) -> Any:
         tool, call = self._tool_of(request), request.tool_call
         if tool is None:
             return self._unknown(call)
@@ -303,7 +326,7 @@ class ToolNode(Runnable[Any, Any]):
         supervised = self._supervised.get(tool.name)
         try:
             if supervised is None:
-                result = await tool.ainvoke(filled, request.runtime.config)
+                result = await tool.ainvoke(filled, _config_of(request, config))
             else:
                 work = partial(self._in_step, request, tool, tool.ainvoke)
                 result = await supervised.arun(call, work)
@@ -339,13 +362,13 @@ class ToolNode(Runnable[Any, Any]):
         return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
 
     def _filled(self, request: ToolCallRequest, tool: Any) -> dict[str, Any]:
-        injections = self._injections_of(tool)
-        state, runtime = request.state, request.runtime
+        injections, call, state = self._injections_of(tool), request.tool_call, request.state
+        if not injections.hidden:
+            return call if call.get("type") == "tool_call" else {**call, "type": "tool_call"}
         if isinstance(state, list):
             messages = cast("list[Any]", state)
             state = injections.of_messages(messages, self.messages_key, tool.name)
-        call = request.tool_call
-        args = injections.fill(tool.name, call["args"], state, runtime.store, runtime)
+        args = injections.fill(tool.name, call["args"], state, request.runtime)
         return {**call, "args": args, "type": "tool_call"}
 
     def _injections_of(self, tool: Any) -> Injections:
@@ -382,25 +405,26 @@ class ToolNode(Runnable[Any, Any]):
         return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
 
 
-def _run_call(work: Callable[..., Any], request: ToolCallRequest, form: Form) -> Any:
-    """Run one call, marked as the one that asks if its tool asks a question."""
-    context = copy_context()
-    if current_scope.get() is not None:
-        context.run(current_tool_call.set, request.tool_call["id"])
-    return context.run(work, request, form)
+def _mark(request: ToolCallRequest) -> Token[str | None] | None:
+    """Inside a graph: note which tool call runs here; gives what takes it back."""
+    if current_scope.get() is None:
+        return None
+    return current_tool_call.set(request.tool_call["id"])
 
 
-async def _arun_call(
-    work: Callable[..., Awaitable[Any]], request: ToolCallRequest, form: Form
-) -> Any:
-    """The async twin of `_run_call`, in a task of its own."""
+async def _in_a_task(call: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Make a call in a task of its own: what it puts into context variables, the next lacks."""
+    return await asyncio.ensure_future(call())
 
-    async def run() -> Any:
-        if current_scope.get() is not None:
-            current_tool_call.set(request.tool_call["id"])
-        return await work(request, form)
 
-    return await asyncio.ensure_future(run())
+def _bound_of(config: RunnableConfig | None) -> int | None:
+    """How many calls may run at once."""
+    return ensure_config(config).get("max_concurrency")
+
+
+def _config_of(request: ToolCallRequest, config: RunnableConfig | None) -> Any:
+    """The config of a call: that of its runtime, which an interceptor may have changed."""
+    return config if request.runtime is None else request.runtime.config
 
 
 def _settled(results: Sequence[Any]) -> list[Any]:

@@ -98,7 +98,7 @@ class Arguments:
         """
         if isinstance(given, str):
             return self._read_text(given)
-        if self.call_ids and isinstance(given, Mapping):
+        if self.call_ids and isinstance(given, (dict, Mapping)):
             ids = dict.fromkeys(self.call_ids, self._check_call_id(call_id))
             given = {**cast("Mapping[str, Any]", given), **ids}
         if self.validate is None:

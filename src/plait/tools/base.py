@@ -203,16 +203,12 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             ToolInputError: the input is nothing that a tool takes.
             ToolException: the tool failed, and `handle_tool_error` is False.
         """
-        from plait.tools.arguments import read_call  # loads inspect
-
-        given, call_id = read_call(self.name, input)
+        given, call_id = self._plans().read_call(self.name, input)
         return self._call(given, call_id, config, kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`; sync code runs on a thread."""
-        from plait.tools.arguments import read_call  # loads inspect
-
-        given, call_id = read_call(self.name, input)
+        given, call_id = self._plans().read_call(self.name, input)
         return await self._acall(given, call_id, config, kwargs)
 
     def run(
@@ -314,8 +310,9 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
 
     def _heard(self, config: RunnableConfig | None) -> tuple[bool, RunnableConfig | None]:
         """Whether anybody listens, and the config of children (None: the one they inherit)."""
-        if config is None:
-            return bool(self.callbacks) or has_listeners(inherited_config()), None
+        around = inherited_config()
+        if config is None or config is around:
+            return bool(self.callbacks) or has_listeners(around), None
         config = ensure_config(config)
         if self.callbacks or has_listeners(config):
             return True, config
@@ -412,11 +409,12 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
 class _Plan:
     """The targets of a tool, how their arguments are read, and what a model is shown."""
 
-    __slots__ = ("aio", "arguments", "shown", "shown_json", "spreads", "sync")
+    __slots__ = ("aio", "arguments", "read_call", "shown", "shown_json", "spreads", "sync")
 
     def __init__(self, tool: BaseTool) -> None:
-        from plait.tools.arguments import Arguments, Target  # loads inspect
+        from plait.tools.arguments import Arguments, Target, read_call  # loads inspect
 
+        self.read_call = read_call
         sync, aio = tool.sync_code(), tool.async_code()
         self.sync: Target | None = None if sync is None else Target(sync)
         self.aio: Target | None = None if aio is None else Target(aio)

@@ -83,9 +83,14 @@ def _is_content(content: Any) -> bool:
     )
 
 
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _as_text(content: Any) -> str:
+    if content.__class__ is int:
+        return as_text(content)
     try:
-        return json.dumps(content, ensure_ascii=False)
+        return _encoded(content)
     except (TypeError, ValueError, RecursionError):
         return as_text(content)
 
