@@ -1,4 +1,4 @@
-"""Owns the workloads of agents: create_react_agent with a model without intelligence, turn by turn.
+"""Owns the workloads of agents: both ways to make one, a model without intelligence, turn by turn.
 
 One turn is what an agent does over and over: ask the model, run the tool it calls, go on. The model
 answers at once, so what is left is the cost of the runtime: messages, tools, super-steps, threads.
@@ -17,6 +17,8 @@ PARALLEL = 8
 """How many tools the parallel agent calls at once."""
 RUNS = 10
 """How often the parallel agent is run in one round."""
+REACT, CREATE, MIDDLEWARE = "create_react_agent", "create_agent", "create_agent with middleware"
+"""How the agent is made."""
 
 
 def _model(impl: Implementation, turns: int, calls: int) -> Any:
@@ -50,7 +52,9 @@ def _model(impl: Implementation, turns: int, calls: int) -> Any:
     return Scripted()
 
 
-def _agent(impl: Implementation, model: Any, saver: Any, *, run_as_async: bool) -> Any:
+def _agent(
+    impl: Implementation, model: Any, saver: Any, make: str = REACT, *, run_as_async: bool
+) -> Any:
     def add(a: int, b: int) -> int:
         """Add two numbers."""
         return a + b
@@ -60,9 +64,44 @@ def _agent(impl: Implementation, model: Any, saver: Any, *, run_as_async: bool) 
         return a + b
 
     tool = impl.tool("add")(aadd if run_as_async else add)
+    if make != REACT:
+        middleware = _middleware(impl) if make == MIDDLEWARE else ()
+        return impl.create_agent(model, [tool], middleware=middleware, checkpointer=saver)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the peer has moved its agents elsewhere
         return impl.create_react_agent(model, [tool], checkpointer=saver)
+
+
+def _middleware(impl: Implementation) -> list[Any]:
+    """One middleware that looks at every step of a turn, and one around each call."""
+
+    class Looks(impl.middleware("AgentMiddleware")):
+        def before_model(self, state: Any, runtime: Any) -> None:
+            return None
+
+        async def abefore_model(self, state: Any, runtime: Any) -> None:
+            return None
+
+        def after_model(self, state: Any, runtime: Any) -> None:
+            return None
+
+        async def aafter_model(self, state: Any, runtime: Any) -> None:
+            return None
+
+    class Wraps(impl.middleware("AgentMiddleware")):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request)
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request)
+
+        def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return handler(request)
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request)
+
+    return [Looks(), Wraps()]
 
 
 def _saver(impl: Implementation, kind: str | None, opened: ExitStack, *, run_as_async: bool) -> Any:
@@ -86,7 +125,7 @@ def _job(agent: Any, turns: int, runs: int, opened: ExitStack, *, run_as_async: 
 
     def config() -> Any:
         thread = {"thread_id": f"t{next(threads)}"}
-        return {"recursion_limit": 2 * turns + 10, "configurable": thread}
+        return {"recursion_limit": 4 * turns + 10, "configurable": thread}
 
     def run() -> list[Any]:
         return [agent.invoke(given, config()) for _ in range(runs)]
@@ -100,11 +139,18 @@ def _job(agent: Any, turns: int, runs: int, opened: ExitStack, *, run_as_async: 
     return Job((lambda: run_async(run_coroutines())) if run_as_async else run, audit, opened.close)
 
 
-def agent(impl: Implementation, turns: int, *, saver: str | None, run_as_async: bool) -> Job:
+def agent(
+    impl: Implementation,
+    turns: int,
+    *,
+    saver: str | None = None,
+    make: str = REACT,
+    run_as_async: bool,
+) -> Job:
     """An agent that calls one tool in each of ``turns`` turns."""
     opened = ExitStack()
     kept = _saver(impl, saver, opened, run_as_async=run_as_async)
-    made = _agent(impl, _model(impl, turns, 1), kept, run_as_async=run_as_async)
+    made = _agent(impl, _model(impl, turns, 1), kept, make, run_as_async=run_as_async)
     return _job(made, turns, 1, opened, run_as_async=run_as_async)
 
 

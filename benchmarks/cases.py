@@ -256,6 +256,22 @@ CASES: tuple[Case, ...] = (
             (2, 2) if turns == 10 else (1, 0),
         )
     ),
+    *(
+        case
+        for name, make in (("create-agent", agents.CREATE), ("middleware", agents.MIDDLEWARE))
+        for turns in (10, 100)
+        for case in _pair(
+            f"{name}-{turns}",
+            f"{make}, {turns} tool turns",
+            partial(agents.agent, make=make),
+            agents.floor,
+            turns,
+            "us/turn",
+            Bounds(10, 30),
+            7 if turns == 10 else 3,
+            (2, 2) if turns == 10 else (1, 0),
+        )
+    ),
     *_pair(
         "agent-parallel",
         f"create_react_agent, {agents.PARALLEL} tools at once",

@@ -120,6 +120,15 @@ class Implementation:
         return self._get("prebuilt", "create_react_agent")
 
     @property
+    def create_agent(self) -> Any:
+        """The function that makes an agent with middleware, as `AIMessage`."""
+        return self._beside("agents", "langchain.agents", "create_agent")
+
+    def middleware(self, name: str) -> Any:
+        """A name of middleware, as `AIMessage`."""
+        return self._beside("agents.middleware", "langchain.agents.middleware", name)
+
+    @property
     def tool(self) -> Any:
         """The decorator that makes tools, as `AIMessage`."""
         return self._beside("tools", "langchain_core.tools", "tool")
