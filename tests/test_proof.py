@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
-from tests.prove import ROWS, prove, tampering
+from tests.proof.parts import Part, Scene, added
+from tests.proof.suites import tampering
+from tests.prove import ROWS, prove
+
+SAMPLED = [(row, part) for row, each in ROWS.items() for part in each.parts if part.sample]
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row != 6])
-def test_row_of_the_proof(row: int, capsys: pytest.CaptureFixture[str]) -> None:
-    _, full, sample = ROWS[row]
-    figures = prove(row, Random(row).sample(range(full), sample))
+@pytest.mark.parametrize(("row", "part"), SAMPLED, ids=[f"{r}-{p.name}" for r, p in SAMPLED])
+def test_row_of_the_proof(
+    row: int, part: Part, request: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = request.getfixturevalue("postgres_server") if part.kind == "postgres" else None
+    seeds = Random(row).sample(range(part.full), part.sample)
+    figures = prove(row, part, seeds, server)
     with capsys.disabled():
-        print(f"\n[proof] row {row}: {figures}")
+        print(f"\n[proof] row {row}, {part.name}: {figures}")
 
 
-def test_tampered_records_and_attacks_are_errors_or_inert(tmp_path: Path) -> None:
-    figures = tampering(7, tmp_path, mutations=2000)
+def test_tampered_records_and_attacks_are_errors_or_inert(tmp_path: Any) -> None:
+    figures = tampering(7, Scene(tmp_path, None, None), mutations=2000)  # type: ignore[arg-type]
     assert figures["imports_or_executions"] == 0
     assert figures["outcomes"]["mutated: typed error"] == 2000
+
+
+def test_figures_add_up_and_the_slowest_stays() -> None:
+    some = {"runs": 2, "slowest (ms)": 9, "heard": []}
+    assert added({"runs": 1, "slowest (ms)": 30}, some) == {"runs": 3, "slowest (ms)": 30,
+                                                            "heard": []}  # fmt: skip

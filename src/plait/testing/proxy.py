@@ -174,12 +174,12 @@ class PostgresProxy:
         return self._listener.sockets[0].getsockname()[1]
 
     async def _stop(self) -> None:
+        self._refuses = True
         self._listener.close()
-        await self._cut_all()
-        tasks = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._gate.set()
+        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+            await self._cut_all()  # also those that are just being made
+            await asyncio.wait(tasks, timeout=0.1)
 
     async def _cut_all(self) -> int:
         connections = list(self._open)
