@@ -6,6 +6,7 @@ from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.agents.middleware.context_editing import ClearToolUsesEdit, ContextEditingMiddleware
+    from plait.agents.middleware.file_search import FilesystemFileSearchMiddleware
     from plait.agents.middleware.human_in_the_loop import (
         HumanInTheLoopMiddleware,
         InterruptOnConfig,
@@ -53,6 +54,7 @@ __getattr__ = lazily(
         "ClearToolUsesEdit": "context_editing",
         "ContextEditingMiddleware": "context_editing",
         "ExtendedModelResponse": "types",
+        "FilesystemFileSearchMiddleware": "file_search",
         "HumanInTheLoopMiddleware": "human_in_the_loop",
         "InputAgentState": "types",
         "InterruptOnConfig": "human_in_the_loop",
@@ -95,6 +97,7 @@ __all__ = [
     "ClearToolUsesEdit",
     "ContextEditingMiddleware",
     "ExtendedModelResponse",
+    "FilesystemFileSearchMiddleware",
     "HumanInTheLoopMiddleware",
     "InputAgentState",
     "InterruptOnConfig",

@@ -1,0 +1,160 @@
+"""`FilesystemFileSearchMiddleware`: a model searches the files of one folder, and no others.
+
+Paths are told as if the folder were the root of the file system. Whatever a path, a pattern or a
+symbolic link says: a file whose real place is outside of the folder is not found.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal
+
+from plait.agents.middleware.base import AgentMiddleware
+from plait.errors import ConfigError
+from plait.tools import StructuredTool
+
+NO_FILES = "No files found"
+NO_MATCHES = "No matches found"
+OutputMode = Literal["files_with_matches", "content", "count"]
+
+GLOB = """\
+Find files by name. Give a pattern such as `**/*.py` or `docs/*.md`, and a folder to start in if \
+not all are wanted. Returns their paths, one a line, the one that was changed last first."""
+GREP = """\
+Find files by what is in them. Give a regular expression, which is looked for line by line; if not \
+all files are wanted, a folder to start in, and `include`, a pattern of names such as `*.py` or \
+`*.{ts,tsx}`. Returns the paths (`files_with_matches`), the lines as `path:line:text` (`content`), \
+or how many lines there are as `path:number` (`count`)."""
+
+
+class FilesystemFileSearchMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Gives the model two tools to search the files of a folder: `glob_search` and `grep_search`.
+
+    Args:
+        root_path: the folder. Nothing outside of it is found.
+        use_ripgrep: accepted; files are always searched by Python's `re`.
+        max_file_size_mb: the contents of larger files are not searched.
+
+    Raises:
+        ConfigError: there is no such folder.
+
+    >>> search = FilesystemFileSearchMiddleware(root_path=os.curdir)
+    >>> [tool.name for tool in search.tools]
+    ['glob_search', 'grep_search']
+    """
+
+    def __init__(
+        self, *, root_path: str, use_ripgrep: bool = True, max_file_size_mb: int = 10
+    ) -> None:
+        super().__init__()
+        self.root_path = Path(root_path).resolve()
+        if not self.root_path.is_dir():
+            raise ConfigError(f"root_path={root_path!r} is no folder that can be searched.")
+        self.use_ripgrep = use_ripgrep
+        self.max_file_size_bytes = max_file_size_mb * 1024 * 1024
+        make = StructuredTool.from_function
+        self.tools = [
+            make(self.glob_search, name="glob_search", description=GLOB),
+            make(self.grep_search, name="grep_search", description=GREP),
+        ]
+
+    def glob_search(self, pattern: str, path: str = "/") -> str:
+        """The paths of files whose path below a folder fits a pattern, newest first."""
+        start = self._folder(path)
+        if start is None or not pattern.strip("/"):
+            return NO_FILES
+        found = [file for file in start.glob(pattern.lstrip("/")) if self._is_inside(file)]
+        files = sorted((file for file in found if file.is_file()), key=_changed, reverse=True)
+        return "\n".join(map(self._shown, files)) or NO_FILES
+
+    def grep_search(
+        self,
+        pattern: str,
+        path: str = "/",
+        include: str | None = None,
+        output_mode: OutputMode = "files_with_matches",
+    ) -> str:
+        """The files below a folder that have a line in which a regular expression is found."""
+        try:
+            wanted = re.compile(pattern)
+        except re.error as error:
+            return f"Invalid regex pattern: {error}"
+        start = self._folder(path)
+        names = None if include is None else _alternatives(include)
+        lines = [
+            line
+            for file in self._files(start)
+            if names is None or any(fnmatch(file.name, name) for name in names)
+            for line in self._told(file, wanted, output_mode)
+        ]
+        return "\n".join(lines) or NO_MATCHES
+
+    def _told(self, file: Path, wanted: re.Pattern[str], mode: OutputMode) -> list[str]:
+        """What is told of one file."""
+        hits = [(at, line) for at, line in self._lines(file) if wanted.search(line)]
+        if not hits:
+            return []
+        shown = self._shown(file)
+        if mode == "files_with_matches":
+            return [shown]
+        if mode == "count":
+            return [f"{shown}:{len(hits)}"]
+        return [f"{shown}:{at}:{line}" for at, line in hits]
+
+    # --- files -----------------------------------------------------------------------------------
+
+    def _folder(self, path: str) -> Path | None:
+        """The folder that a path means; None where there is none inside the root."""
+        folder = self.root_path / path.lstrip("/")
+        return folder if folder.is_dir() and self._is_inside(folder) else None
+
+    def _is_inside(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self.root_path)
+
+    def _files(self, start: Path | None) -> Iterator[Path]:
+        """The files below a folder, by path; those behind symbolic links are left out."""
+        if start is None:
+            return
+        for folder, below, names in os.walk(start):
+            below.sort()
+            for name in sorted(names):
+                file = Path(folder, name)
+                if not file.is_symlink() and file.is_file():
+                    yield file
+
+    def _lines(self, file: Path) -> list[tuple[int, str]]:
+        """The numbered lines of a text; none of what is no text, too large, or cannot be read."""
+        try:
+            if file.stat().st_size > self.max_file_size_bytes:
+                return []
+            return list(enumerate(file.read_text("utf-8").splitlines(), 1))
+        except (OSError, UnicodeDecodeError):
+            return []
+
+    def _shown(self, file: Path) -> str:
+        """The path as the model sees it."""
+        return f"/{Path(os.path.normpath(file)).relative_to(self.root_path).as_posix()}"
+
+
+def _changed(file: Path) -> float:
+    return file.stat().st_mtime
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """A pattern with braces as patterns without.
+
+    >>> _alternatives("*.{ts,tsx}")
+    ['*.ts', '*.tsx']
+    """
+    found = re.search(r"\{([^{}]*)\}", pattern)
+    if found is None:
+        return [pattern]
+    before, after = pattern[: found.start()], pattern[found.end() :]
+    return [
+        made for choice in found[1].split(",") for made in _alternatives(f"{before}{choice}{after}")
+    ]
+
+
+__all__ = ["FilesystemFileSearchMiddleware"]
