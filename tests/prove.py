@@ -12,12 +12,14 @@ import argparse
 import json
 import os
 import platform
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
+from traceback import format_exc
 from typing import Any
 
 from tests.durability.savers import new_place
@@ -84,7 +86,7 @@ def replayed(row: int, part: Part, seed: int) -> Iterator[None]:
     """Failures inside say how to play them alone."""
     try:
         yield
-    except BaseException as error:
+    except Exception as error:
         error.add_note(
             f'replay: .venv/bin/python -m tests.prove --row {row} --part "{part.name}" '
             f"--seed {seed}"
@@ -127,7 +129,7 @@ def write(figures: dict[str, Any]) -> None:
         "# Proof",
         "",
         "What `make prove` has found: each row is a promise, broken in every way that we could "
-        "think of. Written by `tests/prove.py`; a row that failed is not here.",
+        "think of. Written by `tests/prove.py`; a part that failed is not here.",
         "",
         "| # | test | figures | seconds | looked at by default in |",
         "|---|---|---|---|---|",
@@ -172,7 +174,7 @@ def main() -> None:
     parser.add_argument("--sample", action="store_true")
     given = parser.parse_args()
     full = given.part is given.seed is None and not given.sample
-    figures = begun()
+    figures, broken = begun(), False
     with a_server() as server:
         for number in ROWS if given.row is None else [given.row]:
             done: dict[str, Figure] = {}
@@ -182,12 +184,18 @@ def main() -> None:
                 count = part.sample if given.sample else part.full * given.times
                 seeds = range(count) if given.seed is None else [given.seed]
                 began = monotonic()
-                found = prove(number, part, seeds, server)
+                try:
+                    found = prove(number, part, seeds, server)
+                except Exception:
+                    broken = True
+                    print(f"row {number}, {part.name}: BROKEN\n{format_exc()}", flush=True)
+                    continue
                 done[part.name] = {**found, "seconds": round(monotonic() - began)}
                 print(f"row {number}, {part.name}: {done[part.name]}", flush=True)
             if full:
                 figures["rows"][str(number)] = done
                 write(figures)
+    sys.exit(broken)
 
 
 if __name__ == "__main__":
