@@ -165,10 +165,11 @@ def save_pipeline_snapshot(snapshot: PipelineSnapshot, directory: str | Path) ->
     else:
         component, name = point.component_name, ""
     visits = 0 if agent is None else agent.component_visits.get(component, 0)
-    stamp = (snapshot.timestamp or datetime.now()).strftime("%Y_%m_%d_%H_%M_%S")
+    stamp = (snapshot.timestamp or datetime.now()).strftime("%Y_%m_%d_%H_%M_%S_%f")
     path = Path(directory) / f"{name}{component}_{visits}_{stamp}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(snapshot.to_dict(), indent=2))
+    with path.open("x") as file:  # never over another one
+        json.dump(snapshot.to_dict(), file, indent=2)
     return str(path)
 
 
