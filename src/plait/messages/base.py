@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, cast, get_origin
 
 from plait.messages.errors import InvalidMessageError
 from plait.messages.fields import (
+    CHANGES,
     CONTENT_JSON,
     DICT_JSON,
     OPTIONAL_STR_JSON,
@@ -70,6 +71,9 @@ class BaseMessage(ModelMethods):
     content: Content
     id: str | None
     type: str
+    __plait_changes__: ClassVar[list[object]] = CHANGES
+    """Holds another object whenever any sealed message was changed, or may change from now on.
+    Sealed is one that was stamped and holds nothing mutable: bit 0 of its revision is set."""
     model_fields: ClassVar[Mapping[str, Field]] = {
         "content": Field("content", required=True, check=check_content, json=CONTENT_JSON),
         "additional_kwargs": Field(
@@ -134,11 +138,11 @@ class BaseMessage(ModelMethods):
             put_extra(self, {name: value})
         if name == "id":
             id_changes[0] += 1
-        put_revision(self, self.__plait_revision__ + 1)
+        revise(self)
 
     def __delattr__(self, name: str) -> None:
         object.__delattr__(self, name)
-        put_revision(self, self.__plait_revision__ + 1)
+        revise(self)
 
     def __eq__(self, other: object) -> bool:
         if self.__class__ is not other.__class__:
@@ -150,13 +154,20 @@ class BaseMessage(ModelMethods):
         return mine is others or mine == others or said(self) == said(same)
 
     def __plait_stamp__(self) -> Hashable:
-        """A token that changes whenever this message is changed, in place or by assignment."""
+        """A token that changes whenever this message is changed, in place or by assignment.
+
+        A message that holds nothing mutable is sealed by it: see `__plait_changes__`.
+        """
         rare = self.__plait_rare__
         content = self.content
-        if rare is None:
-            if content.__class__ is str:
-                return self.__plait_revision__
-            return (self.__plait_revision__, digest([("content", content)]))
+        revision: int = self.__plait_revision__
+        if rare is None and content.__class__ is str:
+            if not revision & 1:
+                put_revision(self, revision | 1)
+            return revision >> 1
+        return self._stamp_of_parts(revision >> 1, rare, content)
+
+    def _stamp_of_parts(self, revision: int, rare: dict[str, Any] | None, content: Any) -> Hashable:
         nested = (
             [
                 (name, value)
@@ -169,8 +180,8 @@ class BaseMessage(ModelMethods):
         if content.__class__ is not str:
             nested.append(("content", content))
         if not nested:
-            return self.__plait_revision__
-        return (self.__plait_revision__, digest(nested))
+            return revision
+        return (revision, digest(nested))
 
     def __plait_state__(self) -> dict[str, Any]:
         """What storage keeps: the fields that differ from their defaults."""
@@ -312,6 +323,16 @@ for shared in ("additional_kwargs", "response_metadata", "name", "type"):
 
 
 # How often a message got another id by assignment; what is indexed by id then looks again.
+
+
+def revise(message: Any) -> None:
+    """Counts a change of a message. Its seal is broken."""
+    revision: int = message.__plait_revision__
+    if revision & 1:
+        CHANGES[0] = object()
+    put_revision(message, (revision | 1) + 1)
+
+
 id_changes = [0]
 
 
@@ -324,7 +345,7 @@ def give_id(message: Any, new: str) -> None:
     """Gives an id to a message that has none (and so stands in no index)."""
     if isinstance(message, BaseMessage):
         put_id(message, new)
-        put_revision(message, message.__plait_revision__ + 1)
+        revise(message)
     else:
         message.id = new
 

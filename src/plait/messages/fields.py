@@ -84,6 +84,7 @@ class Field:
             put_rare(message, {self.name: value})
         else:
             rare[self.name] = value
+        unseal(message)
         return value
 
     def __set__(self, message: Any, value: Any) -> None:
@@ -125,6 +126,18 @@ def rules_of(cls: str, fields: Mapping[str, Field]) -> dict[str, Rule]:
 def check_nothing(where: str, value: Any) -> Any:
     """Takes any value."""
     return value
+
+
+CHANGES: list[object] = [object()]
+"""See `BaseMessage.__plait_changes__`."""
+
+
+def unseal(message: Any) -> None:
+    """A message holds something mutable from now on: whoever relied on its seal must look."""
+    revision: int = message.__plait_revision__
+    if revision & 1:
+        object.__setattr__(message, "__plait_revision__", revision - 1)
+        CHANGES[0] = object()
 
 
 def put_rare(message: Any, rare: dict[str, Any] | None) -> None:

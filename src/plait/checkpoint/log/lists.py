@@ -9,12 +9,11 @@ since the last one, so that totals stay linear.
 
 from __future__ import annotations
 
-from operator import is_
 from typing import Any
 
 from plait.checkpoint.log.records import LIST_PATCH, MANIFEST, WHOLE, pack_frame
+from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.splices import Splice, splices
-from plait.checkpoint.log.stamps import Stamp, stamps_of
 from plait.checkpoint.log.versions import ROW, SMALL, Encoded, ListVersion, Run
 from plait.checkpoint.serde import Codec
 
@@ -23,55 +22,45 @@ _PATCHES = 16
 
 def first_list(codec: Codec, value: list[Any], key: bytes) -> Encoded:
     """A list that has no last version."""
-    kinds = set(map(type, value))
-    return _whole(codec, value, kinds, stamps_of(value, kinds, codec), key)
+    return _whole(codec, value, Seen(value, codec), key)
 
 
-def _whole(
-    codec: Codec, value: list[Any], kinds: set[type], stamps: list[Stamp], key: bytes
-) -> Encoded:
+def _whole(codec: Codec, value: list[Any], seen: Seen, key: bytes) -> Encoded:
     body = codec.dumps(value)
-    items = value.copy()
-    runs = [(key, 0, len(items))] if items else []
-    version = ListVersion(key, key, 0, items, kinds, stamps, runs, len(body), len(body))
-    return Encoded(WHOLE, body, version, value, items, body)
+    runs = [(key, 0, len(value))] if value else []
+    version = ListVersion(key, key, 0, seen, runs, len(body), len(body))
+    return Encoded(WHOLE, body, version, value, seen.items, body)
 
 
 def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> Encoded | None:
     """A list written against its last version; None where nothing changed."""
-    before = old.items
-    prefix = all(map(is_, before, value))  # one of them begins with the other
-    kinds = set(map(type, value[len(before) :] if prefix else value))
-    kinds |= old.kinds if prefix else set()
-    stamps = stamps_of(value, kinds, codec)
-    if prefix and len(value) > len(before) and old.stamps == stamps[: len(before)]:
-        changes = [Splice(len(before), 0, len(before), len(value))]
+    before = old.seen
+    length = len(before.items)
+    if before.grow(value, codec):
+        seen = before
+        changes = [Splice(length, 0, length, len(value))] if len(value) > length else []
     else:
-        changes = splices(before, old.stamps, value, stamps, codec)
+        seen = Seen(value, codec)
+        changes = splices(before.items, before.stamps, value, seen.stamps, codec)
     if not changes:
-        old.items, old.kinds, old.stamps = (
-            value.copy(),
-            kinds,
-            stamps,
-        )  # the same content, perhaps in new objects
+        old.seen = seen  # the same content, perhaps in new objects
         return None
     fresh: list[Any] = []
     for each in changes:
         fresh += value[each.first : each.last]
     if len(fresh) == len(value):
-        return _whole(codec, value, kinds, stamps, key)
+        return _whole(codec, value, seen, key)
     body = codec.dumps(fresh)
-    size = len(body) + old.size * (len(value) - len(fresh)) // len(before)
-    runs = _next_runs(old.runs, len(before), changes, key)
+    size = len(body) + old.size * (len(value) - len(fresh)) // length
+    runs = _next_runs(old.runs, length, changes, key)
     if size <= len(body) + SMALL or len(runs) * ROW > size or size * 4 < old.written:
-        return _whole(codec, value, kinds, stamps, key)
+        return _whole(codec, value, seen, key)
     depth, written = old.depth + 1, old.written + len(body)
     if depth > 2 * len(runs) + _PATCHES:
-        version = ListVersion(key, key, 0, value.copy(), kinds, stamps, runs, size, written)
+        version = ListVersion(key, key, 0, seen, runs, size, written)
         payload = pack_frame((len(value), runs, body))
         return Encoded(MANIFEST, payload, version, value, fresh, body)
-    items = value.copy()
-    version = ListVersion(key, old.anchor, depth, items, kinds, stamps, runs, size, written)
+    version = ListVersion(key, old.anchor, depth, seen, runs, size, written)
     rows = [(each.start, each.deleted, each.last - each.first) for each in changes]
     payload = pack_frame((old.id, old.anchor, depth, len(value), rows, body))
     return Encoded(LIST_PATCH, payload, version, value, fresh, body)

@@ -28,7 +28,7 @@ from plait.checkpoint.log.records import (
     read_manifest,
 )
 from plait.checkpoint.log.requests import ReadValues, ReadVersions, ValueRow
-from plait.checkpoint.log.stamps import stamps_of
+from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Run, Version
 from plait.checkpoint.serde import Codec
 
@@ -79,7 +79,7 @@ def read_values(
         elif kind in (LIST_PATCH, MANIFEST):
             value, version = yield from reader.read_list(key, kind, payload)
             if track:
-                _stamp(version, value, codec)
+                version.seen = Seen(value, codec)
         elif kind == DICT_PATCH:
             value, version = yield from reader.read_dict(key, payload)
             if track:
@@ -117,22 +117,11 @@ def _items(data: bytes, codec: Codec) -> list[Any]:
 
 def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
     if is_list(value):
-        version = _bare_list(key, key, 0, [(key, 0, len(value))] if value else [], size)
-        _stamp(version, value, codec)
-        return version
+        runs = [(key, 0, len(value))] if value else []
+        return ListVersion(key, key, 0, Seen(value, codec), runs, size, size)
     if is_dict(value):
         return DictVersion(key, key, 0, value.copy(), dict_stamps(codec, value), size, size)
     return Version(key, key, 0)
-
-
-def _bare_list(key: bytes, anchor: bytes, depth: int, runs: list[Run], size: int) -> ListVersion:
-    return ListVersion(key, anchor, depth, [], set(), [], runs, size, size)
-
-
-def _stamp(version: ListVersion, value: list[Any], codec: Codec) -> None:
-    version.items = value.copy()
-    version.kinds = set(map(type, value))
-    version.stamps = stamps_of(value, version.kinds, codec)
 
 
 class _Reader:
@@ -168,9 +157,8 @@ class _Reader:
             runs, lost = _apply(items, runs, patch, inserted, version)
             size -= size * lost // max(1, len(items) + lost)
         anchor, depth = (trail[0][1].anchor, trail[0][1].depth) if trail else (key, 0)
-        version = _bare_list(key, anchor, depth, runs, size)
-        version.written = written
-        return items, version
+        seen = Seen([], self._codec)  # whoever goes on from here looks at the items
+        return items, ListVersion(key, anchor, depth, seen, runs, size, written)
 
     def _list_base(
         self, key: bytes, kind: int, payload: bytes

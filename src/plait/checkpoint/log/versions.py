@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from plait.checkpoint.log.records import DICT_PATCH, ENTIRE, SINGLE, WHOLE, Ref, is_list
+from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.stamps import Stamp
 from plait.checkpoint.serde import Codec
 
@@ -37,17 +38,14 @@ class Version:
 class ListVersion(Version):
     """The last version of a list."""
 
-    __slots__ = ("items", "kinds", "runs", "size", "stamps", "written")
+    __slots__ = ("runs", "seen", "size", "written")
 
     def __init__(
-        self, id: bytes, anchor: bytes, depth: int, items: list[Any], kinds: set[type],
-        stamps: list[Stamp], runs: list[Run], size: int, written: int,
+        self, id: bytes, anchor: bytes, depth: int, seen: Seen, runs: list[Run], size: int,
+        written: int,
     ) -> None:  # fmt: skip
         super().__init__(id, anchor, depth)
-        self.items = items
-        self.kinds = kinds
-        """The types of the items (and perhaps of former ones)."""
-        self.stamps = stamps
+        self.seen = seen
         self.runs = runs
         """Where the items are stored, in order."""
         self.size = size

@@ -1,0 +1,123 @@
+"""No change of a list is lost: of whatever is looked at without being stamped again."""
+
+from __future__ import annotations
+
+import copy
+from random import Random
+from typing import Any
+
+import pytest
+
+from plait.checkpoint.base.port import NewCheckpoint
+from plait.checkpoint.log.seen import Seen
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.serde import Codec
+from plait.messages import AIMessage, HumanMessage
+
+CODEC = Codec()
+
+
+def messages(count: int) -> list[Any]:
+    """Messages that hold nothing mutable."""
+    return [HumanMessage(f"text {n}", id=str(n)) for n in range(count)]
+
+
+def change(message: Any, how: str) -> None:
+    """Change a message in one of the ways in which programs do."""
+    if how == "content":
+        message.content += "!"
+    elif how == "id":
+        message.id = f"{message.id}x"
+    elif how == "default":
+        message.additional_kwargs["k"] = message.additional_kwargs.get("k", 0) + 1
+    elif how == "blocks":
+        message.content = [{"type": "text", "text": "a"}]
+    elif how == "name":
+        message.name = "somebody"
+    else:
+        message.added = how
+
+
+HOWS = ["content", "id", "default", "blocks", "name", "extra"]
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_a_changed_message_is_noticed(how: str, place: int) -> None:
+    items = messages(5)
+    seen = Seen(items, CODEC)
+    assert seen.grow(items, CODEC)
+    items.append(AIMessage("more", id="more"))
+    assert seen.grow(items, CODEC)
+    change(items[place], how)
+    assert not seen.grow(items, CODEC)
+    assert Seen(items, CODEC).stamps[place] != seen.stamps[place]
+
+
+def test_a_default_that_was_read_is_watched_from_then_on() -> None:
+    """Who holds the dict can change it without telling."""
+    items = messages(3)
+    seen = Seen(items, CODEC)
+    held = items[1].additional_kwargs
+    seen = Seen(items, CODEC)
+    assert seen.grow(items, CODEC), "reading it is no change"
+    held["k"] = 1
+    assert not seen.grow(items, CODEC)
+
+
+def test_another_object_in_an_old_place_is_noticed() -> None:
+    items = messages(3)
+    seen = Seen(items, CODEC)
+    items[1] = copy.copy(items[1])
+    assert not seen.grow(items, CODEC)
+
+
+@pytest.mark.parametrize("value", [[1, 2.0, "x"], [{"a": [1]}], [1, {"b": 2}], [[1]]])
+def test_other_lists_grow_too(value: list[Any]) -> None:
+    seen = Seen(value, CODEC)
+    grown = [*value, 7]
+    if seen.grow(grown, CODEC):
+        assert seen.items == grown
+    assert Seen(grown, CODEC).stamps[-1] is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_stored_is_what_the_list_was_at_each_commit(seed: int) -> None:
+    random = Random(seed)
+    saver = InMemorySaver()
+    session = saver.open_session("1")
+    saver.run(session.claim())
+    items: list[Any] = messages(4)
+    held: list[Any] = []
+    parent: str | None = None
+    expected: list[list[dict[str, Any]]] = []
+    for step in range(25):
+        for _ in range(random.randrange(3)):
+            act = random.choice(["append", "change", "hold", "held", "replace", "drop"])
+            if act == "append":
+                items = [*items, random.choice([HumanMessage, AIMessage])("new", id=f"n{step}")]
+            elif act == "change":
+                change(random.choice(items), random.choice(HOWS))
+            elif act == "hold":
+                held.append(random.choice(items).response_metadata)
+            elif act == "held" and held:
+                random.choice(held)[str(step)] = step
+            elif act == "replace":
+                items = [copy.copy(m) if random.random() < 0.2 else m for m in items]
+            elif len(items) > 2:
+                items = items[1:]
+        id = f"{step:08x}-0000-6000-8000-000000000000"
+        made = NewCheckpoint(
+            id=id, parent_id=parent, ts="", changed={"messages": items}, removed=(),
+            metadata={}, frontier={},
+        )  # fmt: skip
+        saver.run(session.commit(made))
+        expected.append([m.__plait_state__() | {"type": m.type} for m in items])
+        expected[-1] = copy.deepcopy(expected[-1])
+        parent = id
+    for step, states in enumerate(expected):
+        id = f"{step:08x}-0000-6000-8000-000000000000"
+        found = saver.run(saver.open_session("1").load(id))
+        assert found is not None
+        got = [m.__plait_state__() | {"type": m.type} for m in found.values["messages"]]
+        assert got == states, f"step {step} of seed {seed}"
