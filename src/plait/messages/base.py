@@ -164,7 +164,7 @@ class BaseMessage(ModelMethods):
         if rare is None and content.__class__ is str:
             if not revision & 1:
                 put_revision(self, revision | 1)
-            return revision >> 1
+            return revision >> 1  # pyright: ignore[reportUnknownVariableType]
         return self._stamp_of_parts(revision >> 1, rare, content)
 
     def _stamp_of_parts(self, revision: int, rare: dict[str, Any] | None, content: Any) -> Hashable:
