@@ -1,0 +1,224 @@
+"""Tools that ask before they run: what runs, how often, and what the question leaves out."""
+
+from typing import Annotated, Any
+
+import pytest
+from langchain_core.tools import tool as langchain_tool
+
+from plait.checkpoint.memory import InMemorySaver
+from plait.errors import ConfigError, InvalidDecisionError, ToolDefinitionError
+from plait.graph import START, MessagesState, StateGraph
+from plait.messages import AIMessage
+from plait.prebuilt import InjectedState, ToolNode, ToolRuntime
+from plait.tool_calling import human_in_the_loop, human_in_the_loop_async
+from plait.tools import BaseTool, InjectedToolCallId, tool
+from plait.types import Command, interrupt
+
+CONFIG = {"configurable": {"thread_id": "1"}}
+YES = {"type": "accept"}
+
+
+def call_of(name, id="c1", **args):
+    return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+def message(*calls):
+    return {"messages": [AIMessage("", id="ai", tool_calls=list(calls))]}
+
+
+def graph(*tools, **options):
+    node = ToolNode(tools, **options)
+    return (
+        StateGraph(MessagesState)
+        .add_node("tools", node)
+        .add_edge(START, "tools")
+        .compile(checkpointer=InMemorySaver())
+    )
+
+
+def told(result):
+    return {m.tool_call_id: m.content for m in result["messages"] if m.type == "tool"}
+
+
+def shown(question):
+    return question.value["action_request"]["args"]
+
+
+def test_an_approved_tool_runs_once_while_the_calls_beside_it_still_wait():
+    ran = []
+
+    @human_in_the_loop
+    def pay(euro: int) -> str:
+        """Pay."""
+        ran.append(euro)
+        return f"paid {euro}"
+
+    app = graph(pay)
+    calls = [call_of("pay", f"c{euro}", euro=euro) for euro in range(4)]
+    for question in reversed(app.invoke(message(*calls), CONFIG)["__interrupt__"]):
+        result = app.invoke(Command(resume={question.id: YES}), CONFIG)
+    assert sorted(ran) == [0, 1, 2, 3]
+    assert told(result) == {f"c{euro}": f"paid {euro}" for euro in range(4)}
+
+
+async def test_a_handler_that_awaits_the_tool_runs_it_once_while_others_wait():
+    ran = []
+
+    async def handler(params):
+        return await params["tool"].ainvoke(params["tool_call_args"]) if interrupt("ok?") else "no"
+
+    @human_in_the_loop_async(handler=handler)
+    async def pay(euro: int) -> str:
+        """Pay."""
+        ran.append(euro)
+        return f"paid {euro}"
+
+    app = graph(pay)
+    calls = [call_of("pay", f"c{euro}", euro=euro) for euro in range(3)]
+    for question in (await app.ainvoke(message(*calls), CONFIG))["__interrupt__"]:
+        result = await app.ainvoke(Command(resume={question.id: True}), CONFIG)
+    assert sorted(ran) == [0, 1, 2]
+    assert told(result) == {f"c{euro}": f"paid {euro}" for euro in range(3)}
+
+
+def test_equal_calls_are_asked_about_and_answered_apart():
+    ran = []
+
+    @human_in_the_loop
+    def pay(euro: int) -> str:
+        """Pay."""
+        ran.append(euro)
+        return "paid"
+
+    app = graph(pay)
+    calls = [call_of("pay", "c1", euro=5), call_of("pay", "c2", euro=5)]
+    one, two = app.invoke(message(*calls), CONFIG)["__interrupt__"]
+    assert one.id != two.id
+    no = {"type": "response", "args": "no"}
+    result = app.invoke(Command(resume={one.id: YES, two.id: no}), CONFIG)
+    assert sorted(told(result).values()) == ["no", "paid"]
+    assert ran == [5]
+
+
+def test_what_the_program_fills_is_not_shown_and_reaches_the_tool():
+    @human_in_the_loop
+    def pay(
+        euro: int,
+        call: Annotated[str, InjectedToolCallId],
+        state: Annotated[Any, InjectedState],
+        runtime: ToolRuntime,
+    ) -> str:
+        """Pay."""
+        return f"{euro} {call} {len(state['messages'])} {runtime.tool_call_id}"
+
+    for answer, euro in ((YES, 5), ({"type": "edit", "args": {"euro": "7"}}, 7)):
+        app = graph(pay)
+        (question,) = app.invoke(message(call_of("pay", euro=5)), CONFIG)["__interrupt__"]
+        assert shown(question) == {"euro": 5}
+        assert told(app.invoke(Command(resume=answer), CONFIG)) == {"c1": f"{euro} c1 1 c1"}
+
+
+def test_a_handlers_tool_is_given_what_the_program_fills():
+    def handler(params):
+        assert params["tool_call_args"] == {"euro": 5}
+        return params["tool"].invoke({"euro": interrupt("how much?")})
+
+    @human_in_the_loop(handler=handler)
+    def pay(euro: int, call: Annotated[str, InjectedToolCallId]) -> str:
+        """Pay."""
+        return f"{euro} {call}"
+
+    app = graph(pay)
+    app.invoke(message(call_of("pay", euro=5)), CONFIG)
+    assert told(app.invoke(Command(resume=6), CONFIG)) == {"c1": "6 c1"}
+
+
+def test_a_tool_keeps_what_it_declares():
+    @human_in_the_loop
+    @tool("report", return_direct=True, response_format="content_and_artifact", extras={"a": 1})
+    def report(rows: int):
+        """Report."""
+        return f"{rows} rows", {"rows": rows}
+
+    assert (report.return_direct, report.extras) == (True, {"a": 1})
+    app = graph(report)
+    app.invoke(message(call_of("report", rows=2)), CONFIG)
+    last = app.invoke(Command(resume=YES), CONFIG)["messages"][-1]
+    assert (last.content, last.artifact) == ("2 rows", {"rows": 2})
+    app = graph(report)
+    app.invoke(message(call_of("report", rows=2)), CONFIG)
+    last = app.invoke(Command(resume={"type": "response", "args": "no"}), CONFIG)["messages"][-1]
+    assert (last.content, last.artifact) == ("no", None)
+
+
+def test_tools_written_as_classes_and_tools_of_langchain_can_ask():
+    class Query(BaseTool):
+        name: str = "query"
+        description: str = "Query."
+
+        def _run(self, q: int) -> str:
+            return f"rows {q}"
+
+    @langchain_tool
+    def theirs(q: int) -> str:
+        """Theirs."""
+        return f"theirs {q}"
+
+    for one in (Query(), theirs):
+        app = graph(human_in_the_loop(one))
+        (question,) = app.invoke(message(call_of(one.name, q=1)), CONFIG)["__interrupt__"]
+        assert shown(question) == {"q": 1}
+        result = app.invoke(Command(resume={"type": "edit", "args": {"q": 2}}), CONFIG)
+        assert told(result)["c1"].endswith(" 2")
+
+
+def test_an_edit_may_be_the_whole_action():
+    @human_in_the_loop
+    def pay(euro: int) -> str:
+        """Pay."""
+        return f"paid {euro}"
+
+    app = graph(pay)
+    app.invoke(message(call_of("pay", euro=5)), CONFIG)
+    whole = {"type": "edit", "args": {"action": "pay", "args": {"euro": 4}}}
+    assert told(app.invoke(Command(resume=whole), CONFIG)) == {"c1": "paid 4"}
+
+
+@pytest.mark.parametrize("handle_tool_errors", [True, False])
+def test_a_wrong_answer_is_told_to_whoever_gave_it_and_the_question_stays(handle_tool_errors):
+    ran = []
+
+    @human_in_the_loop
+    def pay(euro: int) -> str:
+        """Pay."""
+        ran.append(euro)
+        return "paid"
+
+    app = graph(pay, handle_tool_errors=handle_tool_errors)
+    calls = [call_of("pay", "c1", euro=1), call_of("pay", "c2", euro=2)]
+    questions = app.invoke(message(*calls), CONFIG)["__interrupt__"]
+    ids = {shown(each)["euro"]: each.id for each in questions}
+    with pytest.raises(InvalidDecisionError, match="maybe"):
+        app.invoke(Command(resume={ids[1]: YES, ids[2]: {"type": "maybe"}}), CONFIG)
+    assert [each.id for each in app.get_state(CONFIG).interrupts] == [ids[2]]
+    result = app.invoke(Command(resume={ids[2]: YES}), CONFIG)
+    assert told(result) == {"c1": "paid", "c2": "paid"}
+    assert sorted(ran) == [1, 2], "what was approved beside a wrong answer ran once"
+
+
+def test_a_tool_that_asks_needs_somebody_to_wait():
+    @human_in_the_loop
+    def pay(euro: int) -> str:
+        """Pay."""
+        return "paid"
+
+    with pytest.raises(ConfigError, match="outside of a running graph"):
+        pay.invoke({"euro": 1})
+
+
+def test_an_async_handler_of_a_sync_tool_is_refused_where_it_is_declared():
+    async def handler(params):
+        return interrupt("ok?")
+
+    with pytest.raises(ToolDefinitionError, match="human_in_the_loop_async"):
+        human_in_the_loop(handler=handler)
