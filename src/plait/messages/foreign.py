@@ -60,8 +60,14 @@ def base_names(value: Any) -> list[str]:
 
 def kind_of(message: Any) -> str | None:
     """ "human", "ai", "system", "tool", "function", "chat" or "remove"; None for a bare message."""
-    for cls in type(message).__mro__:
-        kind = KINDS.get(cls.__name__)
+    return kind_of_class(message.__class__)
+
+
+@lru_cache(maxsize=1024)
+def kind_of_class(cls: type[Any]) -> str | None:
+    """`kind_of` the messages of a class."""
+    for base in cls.__mro__:
+        kind = KINDS.get(base.__name__)
         if kind is not None:
             return kind
     return None

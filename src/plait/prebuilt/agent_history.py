@@ -6,6 +6,7 @@ the checkpoint that it left; the other calls are answered with a word about what
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any, cast
 
 from plait.messages import ToolMessage
@@ -20,12 +21,41 @@ INTERRUPTED_TEMPLATE = (
 )
 
 
+class ClosedHistory:
+    """Looks for open calls before each turn: at the messages that came since the last look.
+
+    What it has found without open calls it knows again by identity. Of several conversations, the
+    one that it saw last is looked at in this way, the others from their start.
+    """
+
+    __slots__ = ("_closed",)
+
+    def __init__(self) -> None:
+        self._closed: list[Any] = []
+
+    def open_calls(self, messages: Sequence[Any]) -> list[Any]:
+        """The tool calls of a history that no message answers."""
+        closed = self._closed
+        known = len(closed)
+        goes_on = known <= len(messages) and all(map(is_, closed, messages))
+        calls = open_calls(messages[known:] if goes_on else messages)
+        if calls and goes_on:  # an answer may stand before its call
+            calls = open_calls(messages)
+        if not calls:
+            self._closed = [*messages]
+        return calls
+
+
 def open_calls(messages: Sequence[Any]) -> list[Any]:
     """The tool calls that no message answers."""
-    calls = [call for message in messages for call in getattr(message, "tool_calls", None) or ()]
-    if not calls:
-        return []
-    answered = {one.tool_call_id for one in messages if kind_of(one) == "tool"}
+    calls: list[Any] = []
+    answered: set[str] = set()
+    for message in messages:
+        kind = kind_of(message)
+        if kind == "tool":
+            answered.add(message.tool_call_id)
+        elif kind == "ai":
+            calls += message.tool_calls
     return [call for call in calls if call["id"] not in answered]
 
 
@@ -52,12 +82,12 @@ def repaired(messages: Sequence[Any], stored: Mapping[str, Any]) -> list[Any]:
         if all(call["id"] in answers for call in calls):
             continue  # answered, wherever: this part of the history is as it was
         for call in calls:
-            answer = answers.pop(call["id"], None) or stored.get(call["id"]) or interrupted(call)
+            answer = answers.pop(call["id"], None) or stored.get(call["id"]) or _interrupted(call)
             whole.append(answer)
     return whole
 
 
-def interrupted(call: Mapping[str, Any]) -> ToolMessage:
+def _interrupted(call: Mapping[str, Any]) -> ToolMessage:
     """What answers a call that nothing else will answer."""
     told = INTERRUPTED_TEMPLATE.format(tool_name=call["name"])
     return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
@@ -130,4 +160,4 @@ def _written(values: Any) -> Any:
     return cast("dict[str, Any]", values).get("messages") if isinstance(values, dict) else None
 
 
-__all__ = ["astored_answers", "interrupted", "open_calls", "repaired", "stored_answers"]
+__all__ = ["ClosedHistory", "astored_answers", "open_calls", "repaired", "stored_answers"]

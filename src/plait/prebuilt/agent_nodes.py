@@ -9,12 +9,13 @@ from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.messages import AIMessage, RemoveMessage, SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_history import (
+    ClosedHistory,
     astored_answers,
-    open_calls,
     repaired,
     stored_answers,
 )
 from plait.prebuilt.agent_models import AgentModel, bare
+from plait.prebuilt.sent import SentCall
 from plait.pregel.binding import Binding
 from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
@@ -49,6 +50,7 @@ class ModelNode(Runnable[Any, Any]):
         self._agent = name
         self._repairs = repairs
         self._keeps_repairs = keeps_repairs
+        self._history = ClosedHistory()
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
@@ -79,7 +81,7 @@ class ModelNode(Runnable[Any, Any]):
         Raises:
             InvalidValueError: There are some, and the agent does not repair its history.
         """
-        calls = open_calls(value_of(state, "messages"))
+        calls = self._history.open_calls(value_of(state, "messages"))
         if calls and not self._repairs:
             shown = ", ".join(f"{one['name']} ({one['id']})" for one in calls[:3])
             raise InvalidValueError(
@@ -248,10 +250,7 @@ class Routes:
 
 
 def _sends(calls: Sequence[Any], state: Any) -> list[Send]:
-    return [
-        Send("tools", {"__type": "tool_call_with_context", "tool_call": call, "state": state})
-        for call in calls
-    ]
+    return [Send("tools", SentCall.of(call, state)) for call in calls]
 
 
 def value_of(state: Any, key: str) -> Any:

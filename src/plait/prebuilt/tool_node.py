@@ -27,6 +27,7 @@ from plait.prebuilt.injection import (
     runtime_around,
     state_around,
 )
+from plait.prebuilt.sent import WITH_CONTEXT
 from plait.prebuilt.tool_errors import (
     INVALID_TOOL_NAME_ERROR_TEMPLATE,
     ErrorHandler,
@@ -43,8 +44,6 @@ from plait.runnables.config import RunnableConfig, ensure_config, run_in_executo
 from plait.scope import current_scope, current_tool_call
 from plait.tools import coerce_to_tool
 from plait.tools.failures import is_validation_error
-
-WITH_CONTEXT = "tool_call_with_context"
 
 
 @dataclass

@@ -141,7 +141,11 @@ class TaskScope:
 
     def state(self) -> Any:
         """What the task's node reads of the state, where its task was sent something else."""
-        return self.run.loop.state.read_or_none(self.task.node.reads)
+        loop, node = self.run.loop, self.task.node
+        state = loop.state.read_or_none(node.reads)
+        if node.managed and isinstance(state, dict):
+            state |= {key: compute(loop.step, loop.stop) for key, compute in node.managed}
+        return state
 
     def extras(self) -> dict[str, Any]:
         """The extra keywords of the call of the graph."""

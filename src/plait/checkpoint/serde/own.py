@@ -32,6 +32,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "ToolMessage",
         "ToolMessageChunk",
     ),
+    "plait.prebuilt.sent": ("SentCall",),
     "plait.types": (
         "Command",
         "Interrupt",
