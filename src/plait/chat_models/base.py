@@ -18,6 +18,7 @@ from plait.chat_models.results import (
 )
 from plait.ids import new_id
 from plait.messages import AIMessageChunk, HumanMessage, convert_to_messages
+from plait.messages.base import give_id
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
 
@@ -500,7 +501,7 @@ def message_of(result: ChatResult, run_id: Any) -> Any:
     for index, generation in enumerate(result.generations):
         message = generation.message
         if message.id is None:
-            message.id = f"lc_run--{run_id}-{index}"
+            give_id(message, f"lc_run--{run_id}-{index}")
         told = {**(result.llm_output or {}), **(generation.generation_info or {})}
         if told:
             message.response_metadata = {**told, **message.response_metadata}
@@ -511,7 +512,7 @@ def _complete(chunk: ChatGenerationChunk, run_id: Any) -> None:
     """All chunks of a stream carry one id, and what the provider said of them."""
     message = chunk.message
     if message.id is None:
-        message.id = f"lc_run--{run_id}"
+        give_id(message, f"lc_run--{run_id}")
     if chunk.generation_info:
         message.response_metadata = {**chunk.generation_info, **message.response_metadata}
 
