@@ -440,3 +440,27 @@ def test_prompts_of_the_hub_have_stand_ins_that_work(name: str, make: str) -> No
 def test_an_unknown_prompt_names_those_there_are() -> None:
     with pytest.raises(InvalidValueError, match="hwchase17/react"):
         prompts.pull("hwchase17/reac")
+
+
+def test_a_langchain_chain_may_be_the_agent() -> None:
+    actions = pytest.importorskip("langchain_core.agents")
+    runnables = pytest.importorskip("langchain_core.runnables")
+    messages = pytest.importorskip("langchain_core.messages")
+
+    def decide(given: Any) -> Any:
+        if not given["intermediate_steps"]:
+            said = messages.AIMessage("", tool_calls=[call("note", "7", text="a")])
+            return actions.AgentActionMessageLog(
+                "note", {"text": "a"}, "I note.", message_log=[said]
+            )
+        return actions.AgentFinish({"output": given["intermediate_steps"][0][1]}, "")
+
+    made = AgentExecutor(
+        agent=runnables.RunnableLambda(decide), tools=[note], checkpointer=InMemorySaver()
+    )
+    assert made.invoke({"input": "go"}, THREAD) == {"input": "go", "output": "noted a"}
+
+
+def test_the_picture_in_the_documents_is_that_of_an_executor() -> None:
+    picture = Path(__file__).resolve().parents[2] / "docs" / "pictures" / "executor.svg"
+    assert executor(["x"], [note]).get_graph().draw_svg() == picture.read_text()

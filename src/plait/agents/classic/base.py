@@ -4,7 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
-from plait.agents.actions import AgentAction, AgentFinish
+from plait.agents.actions import (
+    AgentAction,
+    AgentActionMessageLog,
+    AgentFinish,
+    ToolAgentAction,
+)
 from plait.agents.format_scratchpad import Steps
 from plait.errors import ConfigError, InvalidValueError
 from plait.fields import AnnotatedFields
@@ -172,18 +177,17 @@ def as_agent(given: Any) -> BasePlanner:
     """
     if isinstance(given, BasePlanner):
         return given
-    if isinstance(given, Runnable):
-        runnable = cast("Runnable[Any, Any]", given)
-        kind = RunnableMultiActionAgent if _gives_lists(runnable) else RunnableAgent
-        return kind(runnable=runnable)
+    if isinstance(given, Runnable) or callable(getattr(given, "stream", None)):
+        kind = RunnableMultiActionAgent if _gives_lists(given) else RunnableAgent
+        return kind(runnable=given)
     raise InvalidValueError(
         "AgentExecutor needs an agent: a runnable that gives AgentAction or AgentFinish, such as "
         f"create_tool_calling_agent makes, or a BaseSingleActionAgent. Got {given!r}."
     )
 
 
-def _gives_lists(runnable: Runnable[Any, Any]) -> bool:
-    said: Any = runnable.OutputType
+def _gives_lists(runnable: Any) -> bool:
+    said: Any = getattr(runnable, "OutputType", None)
     kinds: tuple[Any, ...] = getattr(said, "__args__", ())
     return any(getattr(kind, "__origin__", None) is list for kind in (said, *kinds))
 
@@ -194,15 +198,28 @@ def decided(decision: Any) -> list[AgentAction] | AgentFinish:
     Raises:
         InvalidValueError: It is no decision.
     """
-    if isinstance(decision, AgentFinish):
-        return decision
-    actions: list[Any] = cast("list[Any]", decision) if isinstance(decision, list) else [decision]
-    if all(isinstance(one, AgentAction) for one in actions) and actions:
-        return actions
+    items: list[Any] = cast("list[Any]", decision) if isinstance(decision, list) else [decision]
+    own = [_own(one) for one in items]
+    if own and isinstance(own[0], AgentFinish):
+        return own[0]
+    if own and all(isinstance(one, AgentAction) for one in own):
+        return own
     raise InvalidValueError(
         "An agent must say what to do next by AgentAction, a list of them, or AgentFinish. It gave "
         f"{decision!r}. Its last step is usually an output parser, such as ToolsAgentOutputParser."
     )
+
+
+def _own(decision: Any) -> Any:
+    """A decision as plait's own; langchain_core's are known by the names of their classes."""
+    if isinstance(decision, (AgentAction, AgentFinish)):
+        return decision
+    for kind in (ToolAgentAction, AgentActionMessageLog, AgentAction, AgentFinish):
+        if any(base.__name__ == kind.__name__ for base in type(decision).__mro__):
+            names = kind.model_fields.keys() - {"type"}
+            values: dict[str, Any] = {name: getattr(decision, name) for name in names}
+            return kind(**values)
+    return decision
 
 
 def _config(callbacks: Any) -> Any:
