@@ -24,6 +24,7 @@ CHAPTERS = {
     "writing": "When something is written to the state",
     "keeping": "When threads wait for a time, are guarded, and are kept",
     "answering": "When a thread is answered, updated or resumed",
+    "approving": "When a person decides about tool calls",
 }
 """Module of the mistakes to their heading."""
 
