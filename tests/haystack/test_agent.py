@@ -1,13 +1,15 @@
 """Haystack's Agent beyond Haystack: threads, questions to people, streams, pictures, models."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated, ClassVar, TypedDict
 
 import langchain_core.language_models.fake_chat_models as lc
 import langchain_core.messages as lc_messages
 import pytest
 
+from plait.callbacks import BaseCallbackHandler
 from plait.chat_models.fake import FakeListChatModel, ScriptedChatModel
 from plait.checkpoint.memory import InMemorySaver
+from plait.config import get_stream_writer
 from plait.errors import InvalidInputError, InvalidValueError, ToolDefinitionError
 from plait.graph import START, StateGraph
 from plait.haystack import (
@@ -174,6 +176,40 @@ def test_the_tokens_of_a_chat_model_are_in_the_stream_of_messages():
     agent = Agent(chat_generator=FakeListChatModel(responses=["hello"]))
     stream = agent.graph.stream({"messages": [user("go")]}, stream_mode="messages")
     assert "".join(chunk.content for chunk, _ in stream) == "hello"
+
+
+async def test_a_callback_may_hand_pieces_on_to_the_stream_of_the_graph():
+    def hand_on(chunk):
+        get_stream_writer()(chunk)
+
+    async def hand_on_later(chunk):
+        get_stream_writer()(chunk)
+
+    replies = [call("add", a=1, b=2), say("all done")]
+    given = {"messages": [user("go")]}
+    agent = Agent(chat_generator=Scripted(*replies), tools=[add], streaming_callback=hand_on)
+    chunks = list(agent.graph.stream(given, stream_mode="custom"))
+    agent = Agent(chat_generator=Scripted(*replies), tools=[add], streaming_callback=hand_on_later)
+    later = [chunk async for chunk in agent.graph.astream(given, stream_mode="custom")]
+    for heard in (chunks, later):
+        assert [c.content for c in heard if c.content] == ["all", "done"]
+        assert [c.tool_call_result.result for c in heard if c.tool_call_result] == ["3"]
+
+
+def test_handlers_hear_of_the_components_of_the_model_and_of_the_tools():
+    class Listener(BaseCallbackHandler):
+        heard: ClassVar[list] = []
+
+        def on_chat_model_start(self, serialized, messages, **kwargs):
+            self.heard.append(len(messages[0]))
+
+        def on_tool_start(self, serialized, input_str, **kwargs):
+            self.heard.append(input_str)
+
+    asked = AIMessage("", tool_calls=[{"name": "add", "args": {"a": 1, "b": 2}, "id": "1"}])
+    agent = Agent(chat_generator=ScriptedChatModel([asked, AIMessage("3")]), tools=[add])
+    agent.run([user("go")], config={"callbacks": [Listener()]})
+    assert Listener.heard == [1, "{'a': 1, 'b': 2}", 3]
 
 
 def test_the_graph_is_drawn():

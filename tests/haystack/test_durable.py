@@ -1,0 +1,177 @@
+"""Haystack's Agent over time: stopped anywhere, killed anywhere, answered in another process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.haystack import (
+    Agent,
+    AgentBreakpoint,
+    Breakpoint,
+    BreakpointException,
+    PipelineSnapshot,
+    ToolBreakpoint,
+    ToolCall,
+    create_tool_from_function,
+    tool,
+)
+from plait.testing import every_crash_point
+from plait.types import Command
+
+from .script import Answering, add, call, pay, say, user
+
+ROOT = Path(__file__).parents[2]
+
+
+@tool
+def boom(x: str) -> str:
+    """Fail."""
+    raise ValueError(x)
+
+
+def count(n: int, total: int = 0) -> dict[str, int]:
+    """Count on."""
+    return {"total": total + n, "n": n}
+
+
+counting = create_tool_from_function(
+    count,
+    inputs_from_state={"total": "total"},
+    outputs_to_state={"total": {"source": "total"}, "seen": {"source": "n"}},
+)
+SCHEMA = {"total": {"type": int}, "seen": {"type": list[int]}}
+
+calls = st.one_of(
+    st.builds(lambda a: ToolCall("add", {"a": a, "b": 1}), st.integers(0, 9)),
+    st.builds(lambda n: ToolCall("count", {"n": n}, "id"), st.integers(0, 9)),
+    st.just(ToolCall("boom", {"x": "1"})),
+    st.just(ToolCall("nope", {})),
+    st.just(ToolCall("add", {"a": 1})),
+)
+turns = st.lists(st.lists(calls, min_size=1, max_size=3), max_size=4)
+points = st.one_of(
+    st.builds(Breakpoint, st.just("chat_generator"), st.integers(0, 4)),
+    st.builds(
+        ToolBreakpoint,
+        st.just("tool_invoker"),
+        st.integers(0, 4),
+        tool_name=st.sampled_from([None, "add", "count"]),
+    ),
+)
+exits = st.sampled_from([["text"], ["count"], ["add", "text"]])
+
+
+@settings(deadline=None, max_examples=60)
+@given(turns, points, exits, st.integers(1, 5))
+def test_a_run_that_is_stopped_anywhere_ends_as_an_undisturbed_one(asked, point, ends, steps):
+    replies = [say(f"turn {n}", tool_calls=called) for n, called in enumerate(asked)]
+
+    def fresh():
+        return Agent(
+            chat_generator=Answering([*replies, say("done")]),
+            tools=[add, boom, counting],
+            state_schema=SCHEMA,
+            system_prompt="S",
+            exit_conditions=ends,
+            max_agent_steps=steps,
+        )
+
+    expected = fresh().run([user("go")], total=5)
+    try:
+        done = fresh().run([user("go")], total=5, break_point=AgentBreakpoint("a", point))
+    except BreakpointException as stop:
+        data = json.loads(json.dumps(stop.pipeline_snapshot.to_dict()))
+        done = fresh().run([], snapshot=PipelineSnapshot.from_dict(data).agent_snapshot)
+    assert done == expected
+
+
+def test_an_agent_that_is_killed_anywhere_ends_as_an_undisturbed_one(tmp_path):
+    def workflow(saver, effects):
+        agent = Agent(
+            chat_generator=Answering([call("count", n=2), call("count", n=3), say("done")]),
+            tools=[counting],
+            state_schema=SCHEMA,
+            checkpointer=saver,
+        )
+        thread = {"configurable": {"thread_id": "t"}}
+        if not agent.graph.get_state(thread).values.get("messages"):
+            done = agent.run([user("go")], config=thread, total=10)
+        else:
+            done = agent.graph.invoke(None, thread)
+        return [m.text for m in done["messages"]], done["total"], done["seen"]
+
+    report = every_crash_point(workflow, tmp_path)
+    assert len(report.points) > 10
+
+
+ASK = """
+import sys
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.haystack import Agent
+from plait.types import Command
+from tests.haystack.script import Answering, call, pay, say, user
+
+with SqliteSaver.from_conn_string(sys.argv[1]) as saver:
+    agent = Agent(
+        chat_generator=Answering([call("pay", amount=5), say("done")]),
+        tools=[pay],
+        checkpointer=saver,
+    )
+    given = [user("pay")] if sys.argv[2] == "ask" else Command(resume=True)
+    done = agent.run(given, config={"configurable": {"thread_id": "1"}})
+    for question in done.get("__interrupt__", ()):
+        print(question.value)
+    print(*[r.result for m in done["messages"] for r in m.tool_call_results])
+"""
+
+
+def test_an_answer_reaches_a_process_that_has_never_seen_the_run(tmp_path):
+    def run(what):
+        done = subprocess.run(
+            [sys.executable, "-c", ASK, str(tmp_path / "threads.sqlite"), what],
+            cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split("\n")
+
+    assert run("ask")[0] == "Pay 5?"
+    assert run("answer")[0] == "paid"
+
+
+def test_what_a_conversation_costs_grows_with_it_and_no_faster(tmp_path):
+    def bytes_of(turns):
+        path = tmp_path / f"{turns}.sqlite"
+        with SqliteSaver.from_conn_string(str(path)) as saver:
+            replies = [call("add", str(n), a=n, b=1) for n in range(turns)]
+            agent = Agent(
+                chat_generator=Answering([*replies, say("done")]), tools=[add], checkpointer=saver
+            )
+            agent.run([user("go")], config={"configurable": {"thread_id": "1"}})
+        return path.stat().st_size
+
+    assert bytes_of(90) < 3.5 * bytes_of(30)
+
+
+@pytest.mark.parametrize("answer", ["paid", "refused"])
+def test_parallel_questions_are_answered_by_their_ids(tmp_path, answer):
+    asked = [ToolCall("pay", {"amount": n}, str(n)) for n in (1, 2, 3)]
+    with SqliteSaver.from_conn_string(str(tmp_path / "threads.sqlite")) as saver:
+        agent = Agent(
+            chat_generator=Answering([say(tool_calls=asked), say("done")]),
+            tools=[pay],
+            checkpointer=saver,
+        )
+        thread = {"configurable": {"thread_id": "1"}}
+        questions = agent.run([user("pay")], config=thread)["__interrupt__"]
+        assert {q.value for q in questions} == {"Pay 1?", "Pay 2?", "Pay 3?"}
+        answers = {q.id: (q.value == "Pay 2?") == (answer == "paid") for q in questions}
+        done = agent.run(Command(resume=answers), config=thread)
+    results = [m.tool_call_result.result for m in done["messages"][2:5]]
+    other = "refused" if answer == "paid" else "paid"
+    assert results == [other, answer, other]
