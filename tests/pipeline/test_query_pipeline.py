@@ -578,3 +578,20 @@ def test_an_evaluator_grades_what_is_linked_to_it():
         question="What?", answer="a runtime", nodes=["it is a runtime"], ground_truth="one runtime"
     )
     assert grades == {"answer_similarity": 0.5, "context_recall": 0.5, "groundedness": 1.0}
+
+
+def test_only_pipelines_with_branches_of_different_lengths_are_scheduled_eagerly():
+    def is_uneven(*links: str) -> bool:
+        names = sorted({name for link in links for name in link.split(">")})
+        p = QueryPipeline(
+            modules={name: FnComponent(lambda **k: k, opt_params="abc") for name in names}
+        )
+        for link in links:
+            src, dest = link.split(">")
+            p.add_link(src, dest, dest_key=src)
+        return p.build().wiring.is_uneven()
+
+    assert not is_uneven("a>b", "b>c")
+    assert not is_uneven("a>b", "a>c", "b>d", "c>d")
+    assert is_uneven("a>b", "a>c", "b>d")
+    assert is_uneven("a>b", "b>d", "c>d")

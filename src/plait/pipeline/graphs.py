@@ -18,96 +18,6 @@ Branches = Callable[..., "list[Send]"] | Callable[..., Awaitable["list[Send]"]]
 _SEQUENTIAL, _PARALLEL = "sequential graph", "parallel graph"
 
 
-def create_sequential_pipeline(
-    sub_graphs: Sequence[Any],
-    state_schema: type[Any],
-    graph_name: str | None = None,
-    context_schema: type[Any] | None = None,
-    input_schema: type[Any] | None = None,
-    output_schema: type[Any] | None = None,
-    checkpointer: Checkpointer = None,
-    store: BaseStore | None = None,
-    cache: Any = None,
-) -> CompiledStateGraph:
-    """Compiled graphs, one after the other, as one graph.
-
-    Args:
-        sub_graphs: compiled graphs with names (`compile(name=...)`), which become the nodes.
-        state_schema: the state that they share.
-        graph_name: the name of the graph.
-        context_schema: the type of the run context.
-        input_schema: what the graph takes, if not the whole state.
-        output_schema: what it returns, if not the whole state.
-        checkpointer: the saver that keeps its threads.
-        store: long-term memory.
-        cache: where results of nodes with a cache policy are kept.
-
-    Raises:
-        InvalidGraphError: there is no graph, one has no name or is not compiled, or two have the
-            same name.
-    """
-    nodes = _named(sub_graphs)
-    return create_sequential_graph(
-        nodes,
-        state_schema,
-        graph_name,
-        context_schema,
-        input_schema,
-        output_schema,
-        checkpointer,
-        store,
-        cache,
-    )
-
-
-def create_parallel_pipeline(
-    sub_graphs: Sequence[Any],
-    state_schema: type[Any],
-    graph_name: str | None = None,
-    branches_fn: Branches | None = None,
-    context_schema: type[Any] | None = None,
-    input_schema: type[Any] | None = None,
-    output_schema: type[Any] | None = None,
-    checkpointer: Checkpointer = None,
-    store: BaseStore | None = None,
-    cache: Any = None,
-) -> CompiledStateGraph:
-    """Compiled graphs, beside each other, as one graph.
-
-    Keys of the state that several of them write need a reducer.
-
-    Args:
-        sub_graphs: compiled graphs with names (`compile(name=...)`), which become the nodes.
-        state_schema: the state that they share.
-        graph_name: the name of the graph.
-        branches_fn: of the state, which of them run and with what: a list of `Send` (default: all,
-            with the state).
-        context_schema: the type of the run context.
-        input_schema: what the graph takes, if not the whole state.
-        output_schema: what it returns, if not the whole state.
-        checkpointer: the saver that keeps its threads.
-        store: long-term memory.
-        cache: where results of nodes with a cache policy are kept.
-
-    Raises:
-        InvalidGraphError: there is no graph, one has no name or is not compiled, or two have the
-            same name.
-    """
-    nodes = _named(sub_graphs)
-    return create_parallel_graph(
-        nodes,
-        state_schema,
-        graph_name,
-        branches_fn,
-        context_schema,
-        input_schema,
-        output_schema,
-        checkpointer,
-        store,
-        cache,
-    )
-
-
 def create_sequential_graph(
     nodes: Sequence[Any],
     state_schema: type[Any],
@@ -162,20 +72,13 @@ def create_parallel_graph(
 ) -> CompiledStateGraph:
     """Nodes, beside each other, as a graph.
 
-    The arguments are those of `create_sequential_graph`, and:
-
     Args:
         nodes: functions or runnables with names, or (name, function) pairs.
         state_schema: the state; keys that several nodes write need a reducer.
-        graph_name: the name of the graph.
         branches_fn: of the state, which of them run and with what: a list of `Send` (default: all,
             with the state).
-        context_schema: the type of the run context.
-        input_schema: what the graph takes, if not the whole state.
-        output_schema: what it returns, if not the whole state.
-        checkpointer: the saver that keeps its threads.
-        store: long-term memory.
-        cache: where results of nodes with a cache policy are kept.
+
+    The other arguments are those of `create_sequential_graph`.
 
     Raises:
         InvalidGraphError: there is no node, or two have the same name.
@@ -192,6 +95,78 @@ def create_parallel_graph(
     else:
         builder.add_conditional_edges(START, branches_fn, names)
     return builder.compile(checkpointer, store=store, cache=cache, name=graph_name or _PARALLEL)
+
+
+def create_sequential_pipeline(
+    sub_graphs: Sequence[Any],
+    state_schema: type[Any],
+    graph_name: str | None = None,
+    context_schema: type[Any] | None = None,
+    input_schema: type[Any] | None = None,
+    output_schema: type[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    cache: Any = None,
+) -> CompiledStateGraph:
+    """Compiled graphs, one after the other, as one graph.
+
+    Args:
+        sub_graphs: compiled graphs with names (`compile(name=...)`), which become the nodes.
+
+    The other arguments are those of `create_sequential_graph`.
+
+    Raises:
+        InvalidGraphError: there is no graph, one has no name or is not compiled, or two have the
+            same name.
+    """
+    return create_sequential_graph(
+        _named(sub_graphs),
+        state_schema,
+        graph_name,
+        context_schema,
+        input_schema,
+        output_schema,
+        checkpointer,
+        store,
+        cache,
+    )
+
+
+def create_parallel_pipeline(
+    sub_graphs: Sequence[Any],
+    state_schema: type[Any],
+    graph_name: str | None = None,
+    branches_fn: Branches | None = None,
+    context_schema: type[Any] | None = None,
+    input_schema: type[Any] | None = None,
+    output_schema: type[Any] | None = None,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    cache: Any = None,
+) -> CompiledStateGraph:
+    """Compiled graphs, beside each other, as one graph.
+
+    Args:
+        sub_graphs: compiled graphs with names (`compile(name=...)`), which become the nodes.
+
+    The other arguments are those of `create_parallel_graph`.
+
+    Raises:
+        InvalidGraphError: there is no graph, one has no name or is not compiled, or two have the
+            same name.
+    """
+    return create_parallel_graph(
+        _named(sub_graphs),
+        state_schema,
+        graph_name,
+        branches_fn,
+        context_schema,
+        input_schema,
+        output_schema,
+        checkpointer,
+        store,
+        cache,
+    )
 
 
 def _named(graphs: Sequence[Any]) -> list[tuple[str, Any]]:

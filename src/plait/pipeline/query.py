@@ -205,9 +205,11 @@ class QueryPipeline(Runnable[Any, Any]):
         interrupt_before: Sequence[str] | str | None = None,
         interrupt_after: Sequence[str] | str | None = None,
         name: str | None = None,
-        schedule: Literal["superstep", "eager"] = "eager",
+        schedule: Literal["superstep", "eager"] | None = None,
     ) -> CompiledStateGraph:
         """The graph that the pipeline runs as, with the arguments of `StateGraph.compile`.
+
+        The schedule is eager where a module would else wait for one that it does not need.
 
         Its state has a key for each value: `retriever.nodes` for an output, `retriever.in.input`
         for a value that the caller gives. `graph_input` makes its input.
@@ -215,8 +217,9 @@ class QueryPipeline(Runnable[Any, Any]):
         Raises:
             InvalidGraphError: the pipeline is not whole (see `build`).
         """
-        graph = self.build().graph(self.verbose)
-        return graph.compile(
+        blueprint = self.build()
+        schedule = schedule or ("eager" if blueprint.wiring.is_uneven() else "superstep")
+        return blueprint.graph(self.verbose).compile(
             checkpointer,
             store=store,
             cache=cache,

@@ -193,6 +193,28 @@ class Wiring:
         """The modules that lead to a module."""
         return list(dict.fromkeys(link.src for link in self.links if link.dest == name))
 
+    def needs(self) -> dict[str, set[str]]:
+        """For each module, all that must have run before it."""
+        found: dict[str, set[str]] = {}
+
+        def needed(name: str) -> set[str]:
+            if name not in found:
+                before = self.before(name)
+                found[name] = {*before, *(one for other in before for one in needed(other))}
+            return found[name]
+
+        return {name: needed(name) for name in self.modules}
+
+    def is_uneven(self) -> bool:
+        """Whether super-steps would let a module wait for one whose outputs it does not need."""
+        needs = self.needs()
+        step: dict[str, int] = {}
+        for name in sorted(needs, key=lambda name: len(needs[name])):
+            step[name] = 1 + max((step[one] for one in self.before(name)), default=0)
+        return any(
+            step[other] < step[name] and other not in needs[name] for name in step for other in step
+        )
+
     def leaves(self) -> list[str]:
         """The modules whose outputs are the pipeline's."""
         return [name for name in self.modules if not self.after(name)]
