@@ -3,6 +3,7 @@
     python examples/support.py                      play a story of two servers, one of them killed
     python examples/support.py --serve 8001         run one server
     python examples/support.py --db postgresql://   keep the conversations in Postgres
+    python examples/support.py --picture agent.svg  the agent as a picture, while it waits
 
 The agent looks up orders and refunds them. Before it refunds, a person must say yes, say another
 amount, or say no. The question waits in the database, not in a process: whichever server the
@@ -23,6 +24,7 @@ from typing import Annotated, Any
 
 from loopback import Asked, Call, Reply, chat_model, model_option
 
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.prebuilt import create_react_agent
 from plait.tool_calling import human_in_the_loop
@@ -111,6 +113,15 @@ def script(asked: Asked) -> Reply:
     return " ".join(each for each, looked in zip(asked.results, found, strict=True) if not looked)
 
 
+def draw(file: Path) -> None:
+    """Draw the agent at the moment when two refunds wait for a person."""
+    thread: Any = {"configurable": {"thread_id": "picture"}}
+    with chat_model(None, script) as model:
+        agent = support_agent(model, InMemorySaver(), Ledger(file))
+        agent.invoke({"messages": "Refund order 7 and order 9, please."}, thread)
+        file.write_text(agent.get_thread_graph(thread).draw_svg())
+
+
 # --- the command line ----------------------------------------------------------------------------
 
 
@@ -123,8 +134,12 @@ def main() -> None:
     parser.add_argument("--serve", type=int, metavar="PORT", help="run one server (0: a free port)")
     parser.add_argument("--out", type=Path, default=Path("demo-run"), help="where files go")
     parser.add_argument("--db", help="a Postgres URL or a SQLite file; else support.sqlite in out")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the agent as SVG")
     model_option(parser)
     given = parser.parse_args()
+    if given.picture is not None:
+        draw(given.picture)
+        return
     given.out.mkdir(parents=True, exist_ok=True)
     url = given.db or str(given.out / "support.sqlite")
     if given.serve is None:

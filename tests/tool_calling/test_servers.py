@@ -161,3 +161,10 @@ def test_the_story_of_the_example_ends_with_what_was_approved(url, tmp_path):
     assert "Server A is killed." in told.stdout
     assert told.stdout.count("409 UnknownInterruptError") == 2
     assert paid(tmp_path) == [(7, 20.0), (9, 12.0)]
+
+
+def test_the_picture_in_the_docs_is_that_of_the_example(tmp_path):
+    command = [sys.executable, str(EXAMPLES / "support.py"), "--picture", str(tmp_path / "s.svg")]
+    subprocess.run(command, capture_output=True, check=True, timeout=120)
+    kept = EXAMPLES.parent / "docs" / "pictures" / "support.svg"
+    assert (tmp_path / "s.svg").read_text() == kept.read_text()
