@@ -251,3 +251,29 @@ async def test_tools_of_middleware_serve_async_agents(files: FilesystemFileSearc
     agent = create_agent(ScriptedChatModel([said, "done"]), middleware=[files])
     results = await asyncio.gather(agent.ainvoke({"messages": [("user", "go")]}))
     assert results[0]["messages"][2].text == "/in/a.txt"
+
+
+# --- messages of another library -----------------------------------------------------------------
+
+
+def foreign_history() -> list[Any]:
+    theirs = pytest.importorskip("langchain_core.messages")
+    return [
+        theirs.HumanMessage("q", id="1"),
+        theirs.AIMessage("", tool_calls=[call("t", "c")], id="2"),
+        theirs.ToolMessage("r" * 100, tool_call_id="c", id="3"),
+        theirs.AIMessage("so", id="4"),
+    ]
+
+
+def test_messages_of_langchain_are_summarized_and_pruned_like_plaits():
+    middleware = SummarizationMiddleware(
+        ScriptedChatModel(["notes"]), trigger=("messages", 2), keep=("messages", 2)
+    )
+    given = [*foreign_history()[:1], *foreign_history()]
+    update = middleware.before_model({"messages": given}, NOW)
+    assert update is not None
+    assert [message.type for message in update["messages"][2:]] == ["ai", "tool", "ai"]
+    pruned = foreign_history()
+    ClearToolUsesEdit(trigger=0, keep=0).apply(pruned, count_tokens=len)
+    assert pruned[2].content == "[cleared]"

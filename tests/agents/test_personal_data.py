@@ -152,3 +152,12 @@ def test_results_of_earlier_tools_are_not_read_again():
     ]
     middleware.before_model({"messages": history}, None)  # type: ignore[arg-type]
     assert seen == ["q", "new"]
+
+
+def test_messages_of_langchain_are_hidden_too():
+    theirs = pytest.importorskip("langchain_core.messages")
+    model = ScriptedChatModel(["noted"])
+    agent = create_agent(model, middleware=[PIIMiddleware("email")])
+    result = agent.invoke({"messages": [theirs.HumanMessage("I am a@x.org")]})
+    assert result["messages"][0].content == "I am [REDACTED_EMAIL]"
+    assert model.calls[0].messages[0].content == "I am [REDACTED_EMAIL]"

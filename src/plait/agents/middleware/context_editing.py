@@ -9,6 +9,7 @@ from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
 from plait.errors import ConfigError, nearest
 from plait.messages import AIMessage, ToolMessage
+from plait.messages.foreign import kind_of
 from plait.messages.tokens import count_tokens_approximately
 
 TokenCounter = Callable[[Sequence[Any]], int]
@@ -57,7 +58,7 @@ class ClearToolUsesEdit:
         tokens = count_tokens(messages)
         if tokens <= self.trigger:
             return
-        results = [at for at, message in enumerate(messages) if isinstance(message, ToolMessage)]
+        results = [at for at, message in enumerate(messages) if kind_of(message) == "tool"]
         for at in results[: -self.keep] if self.keep else results:
             asked = _asked(messages, at)
             if asked is None or not self._may_clear(messages[at], messages[asked]):
@@ -158,7 +159,7 @@ def _asked(messages: Sequence[Any], at: int) -> int | None:
     wanted = messages[at].tool_call_id
     for place in range(at - 1, -1, -1):
         message = messages[place]
-        if isinstance(message, AIMessage):
+        if kind_of(message) == "ai":
             found = any(call["id"] == wanted for call in message.tool_calls)
             return place if found else None
     return None

@@ -16,7 +16,7 @@ from plait.agents.middleware.redaction import (
     detect_url,
 )
 from plait.errors import PIIDetectionError
-from plait.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from plait.messages.foreign import kind_of
 from plait.runtime import Runtime
 
 
@@ -40,6 +40,7 @@ class PIIMiddleware(AgentMiddleware[Any, Any, Any]):
         ConfigError: The type is unknown and has no detector, or the strategy is unknown.
         PIIDetectionError: While an agent runs: something was found, and the strategy is "block".
 
+    >>> from plait.messages import HumanMessage
     >>> hide = PIIMiddleware("email", strategy="mask")
     >>> hide.before_model({"messages": [HumanMessage("I am ann@x.org")]}, None)["messages"][0].text
     'I am ann@****.org'
@@ -73,11 +74,11 @@ class PIIMiddleware(AgentMiddleware[Any, Any, Any]):
         messages = state["messages"]
         places: list[int] = []
         if self.apply_to_input:
-            asked = _last(messages, HumanMessage)
-            said = _last(messages[:asked], AIMessage) if asked >= 0 else -1
-            places += _of(messages, HumanMessage, said + 1)
+            asked = _last(messages, "human")
+            said = _last(messages[:asked], "ai") if asked >= 0 else -1
+            places += _of(messages, "human", said + 1)
         if self.apply_to_tool_results:
-            places += _of(messages, ToolMessage, _last(messages, AIMessage) + 1)
+            places += _of(messages, "tool", _last(messages, "ai") + 1)
         return self._checked(messages, places)
 
     async def abefore_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -87,7 +88,7 @@ class PIIMiddleware(AgentMiddleware[Any, Any, Any]):
     def after_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Check what the model says."""
         messages = state["messages"]
-        said = _last(messages, AIMessage)
+        said = _last(messages, "ai")
         return self._checked(messages, [said] if self.apply_to_output and said >= 0 else [])
 
     async def aafter_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -101,7 +102,7 @@ class PIIMiddleware(AgentMiddleware[Any, Any, Any]):
             return None
         return {"messages": [rewritten.get(place, old) for place, old in enumerate(messages)]}
 
-    def _rewritten(self, message: BaseMessage) -> BaseMessage:
+    def _rewritten(self, message: Any) -> Any:
         """A message without what was found in it; itself if there is nothing."""
         content = message.content
         if isinstance(content, str):
@@ -121,15 +122,15 @@ class PIIMiddleware(AgentMiddleware[Any, Any, Any]):
         return self.rule.apply(text)[0]
 
 
-def _last(messages: Sequence[Any], kind: type) -> int:
+def _last(messages: Sequence[Any], kind: str) -> int:
     """The place of the last message of a kind, or -1."""
     places = range(len(messages) - 1, -1, -1)
-    return next((place for place in places if isinstance(messages[place], kind)), -1)
+    return next((place for place in places if kind_of(messages[place]) == kind), -1)
 
 
-def _of(messages: Sequence[Any], kind: type, start: int) -> list[int]:
+def _of(messages: Sequence[Any], kind: str, start: int) -> list[int]:
     """The places of the messages of a kind, from a place on."""
-    return [place for place in range(start, len(messages)) if isinstance(messages[place], kind)]
+    return [place for place in range(start, len(messages)) if kind_of(messages[place]) == kind]
 
 
 __all__ = [

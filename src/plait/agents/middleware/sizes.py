@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias, cast
 from typing_extensions import TypedDict
 
 from plait.errors import ConfigError, nearest
-from plait.messages import AIMessage
+from plait.messages.foreign import kind_of
 
 ContextSize: TypeAlias = (
     tuple[Literal["fraction"], float]
@@ -110,7 +110,7 @@ def tokens_of(size: ContextSize, model: Any) -> int | None:
 
 def reported_tokens(messages: Sequence[Any], model: Any) -> int:
     """How many tokens the model's own last answer says that it used; 0 if it does not say."""
-    last = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
+    last = next((one for one in reversed(messages) if kind_of(one) == "ai"), None)
     if last is None or last.usage_metadata is None:
         return 0
     provider = last.response_metadata.get("model_provider")

@@ -20,8 +20,9 @@ from plait.chat_models.guests import as_chat_model, is_langchain_model
 from plait.errors import ContextLengthError, ModelAuthenticationError, ModelRequestError, nearest
 from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.ids import new_id
-from plait.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from plait.messages import HumanMessage, RemoveMessage
 from plait.messages.buffer import get_buffer_string
+from plait.messages.foreign import kind_of
 from plait.messages.tokens import count_tokens_approximately
 from plait.messages.trim import trim_messages
 from plait.runnables.base import coerce_to_runnable
@@ -81,6 +82,7 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         TypeError: an unknown argument.
 
     >>> from plait.chat_models.fake import FakeListChatModel
+    >>> from plait.messages import AIMessage
     >>> middleware = SummarizationMiddleware(
     ...     FakeListChatModel(responses=["They said hello."]),
     ...     trigger=("messages", 3),
@@ -268,15 +270,15 @@ def _may_pass(error: BaseException) -> bool:
 
 def _whole(messages: Sequence[Any], place: int) -> int:
     """A place that parts no results from their calls: at the calls, or behind the results."""
-    if place <= 0 or not isinstance(messages[place], ToolMessage):
+    if place <= 0 or kind_of(messages[place]) != "tool":
         return place
     end = place
-    while end < len(messages) and isinstance(messages[end], ToolMessage):
+    while end < len(messages) and kind_of(messages[end]) == "tool":
         end += 1
     wanted = {message.tool_call_id for message in messages[place:end]}
     for at in range(place - 1, -1, -1):
         message = messages[at]
-        if isinstance(message, AIMessage) and wanted & {call["id"] for call in message.tool_calls}:
+        if kind_of(message) == "ai" and wanted & {call["id"] for call in message.tool_calls}:
             return at
     return end
 

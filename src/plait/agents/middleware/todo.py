@@ -8,7 +8,8 @@ from typing_extensions import TypedDict
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
 from plait.agents.middleware.state import AgentState, OmitFromInput, ResponseT
-from plait.messages import AIMessage, SystemMessage, ToolMessage
+from plait.messages import SystemMessage, ToolMessage
+from plait.messages.foreign import kind_of
 from plait.runtime import Runtime
 from plait.tools import InjectedToolCallId, StructuredTool
 from plait.types import Command
@@ -114,7 +115,7 @@ class TodoListMiddleware(AgentMiddleware[Any, Any, Any]):
     def after_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Refuse several lists at once."""
         messages = state["messages"]
-        said = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
+        said = next((one for one in reversed(messages) if kind_of(one) == "ai"), None)
         calls = [] if said is None else [call for call in said.tool_calls if call["name"] == TOOL]
         if len(calls) < 2:
             return None
