@@ -1,14 +1,12 @@
-"""Answers of a declared shape: the `response_schema` of `interrupt()`.
-
-Imported only where a question declares one: it loads pydantic.
-"""
+"""Answers of a declared shape: the `response_schema` of `interrupt()`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 class AnswerSchema:
@@ -22,6 +20,8 @@ class AnswerSchema:
     __slots__ = ("_adapter", "json")
 
     def __init__(self, schema: Any) -> None:
+        from pydantic import TypeAdapter  # only where a question declares a type
+
         self._adapter: TypeAdapter[Any] = TypeAdapter(schema)
         self.json: dict[str, Any] | None = self._adapter.json_schema()
         """What whoever shows the question is told of the shape."""
