@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, TypeAlias, cast
 
 from plait.agents.hooks import Middleware, with_hook
@@ -170,7 +171,7 @@ class ModelNode(Runnable[Any, Any]):
 
 
 def _same(known: tuple[Any, ...], key: tuple[Any, ...]) -> bool:
-    return len(known) == len(key) and all(a is b for a, b in zip(known, key, strict=True))
+    return len(known) == len(key) and all(map(is_, known, key))
 
 
 def _messages(request: Request) -> list[Any]:
