@@ -46,8 +46,8 @@ if TYPE_CHECKING:
         ToolCallResult,
     )
     from plait.haystack.openai import OpenAIChatGenerator
-    from plait.haystack.registry import register
-    from plait.haystack.secrets import Secret
+    from plait.haystack.registry import deserialize_callable, register, serialize_callable
+    from plait.haystack.secrets import Secret, deserialize_secrets_inplace
     from plait.haystack.snapshots import load_pipeline_snapshot, save_pipeline_snapshot
     from plait.haystack.state import State, merge_lists, replace_values
     from plait.haystack.streaming import (
@@ -61,7 +61,15 @@ if TYPE_CHECKING:
         print_streaming_chunk,
         select_streaming_callback,
     )
-    from plait.haystack.tools import Tool, Toolset, ToolsType
+    from plait.haystack.tools import (
+        Tool,
+        Toolset,
+        ToolsType,
+        deserialize_tools_or_toolset_inplace,
+        flatten_tools_or_toolsets,
+        serialize_tools_or_toolset,
+        warm_up_tools,
+    )
 
 __getattr__ = lazily(
     __name__,
@@ -97,8 +105,8 @@ __getattr__ = lazily(
             "messages",
         ),
         "OpenAIChatGenerator": "openai",
-        "register": "registry",
-        "Secret": "secrets",
+        **dict.fromkeys(("deserialize_callable", "register", "serialize_callable"), "registry"),
+        **dict.fromkeys(("Secret", "deserialize_secrets_inplace"), "secrets"),
         **dict.fromkeys(("load_pipeline_snapshot", "save_pipeline_snapshot"), "snapshots"),
         **dict.fromkeys(("State", "merge_lists", "replace_values"), "state"),
         **dict.fromkeys(
@@ -109,7 +117,13 @@ __getattr__ = lazily(
             ),
             "streaming",
         ),
-        **dict.fromkeys(("Tool", "ToolsType", "Toolset"), "tools"),
+        **dict.fromkeys(
+            (
+                *("Tool", "ToolsType", "Toolset", "deserialize_tools_or_toolset_inplace"),
+                *("flatten_tools_or_toolsets", "serialize_tools_or_toolset", "warm_up_tools"),
+            ),
+            "tools",
+        ),
     },
 )
 
@@ -160,6 +174,10 @@ __all__ = [
     "create_tool_from_function",
     "default_from_dict",
     "default_to_dict",
+    "deserialize_callable",
+    "deserialize_secrets_inplace",
+    "deserialize_tools_or_toolset_inplace",
+    "flatten_tools_or_toolsets",
     "load_pipeline_snapshot",
     "merge_lists",
     "print_streaming_chunk",
@@ -167,5 +185,8 @@ __all__ = [
     "replace_values",
     "save_pipeline_snapshot",
     "select_streaming_callback",
+    "serialize_callable",
+    "serialize_tools_or_toolset",
     "tool",
+    "warm_up_tools",
 ]

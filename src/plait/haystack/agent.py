@@ -29,10 +29,10 @@ from plait.haystack.tools import (
     Tool,
     ToolsType,
     check_names,
-    flatten,
-    read_tools,
+    deserialize_tools_or_toolset_inplace,
+    flatten_tools_or_toolsets,
+    serialize_tools_or_toolset,
     warm_up_tools,
-    write_tools,
 )
 from plait.types import Command, Overwrite
 
@@ -92,7 +92,7 @@ class Agent:
         self.chat_generator = chat_generator
         self._generator: Any = as_generator(chat_generator)
         self.tools: Any = own_tools(tools) or []
-        flat = flatten(self.tools)
+        flat = flatten_tools_or_toolsets(self.tools)
         check_names(flat)
         self.exit_conditions = ["text"] if exit_conditions is None else exit_conditions
         valid = ["text", *(tool.name for tool in flat)]
@@ -246,7 +246,7 @@ class Agent:
         chosen = self.tools if tools is None else self._chosen(own_tools(tools))
         invoker = self._invoker if tools is None else self._invoker_of(chosen)
         if break_point is not None:
-            _check_break_point(break_point, flatten(chosen))
+            _check_break_point(break_point, flatten_tools_or_toolsets(chosen))
         return Run(chosen, invoker, hear, break_point)
 
     def _chosen(self, tools: Any) -> Any:
@@ -259,7 +259,7 @@ class Agent:
         names = [one for one in tools if isinstance(one, str)]
         if not names:
             return tools
-        known = {tool.name: tool for tool in flatten(self.tools)}
+        known = {tool.name: tool for tool in flatten_tools_or_toolsets(self.tools)}
         if not known:
             raise InvalidValueError("No tools were configured for the Agent at initialization.")
         if wrong := set(names) - set(known):
@@ -331,7 +331,7 @@ class Agent:
         return default_to_dict(
             self,
             chat_generator=component_to_dict(generator, "chat_generator"),
-            tools=write_tools(self.tools),
+            tools=serialize_tools_or_toolset(self.tools),
             system_prompt=self.system_prompt,
             exit_conditions=self.exit_conditions,
             state_schema=write_schema(self._given_schema),
@@ -356,7 +356,7 @@ class Agent:
         if "chat_generator" not in init:
             raise DeserializationError("Missing 'chat_generator' in serialization data")
         init["chat_generator"] = component_from_dict(init["chat_generator"])
-        init["tools"] = read_tools(init.get("tools"))
+        deserialize_tools_or_toolset_inplace(init)
         init["state_schema"] = read_schema(init.get("state_schema") or {})
         if init.get("streaming_callback") is not None:
             init["streaming_callback"] = lookup_function(init["streaming_callback"])

@@ -7,7 +7,7 @@ from inspect import Parameter, signature
 from typing import Any, TypeVar, cast
 
 from plait.haystack.errors import ComponentError, DeserializationError, SerializationError
-from plait.haystack.registry import lookup_class, name_of, remember
+from plait.haystack.registry import is_name_of, lookup_class, name_of, remember
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,7 +63,7 @@ def default_from_dict(cls: type, data: Mapping[str, Any]) -> Any:
     """
     if "type" not in data:
         raise DeserializationError(f"A serialized {cls.__name__} needs a 'type'.")
-    if lookup_class(data["type"]) is not cls:
+    if not is_name_of(data["type"], cls):
         raise DeserializationError(f"The data is of a {data['type']}, not of a {cls.__name__}.")
     return cls(**data.get("init_parameters", {}))
 

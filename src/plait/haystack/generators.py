@@ -31,7 +31,7 @@ from plait.haystack.streaming import (
     ToolCallDelta,
     select_streaming_callback,
 )
-from plait.haystack.tools import ToolsType, flatten
+from plait.haystack.tools import ToolsType, flatten_tools_or_toolsets
 from plait.runnables.config import run_in_executor
 
 log = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class ChatModelGenerator:
         self, tools: ToolsType | None, generation_kwargs: dict[str, Any] | None
     ) -> tuple[Any, dict[str, Any]]:
         """The model with its tools, and the arguments of the call."""
-        flat = flatten(self.tools if tools is None else tools)
+        flat = flatten_tools_or_toolsets(self.tools if tools is None else tools)
         model = self._with_tools([tool.tool_spec for tool in flat]) if flat else self._chat_model
         return model, {**self.generation_kwargs, **(generation_kwargs or {})}
 

@@ -12,7 +12,7 @@ from typing import Any
 from plait.errors import InvalidInputError
 from plait.haystack.messages import ChatMessage
 from plait.haystack.streaming import StreamingChunk
-from plait.haystack.tools import Tool, Toolset, flatten
+from plait.haystack.tools import Tool, Toolset, flatten_tools_or_toolsets
 from plait.tools.guests import is_haystack_tool
 
 
@@ -64,7 +64,10 @@ def _given(messages: list[ChatMessage], tools: Any) -> dict[str, Any]:
 
     made: Any = Theirs
     theirs = [made.from_dict(message.to_dict()) for message in messages]
-    return {"messages": theirs, "tools": [_their_tool(tool) for tool in flatten(tools)]}
+    return {
+        "messages": theirs,
+        "tools": [_their_tool(tool) for tool in flatten_tools_or_toolsets(tools)],
+    }
 
 
 def _their_tool(tool: Tool) -> Any:
@@ -99,7 +102,7 @@ def own_tools(tools: Any) -> Any:
     if tools is None or isinstance(tools, (Toolset, str)) or not hasattr(tools, "__iter__"):
         return tools
     made = [_own_tool(tool) for tool in tools]
-    return made if isinstance(tools, (list, tuple)) else Toolset(flatten(made))
+    return made if isinstance(tools, (list, tuple)) else Toolset(flatten_tools_or_toolsets(made))
 
 
 def _own_tool(tool: Any) -> Any:

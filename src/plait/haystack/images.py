@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from warnings import warn
 
-from plait.errors import InvalidValueError
+from plait.errors import InvalidValueError, NotSupportedError
 
 Detail = Literal["auto", "high", "low"]
 
@@ -75,26 +75,96 @@ class ImageContent:
         cls,
         file_path: str | Path,
         *,
+        size: tuple[int, int] | None = None,
         detail: Detail | None = None,
         meta: dict[str, Any] | None = None,
     ) -> ImageContent:
         """The image of a file.
 
+        Args:
+            file_path: The file.
+            size: Not supported; here since Haystack has it.
+            detail: How closely OpenAI's models look.
+            meta: What else is known.
+
         Raises:
             OSError: It cannot be read.
             InvalidValueError: It is no image.
+            NotSupportedError: There is a size.
         """
+        _check_size(size)
         path = Path(file_path)
         content = path.read_bytes()
         found = guess_type(path.name)[0] or _kind(content)
         told = {"file_path": str(file_path), **(meta or {})}
         return cls(base64.b64encode(content).decode(), found, detail, told)
 
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        retry_attempts: int = 2,
+        timeout: int = 10,
+        size: tuple[int, int] | None = None,
+        detail: Detail | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> ImageContent:
+        """The image at an address.
+
+        Args:
+            url: An address of http or https.
+            retry_attempts: How often it is tried again.
+            timeout: Seconds, for each attempt.
+            size: Not supported; here since Haystack has it.
+            detail: How closely OpenAI's models look.
+            meta: What else is known.
+
+        Raises:
+            OSError: It cannot be read.
+            InvalidValueError: It is no image.
+            NotSupportedError: There is a size.
+        """
+        _check_size(size)
+        if not url.startswith(("http://", "https://")):
+            raise InvalidValueError(f"The address of an image is of http or https, not {url!r}.")
+        content, kind = _fetched(url, retry_attempts, timeout)
+        if not kind.startswith("image/"):
+            raise InvalidValueError(f"At {url} is no image, but {kind}.")
+        told = {"content_type": kind, "url": url, **(meta or {})}
+        return cls(base64.b64encode(content).decode(), kind, detail, told)
+
+
+def _fetched(url: str, attempts: int, timeout: float) -> tuple[bytes, str]:
+    """What an address gives, and of which type it says that is.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    from urllib.request import urlopen  # few need it, and it loads much
+
+    for left in range(attempts, -1, -1):
+        try:
+            with urlopen(url, timeout=timeout) as answer:
+                return answer.read(), answer.headers.get_content_type()
+        except OSError:
+            if not left:
+                raise
+    raise InvalidValueError("retry_attempts must not be negative.")
+
 
 def _kind(content: bytes) -> str | None:
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for start, kind in _SIGNATURES if content.startswith(start)), None)
+
+
+def _check_size(size: tuple[int, int] | None) -> None:
+    if size is not None:
+        raise NotSupportedError(
+            "Images are sent as they are: make this one smaller before, with Pillow's "
+            "Image.thumbnail, and leave size out."
+        )
 
 
 __all__ = ["Detail", "ImageContent"]

@@ -33,10 +33,10 @@ from plait.haystack.tools import (
     Tool,
     ToolsType,
     check_names,
-    flatten,
-    read_tools,
+    deserialize_tools_or_toolset_inplace,
+    flatten_tools_or_toolsets,
+    serialize_tools_or_toolset,
     warm_up_tools,
-    write_tools,
 )
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolNode
@@ -249,7 +249,7 @@ class ToolInvoker:
     # --- before ----------------------------------------------------------------------------------
 
     def _executor(self, tools: ToolsType) -> tuple[ToolNode, dict[str, Tool]]:
-        flat = flatten(tools)
+        flat = flatten_tools_or_toolsets(tools)
         if not flat:
             raise ToolDefinitionError("ToolInvoker requires at least one tool.")
         check_names(flat)
@@ -355,7 +355,7 @@ class ToolInvoker:
         callback = self.streaming_callback
         return default_to_dict(
             self,
-            tools=write_tools(self.tools),
+            tools=serialize_tools_or_toolset(self.tools),
             raise_on_failure=self.raise_on_failure,
             convert_result_to_json_string=self.convert_result_to_json_string,
             streaming_callback=None if callback is None else name_of(callback),
@@ -371,7 +371,7 @@ class ToolInvoker:
             DeserializationError: It is damaged, or names something that is not registered.
         """
         init = dict(data.get("init_parameters", {}))
-        init["tools"] = read_tools(init.get("tools"))
+        deserialize_tools_or_toolset_inplace(init)
         if init.get("streaming_callback") is not None:
             init["streaming_callback"] = lookup_function(init["streaming_callback"])
         return cls(**init)

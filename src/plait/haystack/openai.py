@@ -12,9 +12,13 @@ from plait.haystack.components import default_to_dict
 from plait.haystack.generators import ChatModelGenerator, reply_of
 from plait.haystack.messages import ChatMessage
 from plait.haystack.registry import lookup_function, name_of
-from plait.haystack.secrets import Secret
+from plait.haystack.secrets import Secret, deserialize_secrets_inplace
 from plait.haystack.streaming import StreamingCallbackT
-from plait.haystack.tools import ToolsType, read_tools, write_tools
+from plait.haystack.tools import (
+    ToolsType,
+    deserialize_tools_or_toolset_inplace,
+    serialize_tools_or_toolset,
+)
 
 KEY = Secret.from_env_var("OPENAI_API_KEY")
 
@@ -113,7 +117,7 @@ class OpenAIChatGenerator(ChatModelGenerator):
             api_key=self.api_key.to_dict(),
             timeout=self.timeout,
             max_retries=self.max_retries,
-            tools=write_tools(self.tools),
+            tools=serialize_tools_or_toolset(self.tools),
             tools_strict=self.tools_strict,
             http_client_kwargs=None,
         )
@@ -126,11 +130,10 @@ class OpenAIChatGenerator(ChatModelGenerator):
             DeserializationError: It is damaged, or names something that is not registered.
         """
         init = dict(data.get("init_parameters", {}))
-        if init.get("api_key") is not None:
-            init["api_key"] = Secret.from_dict(init["api_key"])
+        deserialize_secrets_inplace(init, ["api_key"])
+        deserialize_tools_or_toolset_inplace(init)
         if init.get("streaming_callback") is not None:
             init["streaming_callback"] = lookup_function(init["streaming_callback"])
-        init["tools"] = read_tools(init.get("tools"))
         return cls(**init)
 
 

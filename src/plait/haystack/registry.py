@@ -161,4 +161,21 @@ def lookup_function(name: Any) -> Callable[..., Any]:
     return cast("Callable[..., Any]", found)
 
 
-__all__ = ["lookup", "lookup_class", "lookup_function", "name_of", "register", "remember"]
+def is_name_of(name: Any, thing: Any) -> bool:
+    """Whether a name in data means this class or function."""
+    return _ours.get(name, name) == name_of(thing)
+
+
+serialize_callable = name_of
+deserialize_callable = lookup_function
+"""Haystack's names of these, for components that write themselves."""
+
+__all__ = [
+    "is_name_of",
+    "lookup",
+    "lookup_class",
+    "lookup_function",
+    "name_of",
+    "register",
+    "remember",
+]

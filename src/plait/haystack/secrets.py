@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,4 +84,15 @@ class Secret:
         return cls(tuple(data["env_vars"]), data.get("strict", True))
 
 
-__all__ = ["Secret"]
+def deserialize_secrets_inplace(data: dict[str, Any], keys: Iterable[str]) -> None:
+    """Read the secrets under some keys of serialized data, and put them there.
+
+    Raises:
+        DeserializationError: One is of another kind.
+    """
+    for key in keys:
+        if data.get(key) is not None:
+            data[key] = Secret.from_dict(data[key])
+
+
+__all__ = ["Secret", "deserialize_secrets_inplace"]

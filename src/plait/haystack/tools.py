@@ -272,12 +272,14 @@ def check_names(tools: Iterable[Tool]) -> None:
         raise ToolDefinitionError(f"Duplicate tool names found: {twice}")
 
 
-def flatten(tools: ToolsType | None) -> list[Tool]:
+def flatten_tools_or_toolsets(tools: ToolsType | None) -> list[Tool]:
     """All tools, those of sets too.
 
     Raises:
         ToolDefinitionError: Something is no tool.
     """
+    if tools is not None and not isinstance(cast("Any", tools), (list, tuple, Toolset)):
+        raise ToolDefinitionError(f"tools is a list of tools and toolsets, or one, not {tools!r}.")
     flat: list[Tool] = []
     for one in tools or ():
         if not isinstance(cast("Any", one), (Tool, Toolset)):
@@ -286,7 +288,7 @@ def flatten(tools: ToolsType | None) -> list[Tool]:
     return flat
 
 
-def warm_up_tools(tools: ToolsType | None) -> None:
+def warm_up_tools(tools: ToolsType | None = None) -> None:
     """Get tools and sets of tools ready."""
     for one in [tools] if isinstance(tools, Toolset) else tools or ():
         one.warm_up()
@@ -295,7 +297,7 @@ def warm_up_tools(tools: ToolsType | None) -> None:
                 tool.warm_up()
 
 
-def write_tools(tools: ToolsType | None) -> Any:
+def serialize_tools_or_toolset(tools: ToolsType | None) -> Any:
     """Tools as plain data.
 
     Raises:
@@ -307,22 +309,41 @@ def write_tools(tools: ToolsType | None) -> Any:
 
 
 def read_tools(data: Any) -> Any:
-    """The tools that `write_tools` wrote.
+    """The tools that `serialize_tools_or_toolset` wrote.
 
     Raises:
         DeserializationError: The data is damaged, or names something that is not registered.
     """
     if data is None or isinstance(data, Mapping):
         return None if data is None else read_one(cast("Any", data))
-    return [read_one(tool) for tool in data]
+    if not isinstance(data, list):
+        raise DeserializationError(f"Serialized tools are a list or a toolset, not {data!r:.100}.")
+    return [read_one(tool) for tool in cast("list[Any]", data)]
 
 
-def read_one(data: Mapping[str, Any]) -> Any:
+def deserialize_tools_or_toolset_inplace(data: dict[str, Any], key: str = "tools") -> None:
+    """Read the tools under a key of serialized data, and put them there.
+
+    Args:
+        data: What a component is made with again.
+        key: Where its tools are.
+
+    Raises:
+        DeserializationError: The data is damaged, or names something that is not registered.
+    """
+    if key in data:
+        data[key] = read_tools(data[key])
+
+
+def read_one(data: Any) -> Any:
     """One tool or toolset of plain data.
 
     Raises:
         DeserializationError: The data is damaged, or names something that is not registered.
     """
+    if not isinstance(data, Mapping) or "type" not in data:
+        raise DeserializationError(f"A serialized tool has 'type' and 'data': {data!r:.200}")
+    data = cast("Mapping[str, Any]", data)
     kind = lookup_class(data.get("type"))
     if not issubclass(kind, (Tool, Toolset)):
         raise DeserializationError(f"The data names {data.get('type')!r} as a tool; it is none.")
@@ -334,9 +355,10 @@ __all__ = [
     "ToolsType",
     "Toolset",
     "check_names",
-    "flatten",
+    "deserialize_tools_or_toolset_inplace",
+    "flatten_tools_or_toolsets",
     "read_one",
     "read_tools",
+    "serialize_tools_or_toolset",
     "warm_up_tools",
-    "write_tools",
 ]

@@ -7,7 +7,9 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 import base64
 import contextlib
 import io
+import threading
 import warnings
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from haystack.components.generators.utils import print_streaming_chunk
 from haystack.dataclasses import (
@@ -201,6 +203,32 @@ def case_image_of_a_file(env):
     image = ImageContent.from_file_path(path, detail="low", meta={"x": 1})
     del image.meta["file_path"]
     return image
+
+
+class Served(BaseHTTPRequestHandler):
+    """Serves an image, and something else."""
+
+    def do_GET(self):
+        body, kind = (b"text", "text/plain") if "text" in self.path else (b"GIF89a", "image/gif")
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+def case_image_at_an_address(env):
+    with HTTPServer(("127.0.0.1", 0), Served) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        image = ImageContent.from_url(f"{url}/a.gif", detail="low", meta={"x": 1})
+        refused = env.error(lambda: ImageContent.from_url(f"{url}/text", retry_attempts=0))
+        server.shutdown()
+    image.meta["url"] = image.meta["url"].rpartition("/")[2]
+    return image, refused
 
 
 def chunks():

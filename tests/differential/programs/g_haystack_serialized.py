@@ -10,12 +10,25 @@ os.environ.setdefault("OPENAI_API_KEY", "no key")
 import json
 from typing import Any, Optional
 
-from haystack import component, default_from_dict, default_to_dict
 from haystack.components.agents import Agent
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
-from haystack.tools import Tool, Toolset
-from haystack.utils import Secret
+from haystack.tools import (
+    Tool,
+    Toolset,
+    deserialize_tools_or_toolset_inplace,
+    flatten_tools_or_toolsets,
+    serialize_tools_or_toolset,
+    warm_up_tools,
+)
+from haystack.utils import (
+    Secret,
+    deserialize_callable,
+    deserialize_secrets_inplace,
+    serialize_callable,
+)
+
+from haystack import component, default_from_dict, default_to_dict
 
 say = ChatMessage.from_assistant
 
@@ -195,3 +208,85 @@ def case_secrets(env):
         env.error(lambda: Secret.from_token("t").to_dict()),
         env.error(lambda: OpenAIChatGenerator(api_key=Secret.from_token("t")).to_dict()),
     )
+
+
+@component
+class Whole:
+    """A generator with all that the ones of Haystack have."""
+
+    def __init__(self, api_key=None, tools=None, streaming_callback=None):
+        self.api_key = api_key
+        self.tools = tools
+        self.streaming_callback = streaming_callback
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], tools: Any = None):
+        names = [one.name for one in flatten_tools_or_toolsets(tools or self.tools)]
+        return {"replies": [say(" ".join(names))]}
+
+    def to_dict(self):
+        heard = self.streaming_callback
+        return default_to_dict(
+            self,
+            api_key=self.api_key.to_dict(),
+            tools=serialize_tools_or_toolset(self.tools),
+            streaming_callback=serialize_callable(heard) if heard else None,
+        )
+
+    @classmethod
+    def from_dict(cls, data):
+        given = data["init_parameters"]
+        deserialize_secrets_inplace(given, keys=["api_key"])
+        deserialize_tools_or_toolset_inplace(given, key="tools")
+        if given["streaming_callback"]:
+            given["streaming_callback"] = deserialize_callable(given["streaming_callback"])
+        return default_from_dict(cls, data)
+
+
+def case_generator_as_authors_write_them(env):
+    key = Secret.from_env_var("SOME_KEY", strict=False)
+    generator = Whole(key, [tool_of(), Toolset([tool_of(name="two")])], hear)
+    data = json.loads(json.dumps(Agent(chat_generator=generator).to_dict()))
+    written = plain(data)
+    back = Agent.from_dict(json.loads(json.dumps(data)))
+    return (
+        written,
+        back.to_dict() == data,
+        back.chat_generator.streaming_callback is hear,
+        back.chat_generator.run([])["replies"],
+    )
+
+
+class Counted(Toolset):
+    warmed = 0
+
+    def warm_up(self):
+        self.warmed += 1
+
+
+def case_tools_in_all_forms(env):
+    tools = Counted([tool_of(name="two")])
+    warm_up_tools([tool_of(), tools])
+    warm_up_tools(tools)
+    warm_up_tools()
+    return (
+        tools.warmed,
+        [len(flatten_tools_or_toolsets(one)) for one in (None, [], tools, [tool_of(), tools])],
+        env.error(lambda: flatten_tools_or_toolsets([5])),
+        env.error(lambda: flatten_tools_or_toolsets(5)),
+        serialize_tools_or_toolset(None),
+        serialize_tools_or_toolset([]),
+    )
+
+
+def case_data_of_another_class(env):
+    own = Own(["a"]).to_dict()
+    return (
+        env.error(lambda: default_from_dict(Fixed, own)),
+        env.error(lambda: default_from_dict(Fixed, {"init_parameters": {}})),
+        default_from_dict(Fixed, default_to_dict(Fixed("hi"), text="hi")).text,
+    )
+
+
+def case_components_that_are_none(env):
+    return env.error(lambda: component(type("Nothing", (), {})))
