@@ -11,12 +11,13 @@ from plait.agents import (
     AgentAction,
     AgentExecutor,
     AgentFinish,
+    AgentStep,
     BaseSingleActionAgent,
     create_react_agent,
     create_tool_calling_agent,
     prompts,
 )
-from plait.agents.output_parsers import ToolsAgentOutputParser
+from plait.agents.output_parsers import ToolAgentAction, ToolsAgentOutputParser
 from plait.callbacks import BaseCallbackHandler
 from plait.chat_history import InMemoryChatMessageHistory
 from plait.checkpoint.memory import InMemorySaver
@@ -464,3 +465,18 @@ def test_a_langchain_chain_may_be_the_agent() -> None:
 def test_the_picture_in_the_documents_is_that_of_an_executor() -> None:
     picture = Path(__file__).resolve().parents[2] / "docs" / "pictures" / "executor.svg"
     assert executor(["x"], [note]).get_graph().draw_svg() == picture.read_text()
+
+
+def test_a_step_that_is_changed_in_place_has_another_stamp() -> None:
+    said = AIMessage("", tool_calls=[call("note", "7", text="a")])
+    action = ToolAgentAction("note", {"text": "a"}, "", message_log=[said], tool_call_id="7")
+    step = AgentStep(action=action, observation=[{"rows": [1]}])
+    stamps = [step.__plait_stamp__()]
+    step.observation[0]["rows"].append(2)
+    stamps.append(step.__plait_stamp__())
+    action.tool_input = {"text": "b"}
+    stamps.append(step.__plait_stamp__())
+    said.content = "I note."
+    stamps.append(step.__plait_stamp__())
+    assert len(set(stamps)) == len(stamps)
+    assert step.__plait_stamp__() == stamps[-1]

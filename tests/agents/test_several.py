@@ -1,13 +1,15 @@
 """Several agents: memory of each, questions inside, streams, errors that name names, pictures."""
 
 import asyncio
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from typing_extensions import TypedDict
 
 from plait.agents import create_agent, create_agent_tool
+from plait.agents.middleware import ModelCallLimitMiddleware, ToolCallLimitMiddleware
 from plait.agents.supervisor import create_handoff_tool, create_supervisor
 from plait.agents.swarm import SwarmState, create_swarm
 from plait.agents.swarm import create_handoff_tool as swarm_handoff
@@ -15,10 +17,11 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError, InvalidUpdateError, UnknownNodeError
 from plait.graph import END, START, MessagesState, StateGraph
-from plait.messages import AIMessage
+from plait.managed import RemainingSteps
+from plait.messages import AIMessage, ToolMessage
 from plait.prebuilt import create_react_agent
 from plait.testing.models import ScriptedChatModel
-from plait.tools import tool
+from plait.tools import InjectedToolCallId, tool
 from plait.types import Command, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -335,3 +338,44 @@ def test_agents_as_tools_work_at_the_same_time() -> None:
     ended = asyncio.run(run())
     assert said(ended)[-3:] == ["ann: ann's part", "ben: ben's part", "boss: done"]
     assert (ann.description, ben.description) == ("Ask agent 'ann' for help", "Ask ben.")
+
+
+# --- what travels with a handoff -----------------------------------------------------------------
+
+
+def test_private_counts_of_an_agents_middleware_stay_its_own_and_nobody_is_warned() -> None:
+    def made(name: str, other: str, *script: Any) -> Any:
+        limits = [ModelCallLimitMiddleware(run_limit=4), ToolCallLimitMiddleware(run_limit=4)]
+        tools = [swarm_handoff(agent_name=other)]
+        return create_agent(ScriptedChatModel(script), tools, middleware=limits, name=name)
+
+    agents = [made("alice", "bob", to("bob")), made("bob", "alice", "ahoy")]
+    app = create_swarm(agents, default_active_agent="alice").compile()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert said(app.invoke(USER))[-1] == "bob: ahoy"
+
+
+def test_what_a_tool_changed_before_a_handoff_is_not_lost() -> None:
+    class Wider(SwarmState):
+        topic: str
+        remaining_steps: RemainingSteps
+
+    @tool
+    def rename(topic: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Rename the topic."""
+        answer = ToolMessage("renamed", tool_call_id=tool_call_id)
+        return Command(update={"topic": topic, "messages": [answer]})
+
+    alice = worker(
+        "alice",
+        calls(call("rename", topic="dogs")),
+        to("bob", "2"),
+        tools=[rename, swarm_handoff(agent_name="bob")],
+        state_schema=Wider,
+    )
+    agents = [alice, worker("bob", "ahoy")]
+    app = create_swarm(agents, default_active_agent="alice", state_schema=Wider).compile()
+    ended = app.invoke({**USER, "topic": "cats"})
+    assert ended["topic"] == "dogs"
+    assert said(ended)[-1] == "bob: ahoy"

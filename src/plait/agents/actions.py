@@ -4,7 +4,7 @@ They are pydantic models, as users know them: built by position too, and written
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, SerializeAsAny
@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, SerializeAsAny
 from plait.load.serializable import Serializable
 from plait.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage
 from plait.messages.foreign import is_message
+from plait.messages.stamp import digest
 
 
 def _messages(given: Any) -> Any:
@@ -59,6 +60,10 @@ class AgentAction(_Written):
         fields: dict[str, Any] = {"tool": tool, "tool_input": tool_input, "log": log, **kwargs}
         super().__init__(**fields)
 
+    def __plait_stamp__(self) -> Hashable:
+        """A token that changes with anything inside (see `plait.checkpoint.log.stamps`)."""
+        return digest(self.__dict__)
+
     @property
     def messages(self) -> Sequence[BaseMessage]:
         """The action as messages."""
@@ -88,6 +93,10 @@ class AgentStep(Serializable):
 
     action: SerializeAsAny[AgentAction]
     observation: Any
+
+    def __plait_stamp__(self) -> Hashable:
+        """A token that changes with anything inside (see `plait.checkpoint.log.stamps`)."""
+        return (self.action.__plait_stamp__(), digest(self.observation))
 
     @property
     def messages(self) -> Sequence[BaseMessage]:

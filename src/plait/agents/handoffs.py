@@ -7,6 +7,8 @@ from typing import Any, cast
 from plait.errors import ConfigError, UnknownNodeError, nearest
 from plait.prebuilt.agent_nodes import value_of
 from plait.prebuilt.tool_node import ToolNode
+from plait.pregel.scope import TaskScope
+from plait.scope import current_scope
 
 DESTINATION = "__handoff_destination"
 """The key of a tool's metadata, and of its message's, that names the agent it hands off to."""
@@ -84,10 +86,19 @@ def check_destinations(tools: Mapping[str, str], agents: Sequence[str], whose: s
             )
 
 
-def state_without_messages(state: Any) -> dict[str, Any]:
-    """What a handoff takes along besides messages: what the agent's steps may have changed."""
+def carried_along(state: Any) -> dict[str, Any]:
+    """What a handoff takes along besides messages: the keys that the graph around knows too.
+
+    So what the tools and hooks of an agent have changed is not lost, and its own affairs stay its
+    own.
+    """
+    scope = current_scope.get()
+    parent = scope.run.parent if isinstance(scope, TaskScope) else None
+    if parent is None:
+        return {}
     kept = cast("Mapping[str, Any]", state if isinstance(state, Mapping) else vars(state))
-    return {name: value for name, value in kept.items() if name not in _OWN}
+    known = parent.run.graph.channels
+    return {name: value for name, value in kept.items() if name in known and name != "messages"}
 
 
 def messages_of(state: Any) -> list[Any]:
@@ -95,17 +106,14 @@ def messages_of(state: Any) -> list[Any]:
     return list(value_of(state, "messages"))
 
 
-_OWN = frozenset(("messages", "remaining_steps", "is_last_step", "jump_to"))
-"""Keys that are the agent's own affair, or that graphs compute."""
-
 __all__ = [
     "DESTINATION",
+    "carried_along",
     "check_destinations",
     "described",
     "destination_of",
     "handoffs_of",
     "messages_of",
     "names_of",
-    "state_without_messages",
     "tool_name",
 ]

@@ -7,12 +7,12 @@ from typing_extensions import get_type_hints
 
 from plait.agents.handoffs import (
     DESTINATION,
+    carried_along,
     check_destinations,
     described,
     handoffs_of,
     messages_of,
     names_of,
-    state_without_messages,
     tool_name,
 )
 from plait.constants import START
@@ -76,7 +76,7 @@ def create_handoff_tool(
             goto=agent_name,
             graph=Command.PARENT,
             update={
-                **state_without_messages(state),
+                **carried_along(state),
                 "messages": [*messages, *left, answer],
                 "active_agent": agent_name,
             },

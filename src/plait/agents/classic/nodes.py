@@ -6,7 +6,7 @@ from typing import Annotated, Any, Protocol, cast
 
 from typing_extensions import TypedDict
 
-from plait.agents.actions import AgentAction, AgentFinish
+from plait.agents.actions import AgentAction, AgentFinish, AgentStep
 from plait.agents.classic.base import BasePlanner, decided
 from plait.agents.classic.observing import EXCEPTION_TOOL, ObservingToolNode
 from plait.callbacks import has_listeners
@@ -28,7 +28,7 @@ class ExecutorState(TypedDict, total=False):
 
     inputs: dict[str, Any]
     """What the executor was called with."""
-    steps: Annotated[list[Step], add]
+    steps: Annotated[list[AgentStep], add]
     """The intermediate steps: actions, each with what came of it."""
     actions: list[AgentAction]
     """What the agent decided last."""
@@ -43,6 +43,11 @@ class ExecutorState(TypedDict, total=False):
 def fresh(inputs: dict[str, Any]) -> dict[str, Any]:
     """The input of a new call, on a thread that may hold an earlier one."""
     return {"inputs": inputs, "steps": Overwrite([]), "actions": [], "turns": 0, "finish": None}
+
+
+def pairs(steps: Sequence[AgentStep]) -> list[Step]:
+    """Steps as agents are shown them: the actions, each with what came of it."""
+    return [(step.action, step.observation) for step in steps]
 
 
 class Settings(Protocol):
@@ -98,12 +103,12 @@ class PlanNode(Runnable[Any, Any]):
     def _stopped(self, state: Any) -> dict[str, Any]:
         agent: BasePlanner = self._settings.agent
         method = self._settings.early_stopping_method
-        finish = agent.return_stopped_response(method, state["steps"], **state["inputs"])
+        finish = agent.return_stopped_response(method, pairs(state["steps"]), **state["inputs"])
         return {"finish": finish, "actions": []}
 
     def _trimmed(self, state: Any) -> list[Step]:
         """The steps that the agent is shown."""
-        trim, steps = self._settings.trim_intermediate_steps, state["steps"]
+        trim, steps = self._settings.trim_intermediate_steps, pairs(state["steps"])
         if callable(trim):
             return trim(steps)
         return steps if trim < 0 else steps[-trim:] if trim else []
@@ -179,7 +184,8 @@ class ActionNode(Runnable[Any, Any]):
                     "Command(graph=Command.PARENT) for the graph around the executor."
                 )
             return command
-        update: dict[str, Any] = {"steps": [(action, observation)]}
+        step = AgentStep(action=action, observation=observation)
+        update: dict[str, Any] = {"steps": [step]}
         tool = self._tools.tools_by_name.get(action.tool)
         if given["alone"] and getattr(tool, "return_direct", False):
             agent: BasePlanner = self._settings.agent
@@ -233,4 +239,4 @@ def _to_agent(state: Any) -> str:
     return END if state.get("finish") is not None else "agent"
 
 
-__all__ = ["ExecutorState", "Settings", "Step", "executor_graph", "fresh"]
+__all__ = ["ExecutorState", "Settings", "Step", "executor_graph", "fresh", "pairs"]

@@ -35,6 +35,11 @@ class ObservedTool:
     def __init__(self, tool: Any) -> None:
         self._tool = tool
 
+    @property
+    def tool_call_schema(self) -> Any:
+        """What models are shown; what has it is a tool to a ToolNode."""
+        return self._tool.tool_call_schema
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tool, name)
 
@@ -92,13 +97,13 @@ class ObservingToolNode:
     def __init__(self, tools: Sequence[Any]) -> None:
         self.tools_by_name = {one.name: one for one in map(coerce_to_tool, tools)}
         self._exception = Tool(
-            EXCEPTION_TOOL, _as_it_is, "Tells an agent that nobody could read it."
+            EXCEPTION_TOOL, _as_it_is, "Tells an agent that nobody could read what it said."
         )
         self._node = ToolNode(
-            list(self.tools_by_name.values()),
+            [ObservedTool(one) for one in self.tools_by_name.values()],
             handle_tool_errors=False,
-            wrap_tool_call=self._observe,
-            awrap_tool_call=self._observe,
+            wrap_tool_call=self._stand_in,
+            awrap_tool_call=self._stand_in,
         )
 
     def invoke(self, action: Any, call_id: str, state: Any, config: Any) -> Any:
@@ -119,17 +124,18 @@ class ObservingToolNode:
         except ToolInvocationError as error:
             raise (error.__cause__ or error) from None
 
-    def _observe(self, request: ToolCallRequest, execute: Any) -> Any:
-        """Run the tool of a request, or its stand-in; the async form awaits what this gives."""
-        call, tool = request.tool_call, request.tool
+    def _stand_in(self, request: ToolCallRequest, execute: Any) -> Any:
+        """Run a tool, or what stands in for one that is not there; async, what this gives is
+        awaited."""
+        if request.tool is not None:
+            return execute(request)
+        call = request.tool_call
         if call["name"] == EXCEPTION_TOOL:
-            tool = self._exception
-        elif tool is None:
-            tool = InvalidTool()
-            names = list(self.tools_by_name)
-            args = {"requested_tool_name": call["name"], "available_tool_names": names}
-            call = {**call, "args": args}
-        return execute(replace(request, tool=ObservedTool(tool), tool_call=call))
+            return execute(replace(request, tool=ObservedTool(self._exception)))
+        names = list(self.tools_by_name)
+        args = {"requested_tool_name": call["name"], "available_tool_names": names}
+        call = {**call, "args": args}
+        return execute(replace(request, tool=ObservedTool(InvalidTool()), tool_call=call))
 
 
 def _as_it_is(told: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plait.agents.actions import AgentAction, AgentFinish, AgentStep
+from plait.agents.classic.nodes import pairs
 from plait.agents.classic.observing import EXCEPTION_TOOL
 from plait.constants import INTERRUPT
 from plait.runnables.addable import AddableDict
@@ -34,10 +35,7 @@ class Progress:
         has_planned = part.get("turns", 0) > before.get("turns", 0)
         return News(
             list(part.get("actions", ())) if has_planned else [],
-            [
-                AgentStep(action=action, observation=seen)
-                for action, seen in part["steps"][len(before["steps"]) :]
-            ],
+            list(part["steps"][len(before["steps"]) :]),
             part.get("finish") if before.get("finish") is None else None,
         )
 
@@ -53,7 +51,7 @@ class Progress:
         """The return values of the end."""
         values = dict(finish.return_values)
         if self._return_steps:
-            values["intermediate_steps"] = list(self.state["steps"])
+            values["intermediate_steps"] = pairs(self.state["steps"])
         return values
 
     def chunks(self, news: "News") -> list[AddableDict]:
@@ -66,8 +64,8 @@ class Progress:
 
     def turns(self, news: "News") -> list[AddableDict]:
         """What is new, a turn of the agent at a time."""
-        steps = [(one.action, one.observation) for one in news.steps]
-        return ([AddableDict(intermediate_step=steps)] if steps else []) + self._end(news)
+        steps = [AddableDict(intermediate_step=pairs(news.steps))] if news.steps else []
+        return steps + self._end(news)
 
     def _end(self, news: "News") -> list[AddableDict]:
         if news.finish is None:

@@ -5,9 +5,9 @@ from typing import Annotated, Any, cast
 
 from plait.agents.handoffs import (
     DESTINATION,
+    carried_along,
     described,
     messages_of,
-    state_without_messages,
     tool_name,
 )
 from plait.constants import END
@@ -53,7 +53,7 @@ def create_handoff_tool(
         state: Annotated[Any, InjectedState], tool_call_id: Annotated[str, InjectedToolCallId]
     ) -> Command[Any]:
         messages = messages_of(state)
-        asked, rest = messages[-1], state_without_messages(state)
+        asked, rest = messages[-1], carried_along(state)
         answer = ToolMessage(
             f"Successfully transferred to {agent_name}",
             name=name,
@@ -169,7 +169,7 @@ def _together(result: Any, state: Any) -> Any:
     answers: list[Any] = [
         one for send in sends for one in send.arg["messages"][-1:] if kind_of(one) == "tool"
     ]
-    update = state_without_messages(state)
+    update = carried_along(state)
     for part in parts:
         held: Any = part.update if isinstance(part, Command) else part
         if isinstance(held, dict):
