@@ -197,6 +197,10 @@ class BaseMessage(ModelMethods):
         made = cls.__new__(cls)
         put_content(made, state.get("content", ""))
         put_id(made, state.get("id"))
+        if len(state) == 2 and "content" in state and "id" in state:  # the ordinary message
+            put_rare(made, None)
+            put_revision(made, 0)
+            return made
         fields = cls.model_fields
         rare = {
             k: v

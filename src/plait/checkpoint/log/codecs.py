@@ -6,6 +6,7 @@ are encrypted as a whole (see `serde.envelope`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import ormsgpack
@@ -43,6 +44,10 @@ class TypedCodec(Codec):
                 "with the serializer that wrote it."
             ) from error
         return self._serde.loads_typed((tag, body))
+
+    def loads_all(self, parts: Sequence[bytes]) -> list[Any]:
+        """Decode many values."""
+        return [self.loads(part) for part in parts]
 
 
 def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:

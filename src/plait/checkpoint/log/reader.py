@@ -91,7 +91,7 @@ class LaneReader:
         metadata = dict(checkpoint.metadata)
         if "parents" in metadata:
             metadata["parents"] = dict(metadata["parents"])
-        return checkpoint.ts, metadata, dict(checkpoint.frontier)
+        return checkpoint.made_at, metadata, dict(checkpoint.frontier)
 
     def mark(self, row: CheckpointRow) -> Mark:
         """A checkpoint without its values."""
@@ -130,11 +130,13 @@ class LaneReader:
         return writes, ids
 
     def _open(self, record: bytes, where: str, *parts: str) -> tuple[int, bytes]:
+        """Unseal a record. `where` says of its parts what they are, for the error."""
         try:
             return unseal(self.place + place(*parts), record)
         except CorruptCheckpointError as error:
             raise CorruptCheckpointError(
-                f"{error} (thread {self.thread_id!r}, namespace {self.ns!r}, {where})"
+                f"{error} (thread {self.thread_id!r}, namespace {self.ns!r}, "
+                f"{where.format(*parts)})"
             ) from error
 
     def open_checkpoint(self, row: CheckpointRow) -> CheckpointFrame:
@@ -142,20 +144,20 @@ class LaneReader:
         if type(record) is Deferred:
             return record.holds[1]
         id = unpack(row.id)
-        kind, payload = self._open(row.record, f"checkpoint {id!r}", id, "")
+        kind, payload = self._open(row.record, "checkpoint {!r}", id, "")
         if kind != CHECKPOINT:
             raise damaged("checkpoint")
         return read_checkpoint(payload)
 
     def open_value(self, channel: str, key: bytes, record: bytes | None) -> tuple[int, bytes]:
         id = unpack(key)
-        where = f"checkpoint {id!r}, channel {channel!r}"
         if record is None:
             raise CorruptCheckpointError(
                 f"A stored value is missing (thread {self.thread_id!r}, namespace {self.ns!r}, "
-                f"{where}). Its row was deleted by hand; restore the database from a backup."
+                f"checkpoint {id!r}, channel {channel!r}). Its row was deleted by hand; restore "
+                "the database from a backup."
             )
-        return self._open(record, where, id, channel)
+        return self._open(record, "checkpoint {!r}, channel {!r}", id, channel)
 
     def open_writes(self, row: WriteRow, into: TaskIdWrites) -> Plan[None]:
         """Add what the task of a sealed row wrote."""
@@ -168,7 +170,7 @@ class LaneReader:
 
     def writes_frame(self, row: WriteRow) -> list[tuple[str, bytes | Ref]]:
         id, task = unpack(row.checkpoint), unpack(row.task)
-        where = f"checkpoint {id!r}, writes of task {task!r}"
+        where = "checkpoint {!r}, {}"
         kind, payload = self._open(row.record, where, id, f"writes:{task}")
         if kind != WRITES:
             raise damaged("task's writes")

@@ -150,13 +150,17 @@ class _Reader:
             at = patch.base
             kind, payload = yield from self._record(at)
         items, runs, size, written = yield from self._list_base(at, kind, payload)
-        for version, patch in reversed(trail):
-            inserted = _items(patch.items, self._codec)
+        trail.reverse()
+        inserted = self._codec.loads_all([patch.items for _, patch in trail])
+        for (version, patch), fresh in zip(trail, inserted, strict=True):
+            if not is_list(fresh):
+                raise damaged("list")
             size += len(patch.items)
             written += len(patch.items)
-            runs, lost = _apply(items, runs, patch, inserted, version)
-            size -= size * lost // max(1, len(items) + lost)
-        anchor, depth = (trail[0][1].anchor, trail[0][1].depth) if trail else (key, 0)
+            runs, lost = _apply(items, runs, patch, fresh, version)
+            if lost:
+                size -= size * lost // (len(items) + lost)
+        anchor, depth = (trail[-1][1].anchor, trail[-1][1].depth) if trail else (key, 0)
         seen = Seen([], self._codec)  # whoever goes on from here looks at the items
         return items, ListVersion(key, anchor, depth, seen, runs, size, written)
 

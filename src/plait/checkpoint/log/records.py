@@ -154,13 +154,26 @@ def read_checkpoint(payload: bytes) -> CheckpointFrame:
     return frame
 
 
-_LIST_PATCH = (bytes, bytes, int, int, list, bytes)
+_LIST_PATCH = [bytes, bytes, int, int, list, bytes]
+_APPEND = [int, int, int]
 
 
 def read_list_patch(payload: bytes) -> ListPatch:
     """Open a LIST_PATCH payload. Raises CorruptCheckpointError."""
-    base, anchor, depth, length, splices, items = _frame(payload, "list", _LIST_PATCH)
-    return ListPatch(base, anchor, depth, length, _rows(splices, "list", int, int, int), items)
+    try:
+        parts = _unpack(payload)
+    except ValueError as error:
+        raise damaged("list") from error
+    if not is_list(parts) or [*map(type, parts)] != _LIST_PATCH:
+        raise damaged("list")
+    rows = parts[4]
+    if len(rows) == 1 and is_list(rows[0]) and [*map(type, rows[0])] == _APPEND:
+        if min(rows[0]) < 0:
+            raise damaged("list")
+        parts[4] = [tuple(rows[0])]
+    else:
+        parts[4] = _rows(rows, "list", int, int, int)
+    return ListPatch(*parts)
 
 
 _DICT_PATCH = (bytes, bytes, int, int, bytes)

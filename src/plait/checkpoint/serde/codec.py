@@ -11,7 +11,7 @@ that depth is bounded without counting.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timezone
 from os import urandom
 from threading import local
@@ -50,7 +50,7 @@ from plait.checkpoint.serde.refusals import (
 )
 from plait.checkpoint.serde.registry import GLOBAL, Registry
 from plait.checkpoint.serde.shapes import shape_of
-from plait.errors import StorageError, UnregisteredTypeError
+from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 
 MAX_DEPTH = 100
 """How deep objects (tuples, dataclasses, sets, ...) may be nested within each other."""
@@ -127,6 +127,15 @@ class Codec:
             UnregisteredTypeError: They name a type that is not registered here.
         """
         return self._unpack(data)
+
+    def loads_all(self, parts: Sequence[bytes]) -> list[Any]:
+        """Decode many values: as `loads` of each, with the price of one call."""
+        many = b"\xdd" + len(parts).to_bytes(4, "big") + b"".join(parts)
+        try:
+            values = self._unpack(many)
+        except CorruptCheckpointError:
+            return [self.loads(part) for part in parts]  # so that the error is of one value
+        return values
 
     def forget(self) -> None:
         """Drop what was looked up in the registry, after a change there."""
