@@ -2,11 +2,11 @@
 
     python -m tests.tool_calling.play --seed 17
 
-A model's message calls two to six tools at once. Some ask a person before they run (by decorator,
-with the default and with a handler of its own), some do not. What differs from seed to seed: the
-calls, how long each takes before it asks and while it runs, who is answered when and how, whether
-an operator changes a call's arguments while it waits, and how the tools are run: all in one task,
-each in a task of its own, or each in a task of the simulated driver.
+A model's message calls two to six tools at once. Some ask a person before they run, some do not.
+What differs from seed to seed: the calls, how long each takes before it asks and while it runs, who
+is answered when and how, whether an operator changes a call's arguments while it waits, and how
+the tools are run (`WAYS`): with decorators (one has a handler of its own), all in one task, each in
+a task of its own, or each in a task of the simulated driver; or behind the middleware, in one task.
 
 The log of what ran is kept outside of the state. `play` checks it against the answers.
 """
@@ -20,6 +20,7 @@ from functools import cache
 from random import Random
 from typing import Annotated, Any
 
+from plait.agents.middleware import HumanInTheLoopMiddleware
 from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.sim import SimEnv, simulate
 from plait.graph import START, MessagesState, StateGraph
@@ -30,7 +31,7 @@ from plait.tools import InjectedToolCallId, tool
 from plait.types import Command, Send, interrupt
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
-WAYS = ("one task", "a task each", "simulated")
+WAYS = ("one task", "a task each", "simulated", "middleware")
 REPLAY = "python -m tests.tool_calling.play --seed {seed}"
 
 
@@ -81,11 +82,14 @@ class Stage:
 
     def __init__(self, way: str) -> None:
         self.turn: Any = None
-        self.sim = way == "simulated"
-        wait = {} if self.sim else {"awrap_tool_call": self.delayed}
+        self.way = way
+        options: Any = {} if way == "simulated" else {"awrap_tool_call": self.delayed}
+        self.middleware = HumanInTheLoopMiddleware(
+            {"pay": True, "send": True}, interrupt_mode="per_call", edit_notice=None
+        )
         builder: Any = StateGraph(MessagesState)
-        builder.add_node("tools", ToolNode(self.tools(), **wait))
-        if way == "one task":
+        builder.add_node("tools", ToolNode(self.tools(), journal=way == "middleware", **options))
+        if way in ("one task", "middleware"):
             builder.add_edge(START, "tools")
         else:
             builder.add_conditional_edges(START, each_call, ["tools"])
@@ -103,7 +107,7 @@ class Stage:
             """Send."""
             return self.note("send", call, amount)
 
-        if self.sim:
+        if self.way == "simulated":
 
             @human_in_the_loop
             def pay(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
@@ -112,14 +116,16 @@ class Stage:
 
             return [pay, human_in_the_loop(handler=in_person)(send), look]
 
-        @human_in_the_loop_async
         @tool("pay")
         async def slow_pay(amount: int, call: Annotated[str, InjectedToolCallId]) -> str:
             """Pay."""
             await self.ticks()
             return self.note("pay", call, amount)
 
-        return [slow_pay, human_in_the_loop_async(handler=in_person_async)(send), look]
+        if self.way == "middleware":
+            return [slow_pay, send, look]
+        by_handler = human_in_the_loop_async(handler=in_person_async)
+        return [human_in_the_loop_async(slow_pay), by_handler(send), look]
 
     def note(self, name: str, call: str, amount: int) -> str:
         self.turn.ran.append((call, name, amount))
@@ -127,6 +133,8 @@ class Stage:
 
     async def delayed(self, request: Any, execute: Any) -> Any:
         await self.ticks()
+        if self.way == "middleware":
+            return await self.middleware.awrap_tool_call(request, execute)
         return await execute(request)
 
     async def ticks(self) -> None:
@@ -167,7 +175,7 @@ class Runner:
         self.graph.checkpointer = InMemorySaver()
 
     def __call__(self, given: Any) -> list[Any]:
-        if self.stage.sim:
+        if self.stage.way == "simulated":
             simulate(self.graph, given, CONFIG, seed=self.chance.getrandbits(32), env=self.env)
         else:
             LOOP().run(self.graph.ainvoke(given, CONFIG))
@@ -183,6 +191,8 @@ def asked(question: Any) -> tuple[str, int]:
     if "may" in value:
         name, args = value["may"]
         return name, args["amount"]
+    if "tool_call_id" in value:
+        return value["name"], value["args"]["amount"]
     request = value["action_request"]
     return request["action"], request["args"]["amount"]
 
@@ -201,17 +211,29 @@ def answer(question: Any, turn: Turn) -> Any:
     """What the person says; notes what may run because of it."""
     name, amount = asked(question)
     id, kind = owner(question, turn), turn.chance.choice(["yes", "no", "other"])
-    if name == "send":  # the handler of its own
-        turn.allowed[id] = (name, amount) if kind == "yes" else None
-        return "yes" if kind == "yes" else f"no to {id}"
-    if kind == "yes":
-        turn.allowed[id] = (name, amount)
-        return {"type": "accept"}
-    if kind == "no":
-        turn.allowed[id] = None
-        return {"type": "response", "args": f"no to {id}"}
-    turn.allowed[id] = (name, amount + 1000)
-    return {"type": "edit", "args": {"amount": amount + 1000}}
+    if "may" in question.value and kind == "other":
+        kind = "no"  # the handler of its own knows no edits
+    more = amount + 1000 if kind == "other" else amount
+    turn.allowed[id] = None if kind == "no" else (name, more)
+    return said(question, kind, {"amount": more}, f"no to {id}")
+
+
+def said(question: Any, kind: str, args: Any, no: str) -> Any:
+    """A decision in the form that the question wants."""
+    if "may" in question.value:
+        return "yes" if kind == "yes" else no
+    if "tool_call_id" in question.value:
+        action = {"name": question.value["name"], "args": args}
+        return {
+            "yes": {"type": "approve"},
+            "no": {"type": "respond", "message": no},
+            "other": {"type": "edit", "edited_action": action},
+        }[kind]
+    return {
+        "yes": {"type": "accept"},
+        "no": {"type": "response", "args": no},
+        "other": {"type": "edit", "args": args},
+    }[kind]
 
 
 # --- one seed ------------------------------------------------------------------------------------
@@ -252,7 +274,7 @@ def changed(turn: Turn, run: Runner, pending: list[Any]) -> list[Any]:
         turn.calls[id] = {**call, "args": {"amount": call["args"]["amount"] + 500}}
     before = [each for each in turn.ran if each[1] != "look"]
     run.graph.update_state(CONFIG, {"messages": [message_of(turn)]}, as_node=START)
-    late = {each.id: "yes" if asked(each)[0] == "send" else {"type": "accept"} for each in pending}
+    late = {each.id: said(each, "yes", None, "") for each in pending}
     again = run(Command(resume=late))
     assert [each for each in turn.ran if each[1] != "look"] == before, "nothing runs on old answers"
     assert sorted(owner(each, turn) for each in again) == turn.gated, "all are asked again"

@@ -4,6 +4,7 @@ Imported where such a question is asked: it loads pydantic.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Union, cast
 
 from pydantic import Discriminator, TypeAdapter, WithJsonSchema
@@ -13,6 +14,7 @@ from plait.tool_calling.approval import Approval
 from plait.tool_calling.decisions import (
     ApproveDecision,
     Decision,
+    DecisionType,
     RejectDecision,
     RespondDecision,
 )
@@ -45,40 +47,46 @@ def decision_shape(
     >>> read({"type": "approve"}), shown["required"]
     ({'type': 'approve'}, ['type'])
     """
-    kinds = [
-        _edit(approval.name, tool) if each == "edit" else _PLAIN[each] for each in approval.allowed
-    ]
-    shape: Any = kinds[0]
-    if len(kinds) > 1:
-        shape = Annotated[Union[tuple(kinds)], Discriminator("type")]  # noqa: UP007
-    adapter: TypeAdapter[Any] = TypeAdapter(shape)
+    schema = None if tool is None else tool.tool_call_schema
+    if isinstance(schema, dict):  # shown, not enforced: the tool does not either
+        shown = WithJsonSchema(cast("dict[str, Any]", schema))
+        adapter, told = _made(
+            approval.name, tuple(approval.allowed), Annotated[dict[str, Any], shown]
+        )
+    else:
+        args = schema if isinstance(schema, type) else dict[str, Any]
+        adapter, told = _kept(approval.name, tuple(approval.allowed), args)
 
     def read(answer: Any) -> Decision:
         adapter.validate_python(answer)
         return cast("Decision", answer)  # as sent: the tool itself reads its arguments
 
-    return read, adapter.json_schema()
+    return read, told
 
 
-def _edit(name: str, tool: Any) -> Any:
+def _made(
+    name: str, allowed: tuple[DecisionType, ...], args: Any
+) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    kinds = [_edit(name, args) if each == "edit" else _PLAIN[each] for each in allowed]
+    shape: Any = kinds[0]
+    if len(kinds) > 1:
+        shape = Annotated[Union[tuple(kinds)], Discriminator("type")]  # noqa: UP007
+    adapter: TypeAdapter[Any] = TypeAdapter(shape)
+    return adapter, adapter.json_schema()
+
+
+_kept = lru_cache(maxsize=256)(_made)
+
+
+def _edit(name: str, args: Any) -> Any:
     """An `EditDecision` of one tool."""
-    action: Any = _keys("EditedAction", name=Literal[name], args=_args(tool))  # pyright: ignore[reportArgumentType]
+    action: Any = _keys("EditedAction", name=Literal[name], args=args)  # pyright: ignore[reportArgumentType]
     return _keys("EditDecision", type=Literal["edit"], edited_action=action)
 
 
 def _keys(title: str, /, **kinds: Any) -> Any:
     make: Any = TypedDict  # of kinds that are only known now
     return make(title, kinds)
-
-
-def _args(tool: Any) -> Any:
-    """What the arguments of an edit must be."""
-    schema = None if tool is None else tool.tool_call_schema
-    if isinstance(schema, type):
-        return schema
-    if isinstance(schema, dict):  # shown, not enforced: the tool does not either
-        return Annotated[dict[str, Any], WithJsonSchema(cast("dict[str, Any]", schema))]
-    return dict[str, Any]
 
 
 __all__ = ["decision_shape"]
