@@ -31,7 +31,7 @@ smoke-llm: $(DEV_STAMP)
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group smoke
 	$(BIN)/python -m pytest tests/smoke/smoke_llm.py -p no:xdist
 
-# The full counts of the proof of durability; writes docs/proof.json.
+# The full counts of the proof of durability; writes docs/proof.json and docs/proof.md.
 prove: $(DEV_STAMP)
 	$(BIN)/python -m tests.prove
 

@@ -160,7 +160,7 @@ def begun() -> dict[str, Any]:
         "plait": __version__,
         "python": platform.python_version(),
         "cpus": os.cpu_count(),
-        "rows": found.get("rows", {}) if isinstance(found, dict) else {},
+        "rows": found.get("rows", {}),
     }
 
 

@@ -107,9 +107,10 @@ def test_questions_keep_their_ids_until_a_run_goes_on_and_are_answered_one_by_on
     import_langgraph(source, saver)
     moved = apps.fan(PLAIT, saver)
     assert {each.id for each in moved.get_state(AT).interrupts} == {each.id for each in asked}
-    moved.invoke(PLAIT.Command(resume={asked[1].id: "Y"}), AT)
+    ids = {each.value: each.id for each in asked}
+    moved.invoke(PLAIT.Command(resume={ids["y"]: "Y"}), AT)
     (left,) = moved.get_state(AT).interrupts
-    assert left.value == asked[0].value
+    assert left.value == "x"
     found = moved.invoke(PLAIT.Command(resume={left.id: "X"}), AT)
     assert found == {"items": ["in", "go", "x", "X", "y", "Y", "late"]}
     order = [each.metadata["step"] for each in moved.get_state_history(AT)]

@@ -8,6 +8,7 @@ and off the tasks that have stored something.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from plait.checkpoint.base.port import NewCheckpoint, TaskWrites
@@ -120,7 +121,7 @@ class Lane:
         self._starters: dict[str, None] = {}
         """Nodes that the input itself triggers."""
 
-    @property
+    @cached_property
     def here(self) -> str:
         """The namespace as it is called here."""
         if not self.ns:
@@ -135,12 +136,12 @@ class Lane:
             CorruptCheckpointError: Something stored cannot be read.
             UnregisteredTypeError: A value is of a type that is not known.
         """
-        thread, here = self.thread, self.here
+        thread = self.thread
         for peer in thread.source.checkpoints(thread.thread_id, self.ns):
-            yield self._step(peer, here)
+            yield self._step(peer)
             thread.decoder.turn()
 
-    def _step(self, peer: PeerCheckpoint, here: str) -> Step:
+    def _step(self, peer: PeerCheckpoint) -> Step:
         thread = self.thread
         self._check(peer)
         parent = self._past.get(peer.parent or "")
@@ -160,24 +161,24 @@ class Lane:
         stored = (peer.held - routing) | _joins(signals).keys()
         past = _Past(peer.versions, stored, _sends(signals), own)
         self._past[peer.id] = past
-        frontier = self._frontier(peer, signals, past, here)
+        frontier = self._frontier(peer, signals, past)
         if parent is not None:
             frontier["last"] = tuple(_names(parent))
         writes: list[TaskWrites] = []
         if parent is not None and peer.parent in self._waiting:
             self._waiting.discard(peer.parent)
-            writes += self._outcomes(cast("str", peer.parent), parent, here)
+            writes += self._outcomes(cast("str", peer.parent), parent)
         if peer.id not in self._followed:
-            writes += self._outcomes(peer.id, past, here)
+            writes += self._outcomes(peer.id, past)
             thread.calls += sum(write.channel == RETURN for write in own)
         new = NewCheckpoint(
-            id=checkpoint_id(peer.id),
-            parent_id=None if parent is None else checkpoint_id(cast("str", peer.parent)),
-            ts=peer.ts,
-            metadata=self._metadata(peer),
-            frontier=frontier,
-            changed=values,
-            removed=[] if parent is None else sorted(parent.stored - stored),
+            checkpoint_id(peer.id),
+            None if parent is None else checkpoint_id(cast("str", peer.parent)),
+            peer.ts,
+            self._metadata(peer),
+            frontier,
+            values,
+            [] if parent is None else sorted(parent.stored - stored),
         )
         return Step(new, writes)
 
@@ -206,7 +207,7 @@ class Lane:
     # --- what runs next --------------------------------------------------------------------------
 
     def _frontier(
-        self, peer: PeerCheckpoint, signals: Mapping[str, Any], past: _Past, here: str
+        self, peer: PeerCheckpoint, signals: Mapping[str, Any], past: _Past
     ) -> dict[str, Any]:
         for node, seen in peer.seen.items():
             if START in seen and node not in _NOT_NODES:
@@ -255,7 +256,7 @@ class Lane:
 
     # --- what tasks have done --------------------------------------------------------------------
 
-    def _outcomes(self, id: str, past: _Past, here: str) -> list[TaskWrites]:
+    def _outcomes(self, id: str, past: _Past) -> list[TaskWrites]:
         """What the tasks of a checkpoint have stored."""
         by_task: dict[tuple[str, str], list[PeerWrite]] = {}
         for each in past.writes:
@@ -271,7 +272,7 @@ class Lane:
             order, node = order_in(path), _node(path, past.sends)
             if order is None or node is None:
                 continue
-            name = task_id(base, here, node, order)
+            name = task_id(base, self.here, node, order)
             kept = [(w.channel, self._outcome(w, id, name)) for w in writes]
             found.append(TaskWrites(base, name, order, kept))
         return found

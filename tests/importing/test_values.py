@@ -1,0 +1,130 @@
+"""Every kind of value that LangGraph's serializer writes, read back as data."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import ipaddress
+import pathlib
+import re
+import uuid
+import zoneinfo
+from collections import deque
+from enum import Enum, IntEnum
+from typing import Any, NamedTuple
+
+import langchain_core.messages as theirs
+import langgraph.types as peer_types
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from tests.differential.normal import Normaliser
+
+from plait import documents, messages, types
+from plait.checkpoint.serde import GLOBAL
+from plait.errors import UnregisteredTypeError
+from plait.importing.known import Known
+from plait.importing.values import Decoder, read_tree
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Level(IntEnum):
+    LOW = 1
+
+
+class Point(NamedTuple):
+    x: int
+    y: int = 2
+
+
+def load(tag: str, data: bytes, registry: Any = GLOBAL) -> Any:
+    return Decoder(Known(registry).build).value(read_tree(tag, data))
+
+
+PLAIN: list[Any] = [
+    None, True, 1.5, "text", b"bytes", bytearray(b"x"), [1, [2]], {"a": {1: 2, (3, 4): 5}},
+    {1, 2}, frozenset([1]), dt.datetime(2026, 1, 2, 3, 4, 5, 6),
+    dt.datetime(2026, 1, 2, tzinfo=dt.UTC), dt.date(2026, 1, 2), dt.time(1, 2, 3),
+    dt.timedelta(1, 2, 3), dt.timezone(dt.timedelta(hours=2)), uuid.UUID(int=7),
+    decimal.Decimal("1.50"), pathlib.Path("/a/b"), ipaddress.ip_address("1.2.3.4"),
+    ipaddress.ip_network("10.0.0.0/8"), re.compile("a+", re.IGNORECASE), deque([1, 2]),
+    zoneinfo.ZoneInfo("Europe/Rome"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", PLAIN, ids=lambda value: type(value).__name__)
+def test_plain_values_come_back_as_themselves(value: Any) -> None:
+    back = load(*JsonPlusSerializer().dumps_typed(value))
+    assert (back, type(back)) == (value, type(value))
+
+
+USAGE: Any = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+MESSAGES: list[Any] = [
+    theirs.HumanMessage("hi", id="1", name="Ann"),
+    theirs.HumanMessage([{"type": "text", "text": "x"}, {"type": "image_url", "image_url": "u"}]),
+    theirs.AIMessage("yo", tool_calls=[{"name": "t", "args": {"k": {1, 2}}, "id": "c"}],
+                     usage_metadata=USAGE, response_metadata={"model": "m"}),
+    theirs.AIMessage("", invalid_tool_calls=[
+        {"name": "t", "args": "{", "id": "c", "error": "e", "type": "invalid_tool_call"}]),
+    theirs.AIMessageChunk("a", tool_call_chunks=[
+        {"name": "t", "args": '{"a"', "id": "c", "index": 0, "type": "tool_call_chunk"}]),
+    theirs.SystemMessage("be kind", additional_kwargs={"x": (1, 2)}),
+    theirs.ToolMessage("found", tool_call_id="c", artifact={"rows": [1]}, status="error"),
+    theirs.RemoveMessage(id="1"),
+    theirs.ChatMessage("x", role="critic"),
+    theirs.FunctionMessage("x", name="f"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_messages_become_plaits_with_all_that_they_hold(message: Any) -> None:
+    serde = JsonPlusSerializer()
+    tag, data = serde.dumps_typed(message)
+    back = load(tag, data)
+    assert type(back) is getattr(messages, type(message).__name__)
+    assert Normaliser().plain(back) == Normaliser().plain(serde.loads_typed((tag, data)))
+
+
+def test_types_of_the_graph_become_plaits() -> None:
+    serde = JsonPlusSerializer()
+    send = load(*serde.dumps_typed(peer_types.Send("n", {"a": 1})))
+    assert send == types.Send("n", {"a": 1})
+    asked = load(*serde.dumps_typed(peer_types.Interrupt("well?", id="7")))
+    assert (asked.value, asked.id) == ("well?", "7")
+    told = load(*serde.dumps_typed(peer_types.Command(update={"a": 1}, goto="x", resume=2)))
+    assert told == types.Command(update={"a": 1}, goto="x", resume=2)
+    assert load(*serde.dumps_typed(peer_types.Overwrite([1]))) == types.Overwrite([1])
+    document = load(*serde.dumps_typed(Document("text", metadata={"a": 1}, id="d")))
+    assert document == documents.Document("text", metadata={"a": 1}, id="d")
+
+
+def test_arrays_come_back_with_their_type_and_shape() -> None:
+    value = np.arange(6, dtype="<i4").reshape(2, 3)
+    back = load(*JsonPlusSerializer().dumps_typed(value))
+    assert back.dtype == value.dtype
+    assert (back == value).all()
+
+
+@pytest.mark.parametrize("value", [Colour.RED, Level.LOW, Point(1)], ids=repr)
+def test_classes_of_the_program_come_back_once_they_are_registered(value: Any) -> None:
+    tag, data = JsonPlusSerializer().dumps_typed(value)
+    registry = GLOBAL.child()
+    with pytest.raises(UnregisteredTypeError, match=rf"register\({type(value).__name__}\)"):
+        load(tag, data, registry)
+    registry.register(type(value))
+    back = load(tag, data, registry)
+    assert (back, type(back)) == (value, type(value))
+
+
+def test_json_of_old_checkpoints_is_read_too() -> None:
+    """LangGraph wrote JSON with constructor calls before it wrote msgpack."""
+    human = b"""{"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages",
+        "HumanMessage"], "kwargs": {"content": "hi", "type": "human", "id": "1"}}"""
+    assert load("json", b"[" + human + b", 1]") == [messages.HumanMessage("hi", id="1"), 1]
+    moment = b"""{"lc": 2, "type": "constructor", "id": ["datetime", "datetime"],
+        "method": "fromisoformat", "args": ["2026-01-02T03:04:05"]}"""
+    assert load("json", moment) == dt.datetime(2026, 1, 2, 3, 4, 5)
