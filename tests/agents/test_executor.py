@@ -28,6 +28,7 @@ from plait.messages import AIMessage, HumanMessage
 from plait.prebuilt import InjectedState, InjectedStore, ToolRuntime
 from plait.runnables import RunnableLambda, RunnableWithMessageHistory
 from plait.store.memory import InMemoryStore
+from plait.testing import Effects, every_crash_point, until_done
 from plait.testing.models import ScriptedChatModel
 from plait.tools import InjectedToolCallId, tool
 from plait.types import Command, interrupt
@@ -480,3 +481,43 @@ def test_a_step_that_is_changed_in_place_has_another_stamp() -> None:
     stamps.append(step.__plait_stamp__())
     assert len(set(stamps)) == len(stamps)
     assert step.__plait_stamp__() == stamps[-1]
+
+
+def test_fields_that_are_set_later_count() -> None:
+    made = executor([calls(call("note", text="a")), "done", "again"], [note])
+    made.invoke({"input": "go"})
+    made.checkpointer = InMemorySaver()
+    made.return_intermediate_steps = True
+    assert made.invoke({"input": "go"}, THREAD)["intermediate_steps"] == []
+    assert made.graph.get_state(THREAD).values["finish"].return_values == {"output": "again"}
+
+
+def test_a_memory_that_would_not_hear_of_the_end_is_refused() -> None:
+    made = executor(["done"], [note], memory=Remembers())
+    with pytest.raises(NotSupportedError, match="RunnableWithMessageHistory"):
+        next(made.stream({"input": "go"}, stream_mode="messages"))
+
+
+def test_an_executor_that_is_killed_anywhere_ends_as_if_undisturbed(tmp_path: Path) -> None:
+    def workflow(saver: Any, effects: Effects) -> Any:
+        @tool
+        def pay(what: str) -> str:
+            """Pay."""
+            effects.note("paid", what)
+            return f"paid {what}"
+
+        def decide(given: Any) -> Any:
+            done = [seen for _, seen in given["intermediate_steps"]]
+            if not done:
+                return [AgentAction("pay", one, "") for one in ("rent", "light")]
+            if len(done) == 2:
+                return [AgentAction("pay", "bread", "")]
+            return AgentFinish({"output": done}, "")
+
+        made = AgentExecutor(agent=RunnableLambda(decide), tools=[pay], checkpointer=saver)
+        ended = until_done(made.graph, {"inputs": {"input": "pay"}}, THREAD)
+        return ended["finish"].return_values["output"]
+
+    report = every_crash_point(workflow, tmp_path, stride=3)
+    assert report.counts("paid rent") <= {1, 2}
+    assert report.deaths > 5

@@ -20,6 +20,7 @@ from plait.graph import END, START, MessagesState, StateGraph
 from plait.managed import RemainingSteps
 from plait.messages import AIMessage, ToolMessage
 from plait.prebuilt import create_react_agent
+from plait.testing import Effects, every_crash_point, until_done
 from plait.testing.models import ScriptedChatModel
 from plait.tools import InjectedToolCallId, tool
 from plait.types import Command, interrupt
@@ -379,3 +380,31 @@ def test_what_a_tool_changed_before_a_handoff_is_not_lost() -> None:
     ended = app.invoke({**USER, "topic": "cats"})
     assert ended["topic"] == "dogs"
     assert said(ended)[-1] == "bob: ahoy"
+
+
+# --- crashes -------------------------------------------------------------------------------------
+
+
+def test_a_team_that_is_killed_anywhere_ends_as_if_undisturbed(tmp_path: Path) -> None:
+    def workflow(saver: Any, effects: Effects) -> Any:
+        def look(where: str) -> str:
+            """Look somewhere."""
+            effects.note("looked", where)
+            return f"nothing in {where}"
+
+        def seeker(messages: list[Any]) -> Any:
+            found = messages[-1].type == "tool" and messages[-1].name == "look"
+            return "nothing there" if found else calls(call("look", "l", where="box"))
+
+        def lead(messages: list[Any]) -> Any:
+            heard = any(one.name == "seeker" for one in messages)
+            return "it is lost" if heard else to("seeker", "t")
+
+        agent = create_react_agent(ScriptedChatModel(seeker), [look], name="seeker")
+        team = create_supervisor([agent], model=ScriptedChatModel(lead))
+        ended = until_done(team.compile(checkpointer=saver), USER, THREAD)
+        return [(one.type, one.name, one.text) for one in ended["messages"]]
+
+    report = every_crash_point(workflow, tmp_path, stride=4)
+    assert report.counts("looked box") <= {1, 2}
+    assert report.deaths > 5

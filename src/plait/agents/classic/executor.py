@@ -9,7 +9,13 @@ from plait.agents.classic.memory import Memory
 from plait.agents.classic.nodes import Step, executor_graph, fresh
 from plait.agents.classic.telling import News, Progress
 from plait.callbacks import has_listeners
-from plait.errors import ConfigError, InvalidValueError, ToolInputError, nearest
+from plait.errors import (
+    ConfigError,
+    InvalidValueError,
+    NotSupportedError,
+    ToolInputError,
+    nearest,
+)
 from plait.exceptions import OutputParserException
 from plait.fields import AnnotatedFields
 from plait.runnables.addable import AddableDict
@@ -107,6 +113,10 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
                 f"The agent wants the tools {sorted(allowed)}, and the executor was given "
                 f"{sorted(names)}. Give it the tools that the agent was made for."
             )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__.pop("graph", None)  # made from the fields, so it goes with each of them
+        object.__setattr__(self, name, value)
 
     @classmethod
     def from_agent_and_tools(
@@ -217,12 +227,14 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         Yields:
             `actions` before they run, `steps` when they have run, the output; each with `messages`.
             With a `stream_mode=`, what the graph yields in it (tokens: "messages").
+
+        Raises:
+            NotSupportedError: A `stream_mode`, and a memory, which would not hear of the end.
         """
         if kwargs.get("stream_mode") is not None:
-            given = self._memory().loaded(self._input(input))
-            yield from self.graph.stream(given, self._bounded(self._heard(config)), **kwargs)
+            given, bounded = self._unremembered(input), self._bounded(self._heard(config))
+            yield from self.graph.stream(given, bounded, **kwargs)
             return
-
         yield from self._streamed(input, config, Progress.chunks, kwargs)
 
     async def astream(
@@ -230,13 +242,10 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     ) -> AsyncIterator[Any]:
         """The async twin of `stream`."""
         if kwargs.get("stream_mode") is not None:
-            given = await self._memory().aloaded(self._input(input))
-            bounded = self._bounded(self._heard(config))
-            async for part in self.graph.astream(given, bounded, **kwargs):
-                yield part
-            return
-
-        chunks = self._astreamed(input, config, Progress.chunks, kwargs)
+            given, bounded = self._unremembered(input), self._bounded(self._heard(config))
+            chunks = self.graph.astream(given, bounded, **kwargs)
+        else:
+            chunks = self._astreamed(input, config, Progress.chunks, kwargs)
         try:
             async for chunk in chunks:
                 yield chunk
@@ -371,6 +380,20 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
                 f"{', '.join(map(repr, inputs)) or 'none'}."
             )
         return fresh(dict(inputs))
+
+    def _unremembered(self, given: Any) -> Any:
+        """The graph's input where nobody tells the memory how the run ends.
+
+        Raises:
+            NotSupportedError: There is a memory.
+        """
+        if self.memory is not None:
+            raise NotSupportedError(
+                "An AgentExecutor with a memory streams its own chunks only, since the memory must "
+                "hear how a run ends. Leave stream_mode out, or keep the conversation by "
+                "RunnableWithMessageHistory."
+            )
+        return self._input(given)
 
     def _heard(self, config: RunnableConfig | None) -> RunnableConfig:
         """The config with the executor's own handlers, which do not hear what runs inside."""
