@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import psycopg
 
-from plait.errors import ConfigError, CorruptCheckpointError, StorageUnavailableError
+from plait.errors import ConfigError, StorageUnavailableError
 from plait.importing.rows import PeerCheckpoint, PeerTask, PeerWrite, Size
-from plait.importing.sqlite import checkpoint_of
-from plait.importing.values import Tree, read_tree
+from plait.importing.sqlite import checkpoint_of, told
+from plait.importing.values import Stored, Tree
 
 _PAGE = 64
 _EMPTY = "empty"
@@ -69,7 +69,7 @@ class PostgresSource:
     """
 
     def __init__(self, url: str) -> None:
-        with _told():
+        with _reached():
             self._conn = psycopg.connect(url, autocommit=True)
         try:
             self._rows("SET default_transaction_read_only = on")
@@ -84,7 +84,7 @@ class PostgresSource:
             raise
 
     def _rows(self, sql: str, *given: Any) -> list[tuple[Any, ...]]:
-        with _told():
+        with _reached():
             cursor = self._conn.execute(cast("Any", sql), given)
             return cursor.fetchall() if cursor.description else []
 
@@ -110,12 +110,9 @@ class PostgresSource:
             rows = self._rows(_CHECKPOINTS, thread, ns, last, _PAGE)
             for id, parent, tree, metadata in rows:
                 last = id
-                try:
-                    yield self._checkpoint(thread, ns, id, parent, tree, metadata, blobs)
-                except (CorruptCheckpointError, ValueError, TypeError) as error:
-                    raise CorruptCheckpointError(
-                        f"Thread {thread!r}: checkpoint {id} cannot be read ({error})."
-                    ) from error
+                with told(thread, id):
+                    found = self._checkpoint(thread, ns, id, parent, tree, metadata, blobs)
+                yield found
 
     def _checkpoint(
         self,
@@ -144,7 +141,7 @@ class PostgresSource:
         if not versions:
             return {}
         rows = self._rows(_VALUES, thread, ns, list(versions), list(versions.values()))
-        return {name: read_tree(tag, blob or b"") for name, tag, blob in rows}
+        return {name: Stored(tag, blob or b"") for name, tag, blob in rows}
 
     def writes(self, thread: str, ns: str, checkpoint: str) -> list[PeerWrite]:
         return [
@@ -160,7 +157,7 @@ class PostgresSource:
 
 
 @contextmanager
-def _told() -> Generator[None]:
+def _reached() -> Generator[None]:
     """Errors of the server as plait's."""
     try:
         yield

@@ -32,7 +32,7 @@ from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeE
 from plait.importing.known import Known
 from plait.importing.places import Places, checkpoint_id, order_in, pulled_node, pushed_place
 from plait.importing.rows import PeerCheckpoint, PeerWrite, Source
-from plait.importing.values import Decoder, Tree, damaged, read_tree
+from plait.importing.values import Decoder, Stored, Tree, damaged
 from plait.types import Interrupt, Send
 
 PEER_ID = "langgraph_checkpoint_id"
@@ -299,11 +299,7 @@ class Lane:
     # --- values ----------------------------------------------------------------------------------
 
     def _written(self, write: PeerWrite, id: str) -> Any:
-        try:
-            tree = read_tree(write.tag, write.data)
-        except StorageError as error:
-            raise self._placed(error, write.channel, id) from error
-        return self._value(tree, write.channel, id)
+        return self._value(Stored(write.tag, write.data), write.channel, id)
 
     def _value(self, tree: Tree, key: str, id: str) -> Any:
         try:

@@ -18,7 +18,7 @@ from plait.checkpoint.log.records import is_dict, is_list
 from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 
 Tree: TypeAlias = Any
-"""Plain data with `Raw` and `Call` in it."""
+"""Plain data with `Raw` and `Call` in it, or a `Stored` value as a whole."""
 
 MAX_DEPTH = 100
 """How deep extensions may be nested within each other."""
@@ -27,6 +27,13 @@ _OPTIONS = ormsgpack.OPT_NON_STR_KEYS
 _ARRAY = 6
 _END = b"\x9d-plait-end-\x9d"
 _END_PACKED: bytes = ormsgpack.packb(_END)
+
+
+class Stored(NamedTuple):
+    """A value that is not decoded yet: the format's tag, and the bytes."""
+
+    tag: str
+    data: bytes
 
 
 class Raw(NamedTuple):
@@ -77,7 +84,7 @@ def read_tree(tag: str, data: bytes) -> Tree:
     if tag == "json":
         try:
             return json.loads(data, object_hook=_constructor)
-        except (ValueError, RecursionError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise damaged(error) from error
     if tag == "pickle":
         raise UnregisteredTypeError(
@@ -133,7 +140,7 @@ class Decoder:
             UnregisteredTypeError: It holds an object of a type that is not known.
         """
         try:
-            return self._value(tree, 0)
+            return self._value(read_tree(*tree) if isinstance(tree, Stored) else tree, 0)
         except RecursionError:
             raise damaged("nested too deeply") from None
 
@@ -212,4 +219,4 @@ def _constructor(found: dict[str, Any]) -> Any:
     return made._replace(method=method) if type(method) is str else made
 
 
-__all__ = ["Array", "Build", "Call", "Decoder", "Raw", "Tree", "damaged", "read_tree"]
+__all__ = ["Array", "Build", "Call", "Decoder", "Raw", "Stored", "Tree", "damaged", "read_tree"]
