@@ -41,6 +41,11 @@ class LangChainChatModel(BaseChatModel):
         return getattr(self.guest, "_llm_type", "langchain")
 
     @property
+    def profile(self) -> Any:
+        """What the guest says that it can do."""
+        return getattr(self.guest, "profile", None)
+
+    @property
     def _identifying_params(self) -> dict[str, Any]:
         return dict(getattr(self.guest, "_identifying_params", {}))
 

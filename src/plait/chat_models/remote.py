@@ -85,6 +85,17 @@ class RemoteChatModel(BaseChatModel):
         return f"{type(self).__name__}(model={self.model!r})"
 
     @property
+    def profile(self) -> dict[str, Any]:
+        """What the model can do. `structured_output`: its provider holds answers to a schema.
+
+        Bind the schema in OpenAI's form: `model.bind(response_format={"type": "json_schema", ...})`.
+        """
+        return {"structured_output": self._holds_to_schemas()}
+
+    def _holds_to_schemas(self) -> bool:
+        return True
+
+    @property
     def _identifying_params(self) -> dict[str, Any]:
         own = ("model", "temperature", "max_tokens", "top_p", "stop", "base_url", "model_kwargs")
         found = {name: getattr(self, name) for name in own}

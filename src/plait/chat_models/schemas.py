@@ -9,6 +9,18 @@ NAMED = ("properties", "$defs", "definitions")
 LISTED = ("anyOf", "allOf", "oneOf", "prefixItems")
 
 
+def schema_of_format(response_format: Any) -> Schema | None:
+    """The schema in a `response_format` of OpenAI's form, which models of all providers take.
+
+    >>> schema_of_format({"type": "json_schema", "json_schema": {"name": "A", "schema": {}}})
+    {}
+    """
+    if not isinstance(response_format, dict):
+        return None
+    described = cast("Schema", response_format).get("json_schema")
+    return cast("Schema", described).get("schema") if isinstance(described, dict) else None
+
+
 def closed(schema: Schema, *, all_required: bool = False) -> Schema:
     """A copy in which every object takes only the properties that it names.
 

@@ -9,7 +9,7 @@ from plait.chat_models.anthropic.wire import MessageReader, read_answer, to_wire
 from plait.chat_models.failures import failure, of_status, of_transport
 from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
-from plait.chat_models.schemas import closed
+from plait.chat_models.schemas import closed, schema_of_format
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
 from plait.chat_models.wire import Block, described, is_builtin, part_of, present
 from plait.errors import ModelConnectionError, ModelTimeoutError
@@ -100,8 +100,7 @@ class ChatAnthropic(RemoteChatModel):
             kwargs: Bound, too.
         """
         if method is None:
-            old = self.model.startswith(BEFORE_SCHEMAS)
-            method = "function_calling" if old else "json_schema"
+            method = "json_schema" if self._holds_to_schemas() else "function_calling"
         if method == "function_calling":
             # A model that thinks may not be forced to call a tool.
             forced = "auto" if self._thinks(kwargs) else schema_name(schema)
@@ -113,6 +112,9 @@ class ChatAnthropic(RemoteChatModel):
         form = {"format": {"type": "json_schema", "schema": closed(json_schema(schema))}}
         bound = self.bind(output_config=form, **kwargs)
         return bound | StructuredOutput(schema, "json", include_raw)
+
+    def _holds_to_schemas(self) -> bool:
+        return not self.model.startswith(BEFORE_SCHEMAS)
 
     def _thinks(self, kwargs: Mapping[str, Any]) -> bool:
         thinking = kwargs.get("thinking", self.thinking)
@@ -136,6 +138,9 @@ class ChatAnthropic(RemoteChatModel):
             own["extra_headers"] = {"anthropic-beta": ",".join(self.betas)}
         # Sampling parameters are extras of some SDK versions; the wire has them all.
         asked: Block = {**own, **self.model_kwargs, **kwargs, "messages": turns}
+        if (schema := schema_of_format(asked.get("response_format"))) is not None:
+            del asked["response_format"]
+            asked["output_config"] = {"format": {"type": "json_schema", "schema": closed(schema)}}
         beside = {key: asked.pop(key) for key in ("temperature", "top_p", "top_k") if key in asked}
         if beside:
             asked["extra_body"] = {**beside, **part_of(asked, "extra_body")}

@@ -9,6 +9,7 @@ from plait.chat_models.failures import failure, of_transport
 from plait.chat_models.google.wire import PartReader, read_answer, to_wire
 from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
+from plait.chat_models.schemas import schema_of_format
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
 from plait.chat_models.wire import Block, described, is_builtin, part_of, present
 from plait.runnables.base import Runnable
@@ -130,6 +131,10 @@ class ChatGoogle(RemoteChatModel):
         # Functions are called by tools of the program, never by the SDK itself.
         own["automatic_function_calling"] = {"disable": True}
         config = {**own, **self.model_kwargs, **kwargs}
+        if (schema := schema_of_format(config.get("response_format"))) is not None:
+            del config["response_format"]
+            config["response_mime_type"] = "application/json"
+            config["response_json_schema"] = schema
         return {"model": self.model, "contents": contents, "config": config}
 
     def _make_client(self, is_async: bool) -> Any:

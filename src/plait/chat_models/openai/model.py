@@ -113,7 +113,7 @@ class ChatOpenAI(RemoteChatModel):
             strict: Whether OpenAI must hold to every detail; None: where the schema allows it.
             kwargs: Bound, too; `tools` may be called before the answer.
         """
-        if method == "json_schema" and self.model.startswith(BEFORE_SCHEMAS):
+        if method == "json_schema" and not self._holds_to_schemas():
             method = "function_calling"
         if method == "function_calling":
             name = schema_name(schema)
@@ -140,6 +140,9 @@ class ChatOpenAI(RemoteChatModel):
             bound = self.bind(response_format=form, **kwargs)
         return bound | StructuredOutput(schema, "json", include_raw)
 
+    def _holds_to_schemas(self) -> bool:
+        return not self.model.startswith(BEFORE_SCHEMAS)
+
     def _uses_responses(self, kwargs: Mapping[str, Any]) -> bool:
         if self.use_responses_api is not None:
             return self.use_responses_api
@@ -153,6 +156,8 @@ class ChatOpenAI(RemoteChatModel):
     def _request(
         self, messages: Sequence[Any], stop: list[str] | None, kwargs: dict[str, Any]
     ) -> dict[str, Any]:
+        if (form := kwargs.get("response_format")) is not None:
+            kwargs = {**kwargs, "response_format": strict_format(form)}
         common = present(
             model=self.model,
             temperature=self.temperature,
@@ -290,6 +295,15 @@ def responses_choice(wanted: Any) -> Any:
     if isinstance(wanted, dict) and "function" in wanted:
         return {"type": "function", "name": cast("Block", wanted)["function"]["name"]}
     return cast("Any", wanted)
+
+
+def strict_format(form: Any) -> Any:
+    """A response format whose schema, if it is strict, is one that OpenAI's strict mode takes."""
+    inner = cast("Block", form).get("json_schema") if isinstance(form, dict) else None
+    if not isinstance(inner, dict) or not cast("Block", inner).get("strict"):
+        return cast("Any", form)
+    schema = closed(cast("Block", inner)["schema"], all_required=True)
+    return {**cast("Block", form), "json_schema": {**cast("Block", inner), "schema": schema}}
 
 
 def responses_format(form: Block) -> Block:
