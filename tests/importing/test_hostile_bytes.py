@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import ormsgpack
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langgraph.checkpoint.sqlite import SqliteSaver as PeerSaver
 
 from plait.checkpoint.serde import GLOBAL
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
+from plait.importing import import_langgraph
 from plait.importing.known import Known
 from plait.importing.values import Decoder, read_tree
+
+from . import apps
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,3 +95,46 @@ def test_any_object_is_a_value_or_a_typed_error(code: int, said: Any) -> None:
         load("msgpack", ormsgpack.packb(ormsgpack.Ext(code, ormsgpack.packb(said))))
     except StorageError:
         pass
+
+
+CELLS: list[Any] = [None, 7, -1.5, "", "text", b"", b"\xff\xfe", "[]", b"\x80", "9" * 50]
+
+
+def test_any_cell_of_a_database_changed_to_anything_is_a_value_or_a_typed_error(
+    tmp_path: Path,
+) -> None:
+    path, chance, outcomes = tmp_path / "langgraph.db", Random(5), Counter[str]()
+    with PeerSaver.from_conn_string(str(path)) as saver:
+        graph = apps.asker(apps.LANGGRAPH, saver)
+        graph.invoke({"items": []}, {"configurable": {"thread_id": "t"}})
+    conn = sqlite3.connect(path, isolation_level=None)
+    for _ in range(250):
+        conn.execute("BEGIN")
+        table = chance.choice(["checkpoints", "writes"])
+        names = [row[1] for row in conn.execute(f"PRAGMA table_info({table})")]
+        ids = [row[0] for row in conn.execute(f"SELECT rowid FROM {table}")]
+        name, id = chance.choice(names), chance.choice(ids)
+        (old,) = conn.execute(f"SELECT {name} FROM {table} WHERE rowid = ?", (id,)).fetchone()
+        new = chance.choice(CELLS)
+        if isinstance(old, bytes) and old and chance.random() < 0.7:
+            at = chance.randrange(len(old))
+            new = old[:at] + chance.randbytes(chance.randrange(3)) + old[at + 1 :]
+        try:
+            conn.execute(f"UPDATE {table} SET {name} = ? WHERE rowid = ?", (new, id))
+            if chance.random() < 0.1:
+                conn.execute(f"UPDATE {table} SET {name} = CAST(x'FF41' AS TEXT) "
+                             "WHERE rowid = ?", (id,))  # fmt: skip
+        except sqlite3.IntegrityError:
+            conn.execute("ROLLBACK")
+            continue
+        conn.execute("COMMIT")
+        try:
+            report = import_langgraph(path, dry_run=True)
+            outcomes.update(each.outcome for each in report.threads)
+        except StorageError as error:
+            outcomes[type(error).__name__] += 1
+        conn.execute(f"UPDATE {table} SET {name} = ? WHERE rowid = ?", (old, id))
+    conn.close()
+    assert outcomes.keys() <= {"imported", "refused", "StorageUnavailableError"}, outcomes
+    assert outcomes["imported"] > 30
+    assert outcomes["refused"] > 30
