@@ -184,6 +184,17 @@ def epoch_of(when: datetime | float, what: str) -> float:
     return when.timestamp()
 
 
+def text_of(epoch: float) -> str:
+    """A time as ISO 8601 in UTC, to the microsecond.
+
+    >>> text_of(0)
+    '1970-01-01T00:00:00.000000+00:00'
+    """
+    from datetime import datetime
+
+    return datetime.fromtimestamp(epoch, UTC).isoformat(timespec="microseconds")
+
+
 def _wait(timer: Timer, key: str | None) -> None:
     scope = current_scope.get()
     if scope is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextvars import ContextVar
-from functools import lru_cache
 from os import urandom
 from random import random
 from threading import Lock
@@ -44,10 +43,6 @@ class SystemEnv:
     def new_id(self) -> str:
         return new_id()
 
-    def timestamp(self) -> str:
-        seconds, ns = divmod(time.time_ns(), 1_000_000_000)
-        return f"{_to_seconds(seconds)}.{ns // 1000:06d}+00:00"
-
     def now(self) -> float:
         return time.time()
 
@@ -56,11 +51,6 @@ class SystemEnv:
 
     def jitter(self) -> float:
         return random()
-
-
-@lru_cache(maxsize=8)
-def _to_seconds(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 SYSTEM = SystemEnv()

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import count
 from random import Random
-from time import gmtime, strftime
 from typing import Any, NamedTuple, Protocol
 
 from plait.checkpoint.log.requests import Pause, Refused, Transact
@@ -67,8 +66,8 @@ class Happening(NamedTuple):
 class SimEnv:
     """A virtual clock, counted ids, seeded chance: two runs with equal seeds are equal.
 
-    >>> SimEnv(7).checkpoint_id(), SimEnv(7).timestamp()
-    ('00000001-0000-7000-8000-000000000007', '2026-01-01T00:00:00.000000+00:00')
+    >>> SimEnv(7).checkpoint_id(), SimEnv(7).now()
+    ('00000001-0000-7000-8000-000000000007', 1767225600.0)
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -84,10 +83,6 @@ class SimEnv:
 
     def new_id(self) -> str:
         return f"{next(self._ids):08x}-0000-4000-{self._tail}"
-
-    def timestamp(self) -> str:
-        seconds, part = divmod(self.now(), 1)
-        return f"{strftime('%Y-%m-%dT%H:%M:%S', gmtime(seconds))}.{int(part * 1e6):06d}+00:00"
 
     def now(self) -> float:
         return EPOCH + self.clock

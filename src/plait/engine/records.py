@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from plait.timers import text_of
+
 
 @dataclass(slots=True)
 class TaskWrites:
@@ -30,8 +32,8 @@ class NewCheckpoint:
 
     id: str
     parent_id: str | None
-    ts: str
-    """ISO 8601, UTC."""
+    ts: float | str
+    """When it was made: seconds since the epoch, or already as text."""
     metadata: Mapping[str, Any]
     frontier: Mapping[str, Any]
     """The engine's own plain record of what runs next (opaque to the saver)."""
@@ -39,6 +41,11 @@ class NewCheckpoint:
     """Checkpoint values (`BaseChannel.checkpoint()`) of the channels that changed."""
     removed: Sequence[str] = ()
     """Channels that hold nothing any more."""
+
+    @property
+    def made_at(self) -> str:
+        """When it was made: ISO 8601, UTC."""
+        return self.ts if isinstance(self.ts, str) else text_of(self.ts)
 
 
 @dataclass(frozen=True, slots=True)

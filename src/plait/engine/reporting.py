@@ -12,6 +12,7 @@ from plait.engine.spec import Env, RunSpec
 from plait.engine.state import State
 from plait.engine.tasks import Task
 from plait.errors import EmptyChannelError
+from plait.timers import text_of
 from plait.types import Interrupt
 
 
@@ -77,7 +78,7 @@ class Reporting:
                 "debug",
                 {
                     "step": step,
-                    "timestamp": self.env.timestamp(),
+                    "timestamp": text_of(self.env.now()),
                     "type": kind,
                     "payload": payload,
                 },

@@ -21,10 +21,6 @@ class Env(Protocol):
         """A new id without order."""
         ...
 
-    def timestamp(self) -> str:
-        """Now, ISO 8601 in UTC."""
-        ...
-
     def now(self) -> float:
         """Seconds since the epoch."""
         ...

@@ -195,7 +195,7 @@ class Storing(Reporting):
         return NewCheckpoint(
             self.checkpoint_id,
             parent,
-            self.env.timestamp(),
+            self.env.now(),
             self._metadata(stored=True),
             record,
             changed,

@@ -324,7 +324,7 @@ class ForeignSession:
         stored = {
             "v": LATEST_VERSION,
             "id": checkpoint.id,
-            "ts": checkpoint.ts,
+            "ts": checkpoint.made_at,
             "channel_values": dict(values),
             "channel_versions": dict(versions),
             "versions_seen": {},

@@ -53,7 +53,7 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
             if type(value) not in _SETTLED and not _all_settled((value,)):
                 return False
     for key, fact in checkpoint.metadata.items():
-        if type(fact) not in FIXED and not (key == "parents" and _is_map_of_texts(fact)):
+        if type(fact) not in FIXED and (key != "parents" or not _is_map_of_texts(fact)):
             return False
     return True
 
@@ -61,6 +61,8 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
 def _is_map_of_texts(fact: Any) -> bool:
     if type(fact) is not dict:
         return False
+    if not fact:
+        return True
     for pair in cast("dict[Any, Any]", fact).items():
         if type(pair[0]) is not str or type(pair[1]) is not str:
             return False

@@ -98,7 +98,7 @@ def _whole_record(codec: Codec, lane: bytes, id: str, name: str, value: Any) -> 
 def _checkpoint_record(
     codec: Codec, lane: bytes, checkpoint: NewCheckpoint, frame: _Frame
 ) -> bytes:
-    facts = [checkpoint.ts, dict(checkpoint.metadata), dict(checkpoint.frontier)]
+    facts = [checkpoint.made_at, dict(checkpoint.metadata), dict(checkpoint.frontier)]
     payload = write_checkpoint(*frame, codec.dumps(facts))
     return seal(CHECKPOINT, lane + place(checkpoint.id) + _NO_CHANNEL, payload)
 
@@ -377,7 +377,7 @@ class LogSession:
         if at is None or not follows:
             self._versions = {}
         body = self.codec.dumps(
-            [checkpoint.ts, dict(checkpoint.metadata), dict(checkpoint.frontier)]
+            [checkpoint.made_at, dict(checkpoint.metadata), dict(checkpoint.frontier)]
         )
         where = self._place + place(checkpoint.id)
         encoded = self._encode_values(checkpoint.changed, key)
