@@ -102,6 +102,8 @@ def own_tools(tools: Any) -> Any:
     if tools is None or isinstance(tools, (Toolset, str)) or not hasattr(tools, "__iter__"):
         return tools
     made = [_own_tool(tool) for tool in tools]
+    if all(own is given for own, given in zip(made, tools, strict=True)):
+        return tools  # the program may add to its list later
     return made if isinstance(tools, (list, tuple)) else Toolset(flatten_tools_or_toolsets(made))
 
 

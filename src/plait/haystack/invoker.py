@@ -80,6 +80,32 @@ class _Executed(BaseTool):
             raise tool.failed(error, arguments) from error
 
 
+class _Executor(NamedTuple):
+    """Tools, and the node that runs them."""
+
+    node: ToolNode
+    tools: dict[str, Tool]
+
+
+def _executor(tools: list[Tool], policies: Any, journal: bool) -> _Executor:
+    if not tools:
+        raise ToolDefinitionError("ToolInvoker requires at least one tool.")
+    check_names(tools)
+    executed = [
+        _Executed(name=one.name, description=one.description, args_schema=one.parameters, its=one)
+        for one in tools
+    ]
+    node = ToolNode(
+        executed,
+        handle_tool_errors=False,
+        wrap_tool_call=_caught,
+        awrap_tool_call=_acaught,
+        policies=policies,
+        journal=journal,
+    )
+    return _Executor(node, {one.name: one for one in tools})
+
+
 def _caught(request: Any, execute: Callable[[Any], Any]) -> Any:
     """Run one call; what it raises comes out as the artifact of its message."""
     try:
@@ -116,6 +142,7 @@ class _Prepared(NamedTuple):
     """The same for the executor, with their arguments."""
     refused: list[ChatMessage]
     """The answers of calls that no tool answers."""
+    state: State
 
 
 class ToolInvoker:
@@ -164,7 +191,7 @@ class ToolInvoker:
         self.policies = policies
         self.journal = journal
         self._is_warm = False
-        self._own = self._executor(tools)
+        self._own = _executor(flatten_tools_or_toolsets(tools), policies, journal)
         if streaming_callback is not None:
             remember(streaming_callback)
 
@@ -201,7 +228,6 @@ class ToolInvoker:
             StringConversionError: A result cannot be turned into text, and so on.
             ToolOutputMergeError: A result cannot be put into the state, and so on.
         """
-        state = State({}) if state is None else state
         hear: Any = select_streaming_callback(self.streaming_callback, streaming_callback, False)
         passed = hear if self._passes(enable_streaming_callback_passthrough) else None
         prepared = self._prepare(messages, state, tools, passed)
@@ -209,12 +235,12 @@ class ToolInvoker:
         if prepared.calls:
             done = prepared.node.invoke(prepared.requests, {"max_concurrency": self.max_workers})
             for call, message in zip(prepared.calls, done["messages"], strict=True):
-                answers.append(self._answer(prepared, call, message, state))
+                answers.append(self._answer(prepared, call, message))
                 if hear is not None:
                     hear(_chunk(answers[-1], call, len(answers) - 1))
             if hear is not None:
                 hear(_end())
-        return {"tool_messages": answers, "state": state}
+        return {"tool_messages": answers, "state": prepared.state}
 
     async def run_async(
         self,
@@ -226,7 +252,6 @@ class ToolInvoker:
         tools: ToolsType | None = None,
     ) -> dict[str, Any]:
         """The async twin of `run`: async functions are awaited, others run on threads."""
-        state = State({}) if state is None else state
         hear: Any = select_streaming_callback(self.streaming_callback, streaming_callback, True)
         passed = hear if self._passes(enable_streaming_callback_passthrough) else None
         prepared = self._prepare(messages, state, tools, passed)
@@ -236,43 +261,40 @@ class ToolInvoker:
                 prepared.requests, {"max_concurrency": self.max_workers}
             )
             for call, message in zip(prepared.calls, done["messages"], strict=True):
-                answers.append(self._answer(prepared, call, message, state))
+                answers.append(self._answer(prepared, call, message))
                 if hear is not None:
                     await hear(_chunk(answers[-1], call, len(answers) - 1))
             if hear is not None:
                 await hear(_end())
-        return {"tool_messages": answers, "state": state}
+        return {"tool_messages": answers, "state": prepared.state}
 
     def _passes(self, asked: bool | None) -> bool:
         return self.enable_streaming_callback_passthrough if asked is None else asked
 
     # --- before ----------------------------------------------------------------------------------
 
-    def _executor(self, tools: ToolsType) -> tuple[ToolNode, dict[str, Tool]]:
-        flat = flatten_tools_or_toolsets(tools)
-        if not flat:
-            raise ToolDefinitionError("ToolInvoker requires at least one tool.")
-        check_names(flat)
-        executed = [
-            _Executed(
-                name=one.name, description=one.description, args_schema=one.parameters, its=one
-            )
-            for one in flat
-        ]
-        node = ToolNode(
-            executed,
-            handle_tool_errors=False,
-            wrap_tool_call=_caught,
-            awrap_tool_call=_acaught,
-            policies=self.policies,
-            journal=self.journal,
-        )
-        return node, {one.name: one for one in flat}
+    def _executor_of(self, tools: ToolsType | None) -> _Executor:
+        """What runs the tools of one run. The invoker's own may have changed since: sets grow."""
+        flat = flatten_tools_or_toolsets(self.tools if tools is None else tools)
+        known = self._own.tools.values()
+        if len(flat) == len(known) and all(
+            one is its for one, its in zip(flat, known, strict=True)
+        ):
+            return self._own
+        executor = _executor(flat, self.policies, self.journal)
+        if tools is None:
+            self._own = executor
+        return executor
 
     def _prepare(
-        self, messages: Sequence[ChatMessage], state: State, tools: ToolsType | None, passed: Any
+        self,
+        messages: Sequence[ChatMessage],
+        state: State | None,
+        tools: ToolsType | None,
+        passed: Any,
     ) -> _Prepared:
-        node, known = self._own if tools is None else self._executor(tools)
+        state = State({}) if state is None else state
+        node, known = self._executor_of(tools)
         calls: list[ToolCall] = []
         requests: list[dict[str, Any]] = []
         refused: list[ChatMessage] = []
@@ -290,13 +312,11 @@ class ToolInvoker:
             request = {"type": "tool_call", "name": tool.name, "id": call_id, "args": arguments}
             calls.append(call)
             requests.append(request)
-        return _Prepared(node, known, calls, requests, refused)
+        return _Prepared(node, known, calls, requests, refused, state)
 
     # --- after -----------------------------------------------------------------------------------
 
-    def _answer(
-        self, prepared: _Prepared, call: ToolCall, message: ToolMessage, state: State
-    ) -> ChatMessage:
+    def _answer(self, prepared: _Prepared, call: ToolCall, message: ToolMessage) -> ChatMessage:
         tool, result = prepared.tools[call.tool_name], message.artifact
         if isinstance(result, _Failed):
             error = result.error
@@ -304,7 +324,7 @@ class ToolInvoker:
                 error = tool.failed(error, call.arguments)
             return self._told(error, call)
         try:
-            _merge(tool, result, state)
+            _merge(tool, result, prepared.state)
             return ChatMessage.from_tool(self._text(tool, result), call)
         except StringConversionError as error:
             return self._told(error, call)

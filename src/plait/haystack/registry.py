@@ -9,7 +9,7 @@ handler of a state or a component of them.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from importlib import import_module
 from inspect import isclass, ismethod
 from typing import Any, TypeVar, cast
@@ -57,6 +57,8 @@ _ours: dict[str, str] = {
 }
 _known: dict[str, Any] = {f"builtins.{name}": getattr(builtins, name) for name in _BUILTINS}
 _names: dict[Any, str] = {}
+_registered: set[str] = set()
+"""Names that the program gave on purpose."""
 
 
 def register(thing: T, name: str | None = None) -> T:
@@ -73,19 +75,22 @@ def register(thing: T, name: str | None = None) -> T:
         SerializationError: It has no name of its own (a lambda, a nested function) and none was
             given.
 
-    >>> register(len, "count")
-    <built-in function len>
+    >>> register(str.upper, "shops.shout")
+    <method 'upper' of 'str' objects>
+    >>> lookup("shops.shout")("hi")
+    'HI'
     """
     name = name or name_of(thing)
     _known[name] = thing
     _names[thing] = name
+    _registered.add(name)
     return thing
 
 
 def remember(thing: Any) -> None:
     """Register what the program uses as a tool, handler or component, if it has a name."""
-    if thing not in _names and _unnamed(thing) is None:
-        _known.setdefault(name_of(thing), thing)
+    if _unnamed(thing) is None and (name := name_of(thing)) not in _registered:
+        _known[name] = thing  # also where a module was loaded again
 
 
 def name_of(thing: Any) -> str:
@@ -94,7 +99,7 @@ def name_of(thing: Any) -> str:
     Raises:
         SerializationError: It has none.
     """
-    if thing in _names:
+    if isinstance(thing, Hashable) and thing in _names:
         return _names[thing]
     if (why := _unnamed(thing)) is not None:
         raise SerializationError(
@@ -123,6 +128,8 @@ def lookup(name: Any) -> Any:
     Raises:
         DeserializationError: Nothing known has this name.
     """
+    if not isinstance(name, str):
+        raise DeserializationError(f"A name in data is a text, not {name!r:.100}.")
     if name in _known:
         return _known[name]
     wire = _ours.get(name, name)
@@ -130,7 +137,7 @@ def lookup(name: Any) -> Any:
         found = getattr(import_module(f"plait.haystack.{_HOMES[wire]}"), wire.rpartition(".")[2])
         _known[wire] = _known[name] = found
         return found
-    short = str(name).rpartition(".")[2]
+    short = name.rpartition(".")[2]
     raise DeserializationError(
         f"The data names {name!r}, which is not registered, and plait imports nothing because data "
         f"says so. If it is yours, register it first: plait.haystack.register({short})"

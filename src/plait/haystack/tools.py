@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from inspect import signature
@@ -107,7 +107,9 @@ class Tool:
 
     def parameter_names(self) -> frozenset[str]:
         """The parameters of the function."""
-        return _parameters(self.function)
+        function: Any = self.function
+        known = _parameters if isinstance(function, Hashable) else _parameters.__wrapped__
+        return known(function)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data.
@@ -145,7 +147,10 @@ class Tool:
 
 @lru_cache(maxsize=1024)
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:
-    return frozenset(signature(function).parameters)
+    try:
+        return frozenset(signature(function).parameters)
+    except ValueError:  # a builtin that does not say what it takes
+        return frozenset()
 
 
 def _check_parameters(name: str, parameters: Any) -> None:

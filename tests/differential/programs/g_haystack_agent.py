@@ -226,6 +226,20 @@ def case_toolset(env):
     return it.run([user("hi")]), it.chat_generator.seen
 
 
+def case_toolset_that_grows(env):
+    tools = Toolset([add])
+    it = agent(call("add", a=1, b=2), call("boom", x="1"), say("done"), tools=tools)
+    tools.add(boom)
+    return it.run([user("hi")]), it.chat_generator.seen
+
+
+def case_list_of_tools_that_grows(env):
+    tools = [add]
+    it = agent(call("boom", x="1"), say("done"), tools=tools)
+    tools.append(boom)
+    return it.run([user("hi")]), it.chat_generator.seen
+
+
 def case_two_tools_of_one_name(env):
     return env.error(lambda: agent(tools=[add, add]))
 
