@@ -71,6 +71,8 @@ NS_SEP: Final = intern("|")
 """Separates the levels of a checkpoint namespace."""
 NS_END: Final = intern(":")
 """Separates the node's name from its task id in one level of a checkpoint namespace."""
+TOOLS_MODE: Final = intern("tools")
+"""The stream mode of tool calls, which a callback handler of the run tells."""
 RESERVED: Final = frozenset(
     {
         INPUT, CALL, ERROR, INTERRUPT, RESUME, RETURN, NO_WRITES, TASKS, PREVIOUS,

@@ -58,9 +58,10 @@ All: TypeAlias = Literal["*"]
 Checkpointer: TypeAlias = Any
 """None (inherit), True (own memory), False (none) or a saver."""
 StreamMode: TypeAlias = Literal[
-    "values", "updates", "checkpoints", "tasks", "debug", "messages", "custom"
+    "values", "updates", "checkpoints", "tasks", "debug", "messages", "tools", "custom"
 ]
-"""What a stream tells: whole states, updates per node, checkpoints, tasks, both, tokens, yours."""
+"""What a stream tells: whole states, updates per node, checkpoints, tasks, both, tokens, tool
+calls, yours."""
 StreamWriter: TypeAlias = Callable[[Any], None]
 """Writes one chunk to the `custom` stream."""
 Durability: TypeAlias = Literal["sync", "async", "exit"]

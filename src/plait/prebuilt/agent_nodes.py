@@ -213,8 +213,8 @@ class Routes:
     """
 
     def __init__(self, entry: str, finish: str, direct: frozenset[str], spread: bool) -> None:
-        self._entry = entry
-        self._finish = finish
+        self.entry = entry
+        self.finish = finish
         self._direct = direct
         self._spread = spread
 
@@ -222,7 +222,7 @@ class Routes:
         """To the tools that the model has called, else to the end."""
         calls = getattr(value_of(state, "messages")[-1], "tool_calls", None)
         if not calls:
-            return self._finish
+            return self.finish
         return _sends(calls, state) if self._spread else "tools"
 
     def post_model_hook_router(self, state: Any) -> Any:
@@ -233,7 +233,7 @@ class Routes:
         calls = [one for one in getattr(last, "tool_calls", ()) if one["id"] not in answered]
         if calls:
             return _sends(calls, state)
-        return self._entry if kind_of(messages[-1]) == "tool" else self._finish
+        return self.entry if kind_of(messages[-1]) == "tool" else self.finish
 
     def route_tool_responses(self, state: Any) -> Any:
         """To the end if a tool returns directly, else back to the model."""
@@ -246,7 +246,7 @@ class Routes:
             if any(call["name"] in self._direct for call in calls):
                 return END
             break
-        return self._entry
+        return self.entry
 
 
 def _sends(calls: Sequence[Any], state: Any) -> list[Send]:

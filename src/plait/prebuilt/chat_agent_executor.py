@@ -121,27 +121,26 @@ def create_react_agent(
     direct = frozenset(
         one.name for one in node.tools_by_name.values() if getattr(one, "return_direct", False)
     )
-    builder = StateGraph(state_schema, context_schema=context_schema)
-    entry, finish = "agent", END
-    seen = state_schema
-    if pre_model_hook is not None:
-        entry, seen = "pre_model_hook", _with_model_input(state_schema)
-        builder.add_node(entry, pre_model_hook).add_edge(entry, "agent")
-    builder.set_entry_point(entry)
     keeps = repair_history and add_messages in _marks_of_messages(state_schema)
     agent = ModelNode(agent_model, Prompt(prompt), name, repair_history, keeps)
-    builder.add_node("agent", agent, input_schema=seen)
+    entry = "agent" if pre_model_hook is None else "pre_model_hook"
+    last = "agent" if post_model_hook is None else "post_model_hook"
+    finish = END if response_format is None else "generate_structured_response"
+    seen = state_schema if pre_model_hook is None else _with_model_input(state_schema)
+    builder = StateGraph(state_schema, context_schema=context_schema)
+    builder.add_node("agent", agent, input_schema=seen)  # the nodes in the order of the pictures
+    if node.tools_by_name:
+        builder.add_node("tools", node)
+    if pre_model_hook is not None:
+        builder.add_node(entry, pre_model_hook).add_edge(entry, "agent")
+    if post_model_hook is not None:
+        builder.add_node(last, post_model_hook).add_edge("agent", last)
     if response_format is not None:
-        finish = "generate_structured_response"
         builder.add_node(finish, StructuredNode(agent_model, response_format))
         builder.add_edge(finish, END)
-    last = "agent"
-    if post_model_hook is not None:
-        last = "post_model_hook"
-        builder.add_node(last, post_model_hook).add_edge("agent", last)
+    builder.set_entry_point(entry)
     if node.tools_by_name:
-        routes = Routes(entry, finish, direct, version == "v2")
-        _connect_tools(builder, node, routes, last, entry, finish, bool(direct))
+        _connect_tools(builder, Routes(entry, finish, direct, version == "v2"), last, bool(direct))
     else:
         builder.add_edge(last, finish)
     return builder.compile(
@@ -155,16 +154,10 @@ def create_react_agent(
 
 
 def _connect_tools(
-    builder: StateGraph[Any],
-    node: ToolNode,
-    routes: Routes,
-    last: str,
-    entry: str,
-    finish: str,
-    ends_directly: bool,
+    builder: StateGraph[Any], routes: Routes, last: str, ends_directly: bool
 ) -> None:
     """The loop: from the model (or the hook after it) to the tools, and back."""
-    builder.add_node("tools", node)
+    entry, finish = routes.entry, routes.finish
     if last == "agent":
         builder.add_conditional_edges(last, routes.should_continue, ["tools", finish])
     else:

@@ -11,6 +11,7 @@ from typing_extensions import get_type_hints
 
 from plait.errors import ToolInputError
 from plait.pregel.scope import TaskScope
+from plait.pregel.tool_stream import tell
 from plait.runnables.config import ensure_config
 from plait.runtime import ExecutionInfo, Runtime, ServerInfo
 from plait.scope import current_scope
@@ -73,6 +74,12 @@ class ToolRuntime(DirectlyInjectedToolArg, Generic[ContextT, StateT]):
     """Which task this is."""
     server_info: ServerInfo | None = None
     """What the server says that runs the graph."""
+
+    def emit_output_delta(self, delta: Any) -> None:
+        """Write a part of the tool's output to the `tools` stream, if anybody listens to it."""
+        scope = current_scope.get()
+        if isinstance(scope, TaskScope):
+            tell(scope, "tool-output-delta", self.tool_call_id, delta=delta)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:

@@ -7,6 +7,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from plait.callbacks.context import has_listeners
+from plait.constants import TOOLS_MODE
 from plait.drivers.base import Part
 from plait.engine.plan import GraphPlan, Reads, Writes
 from plait.engine.retries import policies_of
@@ -513,7 +514,12 @@ class Pregel(Described, Drawn, Threads):
             control,
             extras.pop("deadline", None),
         )
-        return Run(self, _input(given, extras), config, options, native)
+        run = Run(self, _input(given, extras), config, options, native)
+        if TOOLS_MODE in modes:
+            from plait.pregel.tool_stream import listen_to_tools  # few runs stream their tools
+
+            listen_to_tools(run)
+        return run
 
     def _drive(self, run: Run) -> Generator[Part, None, None]:
         """The parts of a run; those who listen are told of it."""
@@ -539,10 +545,12 @@ def _known_modes(asked: tuple[str, ...], printed: tuple[str, ...]) -> frozenset[
         ConfigError: there is no such mode.
     """
     modes = frozenset({*asked, *printed})
-    unknown = modes - MODES
+    unknown = modes - MODES - {TOOLS_MODE}
     if unknown:
         name = sorted(unknown)[0]
-        raise ConfigError(f"Unknown stream mode {name!r}. {nearest(name, sorted(MODES))}")
+        raise ConfigError(
+            f"Unknown stream mode {name!r}. {nearest(name, sorted({*MODES, TOOLS_MODE}))}"
+        )
     return modes
 
 
