@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from plait.agents.middleware.model_retry import ModelRetryMiddleware
     from plait.agents.middleware.pii import PIIDetectionError, PIIMiddleware
     from plait.agents.middleware.redaction import PIIMatch, RedactionRule
+    from plait.agents.middleware.shell_session import HostExecutionPolicy
+    from plait.agents.middleware.shell_tool import ShellToolMiddleware
     from plait.agents.middleware.sizes import TriggerClause
     from plait.agents.middleware.summarization import SummarizationMiddleware
     from plait.agents.middleware.todo import TodoListMiddleware
@@ -55,6 +57,7 @@ __getattr__ = lazily(
         "ContextEditingMiddleware": "context_editing",
         "ExtendedModelResponse": "types",
         "FilesystemFileSearchMiddleware": "file_search",
+        "HostExecutionPolicy": "shell_session",
         "HumanInTheLoopMiddleware": "human_in_the_loop",
         "InputAgentState": "types",
         "InterruptOnConfig": "human_in_the_loop",
@@ -72,6 +75,7 @@ __getattr__ = lazily(
         "PIIMiddleware": "pii",
         "RedactionRule": "redaction",
         "Runtime": "plait.runtime",
+        "ShellToolMiddleware": "shell_tool",
         "SummarizationMiddleware": "summarization",
         "TodoListMiddleware": "todo",
         "ToolCallLimitMiddleware": "tool_call_limit",
@@ -98,6 +102,7 @@ __all__ = [
     "ContextEditingMiddleware",
     "ExtendedModelResponse",
     "FilesystemFileSearchMiddleware",
+    "HostExecutionPolicy",
     "HumanInTheLoopMiddleware",
     "InputAgentState",
     "InterruptOnConfig",
@@ -115,6 +120,7 @@ __all__ = [
     "PIIMiddleware",
     "RedactionRule",
     "Runtime",
+    "ShellToolMiddleware",
     "SummarizationMiddleware",
     "TodoListMiddleware",
     "ToolCallLimitMiddleware",

@@ -1,0 +1,224 @@
+"""`ShellToolMiddleware`: the model works in one shell, which lasts as long as the agent's run."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NotRequired, cast
+
+from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.redaction import RedactionRule
+from plait.agents.middleware.shell_session import (
+    BASH,
+    CommandResult,
+    HostExecutionPolicy,
+    ShellSession,
+)
+from plait.agents.middleware.state import AgentState, PrivateStateAttr, ResponseT
+from plait.channels.untracked_value import UntrackedValue
+from plait.errors import ConfigError, PIIDetectionError
+from plait.messages import ToolMessage
+from plait.prebuilt.injection import ToolRuntime
+from plait.runnables.config import run_in_executor
+from plait.runtime import Runtime
+from plait.tools import StructuredTool
+from plait.types import Command
+
+_KEY = "shell_session_resources"
+DESCRIPTION = """\
+Run a command in a shell. The shell stays open from call to call: the folder, variables and \
+functions are kept. A command gets no input and has a limit of time; when it takes longer, the \
+shell is started anew. Lines of its error stream begin with [stderr]. Pass restart=true for a \
+fresh shell."""
+
+
+class ShellToolState(AgentState[ResponseT]):
+    """The state of an agent with a shell, which is never stored."""
+
+    shell_session_resources: NotRequired[
+        Annotated[ShellSession | None, UntrackedValue(ShellSession, guard=False), PrivateStateAttr]
+    ]
+
+
+class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Gives the model a shell on this machine.
+
+    What the model writes is run as this process's user: give it a container of its own, or let a
+    person approve each command (`HumanInTheLoopMiddleware`). The shell starts with the agent and
+    ends with it; a run that is resumed begins with a fresh one.
+
+    Args:
+        workspace_root: the folder it starts in (None: a new one, which goes with the shell).
+        startup_commands: commands that are run first.
+        shutdown_commands: commands that are run at the end.
+        execution_policy: limits (see `HostExecutionPolicy`).
+        redaction_rules: what is hidden in the output, before the model reads it.
+        tool_description: what the model reads about the tool.
+        tool_name: its name.
+        shell_command: the shell, which reads commands from its input (default: bash).
+        env: its environment (None: that of this process).
+
+    Raises:
+        ConfigError: while an agent runs: a startup command failed.
+
+    >>> ShellToolMiddleware(tool_name="bash").tools[0].name
+    'bash'
+    """
+
+    state_schema = ShellToolState
+
+    def __init__(
+        self,
+        workspace_root: str | Path | None = None,
+        *,
+        startup_commands: Sequence[str] | str | None = None,
+        shutdown_commands: Sequence[str] | str | None = None,
+        execution_policy: HostExecutionPolicy | None = None,
+        redaction_rules: Sequence[RedactionRule] | None = None,
+        tool_description: str | None = None,
+        tool_name: str = "shell",
+        shell_command: Sequence[str] | str | None = None,
+        env: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.workspace_root = None if workspace_root is None else Path(workspace_root)
+        self.startup_commands = _several(startup_commands)
+        self.shutdown_commands = _several(shutdown_commands)
+        self.execution_policy = execution_policy or HostExecutionPolicy()
+        self.shell_command = _several(shell_command) or BASH
+        self.env = None if env is None else {name: str(value) for name, value in env.items()}
+        self._rules = [rule.resolve() for rule in redaction_rules or ()]
+        self.tool_name = tool_name
+        if shutil.which(self.shell_command[0]) is None:
+            raise ConfigError(f"There is no shell {self.shell_command[0]!r} on this machine.")
+        self.tools = [
+            StructuredTool.from_function(
+                self._shell, name=tool_name, description=tool_description or DESCRIPTION
+            )
+        ]
+
+    # --- the life of the shell -------------------------------------------------------------------
+
+    def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Start the shell."""
+        return {_KEY: self._opened()}
+
+    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The async twin of `before_agent`."""
+        return {_KEY: await run_in_executor(None, self._opened)}
+
+    def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """End the shell."""
+        self._closed(state.get(_KEY))
+
+    async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """The async twin of `after_agent`."""
+        await run_in_executor(None, self._closed, state.get(_KEY))
+
+    def _opened(self) -> ShellSession:
+        policy = self.execution_policy
+        session = ShellSession(policy, self.workspace_root, self.env, self.shell_command)
+        for command in self.startup_commands:
+            result = session.run(command, policy.startup_timeout)
+            if result.exit_code != 0:
+                session.close()
+                raise ConfigError(
+                    f"The startup command {command!r} of {self.name} failed with exit code "
+                    f"{result.exit_code}: {result.output.strip() or 'no output'}"
+                )
+        return session
+
+    def _closed(self, session: ShellSession | None) -> None:
+        if session is None:
+            return
+        try:
+            for command in self.shutdown_commands:
+                session.run(command)
+        finally:
+            session.close()
+
+    # --- the tool --------------------------------------------------------------------------------
+
+    def _shell(
+        self,
+        runtime: ToolRuntime[Any, Any],
+        command: str | None = None,
+        restart: bool | None = None,
+    ) -> Any:
+        """Run a command in the shell, or start it anew."""
+        kept = cast("ShellSession | None", runtime.state.get(_KEY))
+        session = kept or self._opened()
+        if restart:
+            session.restart()
+            said = self._message(runtime, "Shell session restarted.", {})
+        elif command is None:
+            said = self._message(runtime, "Error: pass a command, or restart=true.", None, "error")
+        else:
+            said = self._told(runtime, session.run(command))
+        return said if kept else Command(update={_KEY: session, "messages": [said]})
+
+    def _told(self, runtime: ToolRuntime[Any, Any], result: CommandResult) -> ToolMessage:
+        """What the model is told of a command."""
+        if result.timed_out:
+            seconds = float(self.execution_policy.command_timeout)
+            text = f"Error: Command timed out after {seconds} seconds."
+            return self._message(runtime, text, {"timed_out": True, "exit_code": None}, "error")
+        facts: dict[str, Any] = {"timed_out": False, "exit_code": result.exit_code}
+        try:
+            text, found = self._redacted(result.output)
+        except PIIDetectionError as error:
+            facts["matches"] = {error.pii_type: _places(error.matches)}
+            text = f"Output blocked: detected {error.pii_type}."
+            return self._message(runtime, text, facts, "error")
+        most = self.execution_policy.max_output_lines
+        lines = text.splitlines(keepends=True)
+        facts |= {
+            "truncated_by_lines": len(lines) > most,
+            "truncated_by_bytes": result.cut_bytes,
+            "total_lines": result.total_lines,
+            "total_bytes": result.total_bytes,
+            "redaction_matches": found,
+        }
+        text = "".join(lines[:most]) or "<no output>"
+        if len(lines) > most or result.cut_bytes:
+            text = f"{text.rstrip()}\n\n[Cut: of {result.total_lines} lines in all.]"
+        if result.ended:
+            text = f"{text.rstrip()}\n\n[The shell has ended; a fresh one was started.]"
+        if result.exit_code != 0:
+            text = f"{text.rstrip()}\n\nExit code: {result.exit_code}"
+        return self._message(runtime, text, facts, "error" if result.exit_code else "success")
+
+    def _redacted(self, text: str) -> tuple[str, dict[str, Any]]:
+        """A text after all rules, and where each found something.
+
+        Raises:
+            PIIDetectionError: a rule that blocks found something.
+        """
+        found: dict[str, Any] = {}
+        for rule in self._rules:
+            text, matches = rule.apply(text)
+            if matches:
+                found[rule.pii_type] = _places(matches)
+        return text, found
+
+    def _message(
+        self, runtime: ToolRuntime[Any, Any], text: str, facts: Any, status: Any = "success"
+    ) -> ToolMessage:
+        return ToolMessage(
+            text,
+            tool_call_id=str(runtime.tool_call_id),
+            name=self.tool_name,
+            status=status,
+            artifact=facts,
+        )
+
+
+def _several(commands: Sequence[str] | str | None) -> tuple[str, ...]:
+    return (commands,) if isinstance(commands, str) else tuple(commands or ())
+
+
+def _places(matches: Sequence[Any]) -> list[dict[str, Any]]:
+    """Where something was found, without what it was: artifacts are stored."""
+    return [{name: match[name] for name in ("type", "start", "end")} for match in matches]
+
+
+__all__ = ["HostExecutionPolicy", "ShellToolMiddleware"]

@@ -1,0 +1,139 @@
+"""ShellToolMiddleware: one shell per run, its limits, and what the model is told."""
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import HostExecutionPolicy, RedactionRule, ShellToolMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+
+class Scripted(BaseChatModel):
+    script: list
+
+    @property
+    def _llm_type(self):
+        return "scripted"
+
+    def bind_tools(self, tools, **kwargs):
+        return self.bind(**kwargs)
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        return ChatResult(generations=[ChatGeneration(message=self.script.pop(0))])
+
+
+def agent_of(commands, name="shell", **options):
+    script = []
+    for id, command in enumerate(commands):
+        args = command if isinstance(command, dict) else {"command": command}
+        call = {"name": name, "args": args, "id": str(id), "type": "tool_call"}
+        script.append(AIMessage("", tool_calls=[call]))
+    given = {"execution_policy": HostExecutionPolicy(command_timeout=20)} | options
+    return create_agent(
+        Scripted(script=[*script, AIMessage("done")]), middleware=[ShellToolMiddleware(**given)]
+    )
+
+
+def told(result):
+    return [
+        (m.content, m.status, m.name, m.artifact) for m in result["messages"] if m.type == "tool"
+    ]
+
+
+def run(commands, **options):
+    result = agent_of(commands, **options).invoke({"messages": [("user", "go")]})
+    return sorted(result), told(result)
+
+
+def case_a_shell_remembers(env):
+    return run(["echo hi", "cd /tmp; X=5", "echo $X; pwd", "f() { echo F$1; }", "f 2", "true"])
+
+
+def case_a_shell_started_anew(env):
+    return run(["X=5", {"restart": True}, "echo [$X]"])
+
+
+def case_commands_that_fail(env):
+    return run(["false", "(exit 3)", "echo out; false"])
+
+
+def case_errors(env):
+    return [content for content, *_ in run(["echo e >&2", "echo e >&2; (exit 4)"])[1]]
+
+
+def case_a_command_that_takes_too_long(env):
+    policy = HostExecutionPolicy(command_timeout=1.0)
+    return run(["sleep 30", "echo alive"], execution_policy=policy)
+
+
+def case_much_output(env):
+    def cut(**limits):
+        policy = HostExecutionPolicy(command_timeout=20, **limits)
+        ((content, status, _, facts),) = run(["seq 1 300"], execution_policy=policy)[1]
+        return content.splitlines()[0], len(content) < 200, status, facts
+
+    return cut(max_output_lines=10), cut(max_output_lines=1000, max_output_bytes=20)
+
+
+def case_folder_environment_and_startup(env):
+    folder = env.tmp_path / "work"
+    folder.mkdir()
+    result = run(
+        ["basename $PWD; ls; echo $A [$HOME]"],
+        workspace_root=str(folder),
+        startup_commands=["touch one", "touch two"],
+        shutdown_commands="touch three",
+        env={"A": 1, "PATH": "/usr/bin:/bin"},
+    )
+    return result, sorted(path.name for path in folder.iterdir())
+
+
+def case_a_startup_command_that_fails(env):
+    return env.error(lambda: run(["echo"], startup_commands="false"))
+
+
+def case_another_name(env):
+    middleware = ShellToolMiddleware(tool_name="bash", tool_description="Runs.")
+    tool = middleware.tools[0]
+    return (
+        tool.name,
+        tool.description,
+        list(tool.tool_call_schema.model_json_schema()["properties"]),
+        run(["echo x"], name="bash", tool_name="bash"),
+    )
+
+
+def case_hidden_output(env):
+    rules = [RedactionRule("email"), RedactionRule("key", "mask", r"sk-\d+")]
+    told = run(["echo a@x.org sk-12345678"], redaction_rules=rules)[1]
+    return [(content, status) for content, status, *_ in told]
+
+
+def case_places_of_hidden_output(env):
+    return run(["echo a@x.org"], redaction_rules=[RedactionRule("email")])
+
+
+def case_blocked_output(env):
+    told = run(["echo a@x.org"], redaction_rules=[RedactionRule("email", "block")])[1]
+    return [(content, status) for content, status, *_ in told]
+
+
+def case_a_shell_that_ends(env):
+    policy = HostExecutionPolicy(command_timeout=1)
+    return [status for _, status, *_ in run(["exit 0", "echo on"], execution_policy=policy)[1]]
+
+
+def case_output_without_an_end_of_line(env):
+    policy = HostExecutionPolicy(command_timeout=1)
+    return run(["printf text"], execution_policy=policy)
+
+
+def case_wrong_limits(env):
+    return [
+        env.error(lambda: HostExecutionPolicy(max_output_lines=0)),
+        env.error(lambda: HostExecutionPolicy(memory_bytes=0)),
+    ]
+
+
+async def case_in_an_async_agent(env):
+    agent = agent_of(["X=5", "echo $X"])
+    return told(await agent.ainvoke({"messages": [("user", "go")]}))
