@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from tests.agents.scripted import THREAD, call, calls
 from typing_extensions import TypedDict
 
 from plait.agents import (
@@ -33,21 +34,12 @@ from plait.testing.models import ScriptedChatModel
 from plait.tools import InjectedToolCallId, tool
 from plait.types import Command, interrupt
 
-THREAD: Any = {"configurable": {"thread_id": "1"}}
 EFFECTS: list[str] = []
 
 
 @pytest.fixture(autouse=True)
 def no_effects() -> None:
     EFFECTS.clear()
-
-
-def call(name: str, id: str = "1", **args: Any) -> Any:
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def calls(*made: Any) -> AIMessage:
-    return AIMessage("", tool_calls=list(made))
 
 
 def executor(script: list[Any], tools: list[Any], **options: Any) -> AgentExecutor:

@@ -6,6 +6,7 @@ Each of the three in each face of the loop: middleware, a graph of one's own, th
 from typing import Any
 
 import pytest
+from tests.agents.scripted import THREAD, call, calls
 
 from plait.agents import (
     AgentAction,
@@ -25,7 +26,6 @@ from plait.prebuilt import create_react_agent as react_graph
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
 
-THREAD: Any = {"configurable": {"thread_id": "1"}}
 USER: Any = {"messages": [("user", "cats?")]}
 LOOKED: list[str] = []
 
@@ -42,11 +42,7 @@ def search(query: str) -> str:
     return f"found {query}"
 
 
-def call(name: str, id: str = "1", **args: Any) -> Any:
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-SEARCHING = AIMessage("", tool_calls=[call("search", query="cats")])
+SEARCHING = calls(call("search", query="cats"))
 
 
 def texts(state: Any) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agents.scripted import THREAD, call, calls
 
 from plait.agents import create_agent
 from plait.agents.middleware import (
@@ -25,21 +26,11 @@ from plait.errors import (
     ModelRateLimitError,
     ModelServerError,
 )
-from plait.messages import AIMessage
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
 from plait.types import Command, interrupt
 
-THREAD: Any = {"configurable": {"thread_id": "1"}}
 USER: Any = {"messages": [("user", "hi")]}
-
-
-def call(name: str, id: str = "1", **args: Any) -> Any:
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def calls(*made: Any) -> AIMessage:
-    return AIMessage("", tool_calls=list(made))
 
 
 def texts(state: Any) -> list[str]:
@@ -50,6 +41,7 @@ def retries(**options: Any) -> Retries:
     given: dict[str, Any] = {
         "max_retries": 3,
         "retry_on": default_retry_on,
+        "on_failure": "continue",
         "backoff_factor": 2.0,
         "initial_delay": 1.0,
         "max_delay": 5.0,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from tests.agents.scripted import THREAD, call, calls
 from typing_extensions import TypedDict
 
 from plait.agents import create_agent, create_agent_tool
@@ -25,16 +26,7 @@ from plait.testing.models import ScriptedChatModel
 from plait.tools import InjectedToolCallId, tool
 from plait.types import Command, interrupt
 
-THREAD: Any = {"configurable": {"thread_id": "1"}}
 USER: Any = {"messages": [("user", "hi")]}
-
-
-def call(name: str, id: str = "1", **args: Any) -> Any:
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def calls(*made: Any) -> AIMessage:
-    return AIMessage("", tool_calls=list(made))
 
 
 def to(name: str, id: str = "1") -> AIMessage:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from plait.errors import ConfigError, UnknownNodeError, nearest
+from plait.messages import ToolMessage
 from plait.prebuilt.agent_nodes import value_of
 from plait.prebuilt.tool_node import ToolNode
 from plait.pregel.scope import TaskScope
@@ -32,6 +33,16 @@ def tool_name(prefix: str, agent: str) -> str:
 def described(agent: str) -> str:
     """What models read about a handoff, unless there is something better to say."""
     return f"Ask agent '{agent}' for help"
+
+
+def transferred(agent: str, tool: str, call_id: str) -> ToolMessage:
+    """The message that answers the call of a handoff tool."""
+    return ToolMessage(
+        f"Successfully transferred to {agent}",
+        name=tool,
+        tool_call_id=call_id,
+        response_metadata={DESTINATION: agent},
+    )
 
 
 def names_of(agents: Iterable[Any]) -> list[str]:
@@ -116,4 +127,5 @@ __all__ = [
     "messages_of",
     "names_of",
     "tool_name",
+    "transferred",
 ]

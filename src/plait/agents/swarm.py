@@ -14,6 +14,7 @@ from plait.agents.handoffs import (
     messages_of,
     names_of,
     tool_name,
+    transferred,
 )
 from plait.constants import START
 from plait.errors import ConfigError, nearest
@@ -56,12 +57,7 @@ def create_handoff_tool(
         state: Annotated[Any, InjectedState], tool_call_id: Annotated[str, InjectedToolCallId]
     ) -> Command[Any]:
         messages = messages_of(state)
-        answer = ToolMessage(
-            f"Successfully transferred to {agent_name}",
-            name=name,
-            tool_call_id=tool_call_id,
-            response_metadata={DESTINATION: agent_name},
-        )
+        answer = transferred(agent_name, name, tool_call_id)
         left = [
             ToolMessage(
                 f"The answer was not waited for: the conversation went on with {agent_name}.",

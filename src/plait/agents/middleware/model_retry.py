@@ -1,19 +1,11 @@
 """`ModelRetryMiddleware`: calls of the model that fail are made again."""
 
-import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
-from plait.agents.middleware.retrying import (
-    OnFailure,
-    Retries,
-    RetryOn,
-    attempts,
-    default_retry_on,
-)
+from plait.agents.middleware.retrying import OnFailure, Retries, RetryOn, default_retry_on
 from plait.messages import AIMessage
 
 
@@ -54,24 +46,14 @@ class ModelRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         jitter: bool = True,
     ) -> None:
         self._retries = Retries(
-            max_retries, retry_on, backoff_factor, initial_delay, max_delay, jitter
+            max_retries, retry_on, on_failure, backoff_factor, initial_delay, max_delay, jitter
         )
-        self._on_failure = on_failure
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | AIMessage:
         """Make the call, again if it fails."""
-        attempt = 1
-        while True:
-            try:
-                return handler(request)
-            except Exception as error:
-                wait = self._retries.wait_after(error, attempt)
-                if wait is None:
-                    return self._given_up(error, attempt)
-            time.sleep(wait)
-            attempt += 1
+        return self._retries.call(lambda: handler(request), AIMessage, _FAILED)
 
     async def awrap_model_call(
         self,
@@ -79,29 +61,9 @@ class ModelRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any] | AIMessage:
         """The async twin of `wrap_model_call`."""
-        attempt = 1
-        while True:
-            try:
-                return await handler(request)
-            except Exception as error:
-                wait = self._retries.wait_after(error, attempt)
-                if wait is None:
-                    return self._given_up(error, attempt)
-            await asyncio.sleep(wait)
-            attempt += 1
+        return await self._retries.acall(lambda: handler(request), AIMessage, _FAILED)
 
-    def _given_up(self, error: Exception, attempt: int) -> AIMessage:
-        """The answer in the place of the model's.
 
-        Raises:
-            Exception: `error`, where it is not to be told.
-        """
-        if self._on_failure == "error" or not self._retries.counts(error):
-            raise error
-        if callable(self._on_failure):
-            return AIMessage(self._on_failure(error))
-        kind = type(error).__name__
-        return AIMessage(f"Model call failed after {attempts(attempt)} with {kind}: {error}")
-
+_FAILED = "Model call failed after {attempts} with {error}"
 
 __all__ = ["ModelRetryMiddleware"]

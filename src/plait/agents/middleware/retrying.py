@@ -1,17 +1,16 @@
 """What the middlewares share that try calls again: which errors, how long apart, and what then."""
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Literal, TypeAlias, TypeVar
 
 from plait.drivers.env import run_env
 from plait.engine.retries import retry_delay
-from plait.errors import (
-    ConfigError,
-    GraphBubbleUp,
-    ModelAuthenticationError,
-    ModelRequestError,
-)
+from plait.errors import ConfigError, ModelAuthenticationError, ModelRequestError
 from plait.types import RetryPolicy
+
+T = TypeVar("T")
 
 RetryOn: TypeAlias = tuple[type[Exception], ...] | Callable[[Exception], bool]
 """Which errors are tried again: exception classes, or a function that says so."""
@@ -30,11 +29,12 @@ def default_retry_on(error: Exception) -> bool:
 
 
 class Retries:
-    """How often a call is tried again, after which errors, and how long apart.
+    """How often a call is tried again, after which errors, how long apart, and what comes then.
 
     Args:
         max_retries: Attempts after the first.
         retry_on: Which errors.
+        on_failure: What becomes of the last one.
         backoff_factor: Each wait is this many times as long as the one before (0: all are alike).
         initial_delay: Seconds before the second attempt.
         max_delay: Seconds that a wait may take at most.
@@ -48,6 +48,7 @@ class Retries:
         self,
         max_retries: int,
         retry_on: RetryOn,
+        on_failure: OnFailure,
         backoff_factor: float,
         initial_delay: float,
         max_delay: float,
@@ -62,6 +63,7 @@ class Retries:
         for name, number in numbers.items():
             if number < 0:
                 raise ConfigError(f"{name} must not be negative, got {number!r}.")
+        self._on_failure: OnFailure = on_failure
         self._jitter = jitter
         self._max_delay = max_delay
         self._policy = RetryPolicy(
@@ -73,9 +75,42 @@ class Retries:
             retry_on=retry_on,
         )
 
-    def counts(self, error: Exception) -> bool:
-        """Whether an error is one of those that are tried again at all."""
-        return not isinstance(error, GraphBubbleUp) and self._wait(error, 0) is not None
+    def call(self, attempt: Callable[[], T], instead: Callable[[str], T], failed: str) -> T:
+        """Make a call, again if it fails.
+
+        Args:
+            attempt: Makes it.
+            instead: What stands for its result, made of a text, where it was given up.
+            failed: The text, with `{attempts}` and `{error}` in it.
+
+        Raises:
+            Exception: The last error, where it is not to be told; or one that is not retried.
+        """
+        number = 1
+        while True:
+            try:
+                return attempt()
+            except Exception as error:
+                wait = self.wait_after(error, number)
+                if wait is None:
+                    return instead(self._told(error, number, failed))
+            time.sleep(wait)
+            number += 1
+
+    async def acall(
+        self, attempt: Callable[[], Awaitable[T]], instead: Callable[[str], T], failed: str
+    ) -> T:
+        """The async twin of `call`."""
+        number = 1
+        while True:
+            try:
+                return await attempt()
+            except Exception as error:
+                wait = self.wait_after(error, number)
+                if wait is None:
+                    return instead(self._told(error, number, failed))
+            await asyncio.sleep(wait)
+            number += 1
 
     def wait_after(self, error: Exception, attempt: int) -> float | None:
         """Seconds to wait after an attempt that failed, from 1; None: there is no other.
@@ -90,17 +125,26 @@ class Retries:
         asked: float = getattr(error, "retry_after", None) or 0.0
         return max(wait, min(asked, self._max_delay))
 
+    def _told(self, error: Exception, number: int, failed: str) -> str:
+        """What is told of an error that was the last one.
+
+        Raises:
+            Exception: `error`, where it is not to be told.
+        """
+        if self._on_failure == "error" or self._wait(error, 0) is None:
+            raise error
+        if callable(self._on_failure):
+            return str(self._on_failure(error))
+        shown = f"{type(error).__name__}: {error}"
+        return failed.format(attempts=_attempts(number), error=shown)
+
     def _wait(self, error: Exception, attempt: int) -> float | None:
         return retry_delay((self._policy,), error, attempt, run_env.get().jitter)
 
 
-def attempts(number: int) -> str:
-    """A number of attempts in words.
-
-    >>> attempts(1), attempts(3)
-    ('1 attempt', '3 attempts')
-    """
+def _attempts(number: int) -> str:
+    """A number of attempts in words."""
     return f"{number} attempt" if number == 1 else f"{number} attempts"
 
 
-__all__ = ["OnFailure", "Retries", "RetryOn", "attempts", "default_retry_on"]
+__all__ = ["OnFailure", "Retries", "RetryOn", "default_retry_on"]

@@ -1,19 +1,11 @@
 """`ToolRetryMiddleware`: calls of tools that fail are made again."""
 
-import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from warnings import warn
 
 from plait.agents.middleware.base import AgentMiddleware
-from plait.agents.middleware.retrying import (
-    OnFailure,
-    Retries,
-    RetryOn,
-    attempts,
-    default_retry_on,
-)
+from plait.agents.middleware.retrying import OnFailure, Retries, RetryOn, default_retry_on
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
 from plait.types import Command
@@ -57,20 +49,20 @@ class ToolRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         max_delay: float = 60.0,
         jitter: bool = True,
     ) -> None:
+        behavior: Any = on_failure
+        if isinstance(on_failure, str) and on_failure in _OLDER:
+            behavior = _OLDER[on_failure]
+            warn(
+                f"on_failure={on_failure!r} is deprecated: use {behavior!r}.",
+                DeprecationWarning,
+                stacklevel=2,
+            )
         self._retries = Retries(
-            max_retries, retry_on, backoff_factor, initial_delay, max_delay, jitter
+            max_retries, retry_on, behavior, backoff_factor, initial_delay, max_delay, jitter
         )
         self._names: frozenset[str] | None = None
         if tools is not None:
             self._names = frozenset(one if isinstance(one, str) else one.name for one in tools)
-        self._on_failure: Any = on_failure
-        if isinstance(on_failure, str) and on_failure in _OLDER:
-            self._on_failure = _OLDER[on_failure]
-            warn(
-                f"on_failure={on_failure!r} is deprecated: use {self._on_failure!r}.",
-                DeprecationWarning,
-                stacklevel=2,
-            )
 
     def wrap_tool_call(
         self,
@@ -80,16 +72,7 @@ class ToolRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         """Run the tool, again if it fails."""
         if not self._is_meant(request):
             return handler(request)
-        attempt = 1
-        while True:
-            try:
-                return handler(request)
-            except Exception as error:
-                wait = self._retries.wait_after(error, attempt)
-                if wait is None:
-                    return self._given_up(error, attempt, request.tool_call)
-            time.sleep(wait)
-            attempt += 1
+        return self._retries.call(lambda: handler(request), _answer_to(request), _failed(request))
 
     async def awrap_tool_call(
         self,
@@ -99,37 +82,26 @@ class ToolRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         """The async twin of `wrap_tool_call`."""
         if not self._is_meant(request):
             return await handler(request)
-        attempt = 1
-        while True:
-            try:
-                return await handler(request)
-            except Exception as error:
-                wait = self._retries.wait_after(error, attempt)
-                if wait is None:
-                    return self._given_up(error, attempt, request.tool_call)
-            await asyncio.sleep(wait)
-            attempt += 1
+        instead, failed = _answer_to(request), _failed(request)
+        return await self._retries.acall(lambda: handler(request), instead, failed)
 
     def _is_meant(self, request: ToolCallRequest) -> bool:
         return self._names is None or request.tool_call["name"] in self._names
 
-    def _given_up(self, error: Exception, attempt: int, call: Any) -> ToolMessage:
-        """The answer in the place of the tool's.
 
-        Raises:
-            Exception: `error`, where it is not to be told.
-        """
-        if self._on_failure == "error" or not self._retries.counts(error):
-            raise error
-        name = call["name"]
-        if callable(self._on_failure):
-            text = str(self._on_failure(error))
-        else:
-            text = (
-                f"Tool '{name}' failed after {attempts(attempt)} with {type(error).__name__}: "
-                f"{error}. Please try again."
-            )
-        return ToolMessage(text, name=name, tool_call_id=call["id"], status="error")
+def _answer_to(request: ToolCallRequest) -> Callable[[str], ToolMessage | Command[Any]]:
+    """What makes the answer to a call of which only an error is known."""
+    call = request.tool_call
+
+    def answer(text: str) -> ToolMessage:
+        return ToolMessage(text, name=call["name"], tool_call_id=call["id"], status="error")
+
+    return answer
+
+
+def _failed(request: ToolCallRequest) -> str:
+    name = str(request.tool_call["name"]).replace("{", "{{").replace("}", "}}")
+    return f"Tool '{name}' failed after {{attempts}} with {{error}}. Please try again."
 
 
 __all__ = ["ToolRetryMiddleware"]

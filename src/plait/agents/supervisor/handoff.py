@@ -9,6 +9,7 @@ from plait.agents.handoffs import (
     described,
     messages_of,
     tool_name,
+    transferred,
 )
 from plait.constants import END
 from plait.ids import new_id
@@ -54,12 +55,7 @@ def create_handoff_tool(
     ) -> Command[Any]:
         messages = messages_of(state)
         asked, rest = messages[-1], carried_along(state)
-        answer = ToolMessage(
-            f"Successfully transferred to {agent_name}",
-            name=name,
-            tool_call_id=tool_call_id,
-            response_metadata={DESTINATION: agent_name},
-        )
+        answer = transferred(agent_name, name, tool_call_id)
         alone = len(asked.tool_calls) == 1
         told = messages[:-1]
         if add_handoff_messages:
