@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypedDict
 
@@ -36,6 +37,12 @@ from plait.prompts import ChatPromptTemplate
 from plait.retrievers import BaseRetriever
 from plait.tools import tool
 from plait.types import Command, interrupt
+
+
+@dataclass
+class Draft:
+    topic: str
+
 
 LIBRARY = {
     "braids": "Plaits are braids of three strands.",
@@ -542,6 +549,21 @@ def test_a_failed_run_goes_on_without_what_was_done():
         p.invoke("x", config)
     assert p.invoke(None, config) == "X"
     assert ran == ["first", "second", "second"]
+
+
+def test_the_annotation_of_a_function_lets_its_result_be_stored(tmp_path: Any):
+    def draft(topic: str) -> Draft:
+        return Draft(topic)
+
+    def approve(draft: Draft) -> str:
+        return f"{draft.topic}: {interrupt('?')}"
+
+    config = {"configurable": {"thread_id": "1"}}
+    for given in ("braids", Command(resume="yes")):
+        with SqliteSaver.from_conn_string(str(tmp_path / "db")) as saver:
+            p = QueryPipeline(chain=[draft, approve], checkpointer=saver)
+            output = p.invoke(given, config)
+    assert output == "braids: yes"
 
 
 def test_a_pipeline_that_grows_runs_with_its_new_module():

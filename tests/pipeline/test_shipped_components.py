@@ -19,11 +19,13 @@ from plait.pipeline import (
     LLMSingleSelector,
     QueryPipeline,
     RouterComponent,
+    RouterQueryEngine,
     SimpleSummarize,
     TreeSummarize,
     create_parallel_pipeline,
     create_sequential_pipeline,
 )
+from plait.tools import tool
 
 CHOICES = ["about cats", "about dogs", "about fish"]
 
@@ -175,6 +177,26 @@ def test_routers_that_cannot_work_are_refused():
         router(lambda choices, query: 3).run_component(query="?")
     with pytest.raises(InvalidUpdateError, match="picked none"):
         router(lambda choices, query: []).run_component(query="?")
+
+
+async def test_a_router_over_tools_is_asked_directly_and_joins_by_default():
+    @tool
+    def cats(query: str) -> str:
+        """About cats."""
+        return "Purr."
+
+    @tool
+    def dogs(query: str) -> str:
+        """About dogs."""
+        return "Woof."
+
+    def model(prompt: str) -> str:
+        return " and ".join(passages(prompt)) if "Passages" in prompt else "1, 2"
+
+    engine = RouterQueryEngine(LLMMultiSelector(), [cats, dogs], llm=model)
+    assert engine.choices == ["About cats.", "About dogs."]
+    assert engine.query("?") == await engine.aquery("?") == "Purr. and Woof."
+    assert QueryPipeline(chain=[engine]).run("?") == "Purr. and Woof."
 
 
 # --- evaluators ----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plait.pipeline.models import LLMComponent
     from plait.pipeline.modules import RunnableComponent
     from plait.pipeline.query import ComponentIntermediates, QueryPipeline
-    from plait.pipeline.router import RouterComponent
+    from plait.pipeline.router import RouterComponent, RouterQueryEngine
     from plait.pipeline.selectors import (
         EmbeddingSingleSelector,
         LLMMultiSelector,
@@ -49,6 +49,7 @@ __getattr__ = lazily(
         "QueryComponent": "components",
         "QueryPipeline": "query",
         "RouterComponent": "router",
+        "RouterQueryEngine": "router",
         "RunnableComponent": "modules",
         "SimpleSummarize": "summarize",
         "TreeSummarize": "summarize",
@@ -75,6 +76,7 @@ __all__ = [
     "QueryComponent",
     "QueryPipeline",
     "RouterComponent",
+    "RouterQueryEngine",
     "RunnableComponent",
     "SimpleSummarize",
     "TreeSummarize",

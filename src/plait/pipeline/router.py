@@ -1,4 +1,4 @@
-"""`RouterComponent`: sends a query to the modules that serve it, and joins what they answer."""
+"""Routers: they send a query to the modules that serve it, and join what those answer."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from plait.errors import InvalidGraphError, InvalidUpdateError
 from plait.pipeline.components import OUTPUT, QueryComponent
 from plait.pipeline.models import LLMComponent
 from plait.pipeline.modules import as_component
+from plait.pipeline.summarize import TreeSummarize
 from plait.runnables.functions import RunnableLambda
 
 
@@ -118,6 +119,48 @@ class RouterComponent(LLMComponent):
         return [self.components[index] for index in indices]
 
 
+class RouterQueryEngine(RouterComponent):
+    """A router over tools that answer questions, which can be asked directly.
+
+    Args:
+        selector: what picks (see `RouterComponent`).
+        query_engine_tools: tools with one required argument, the question; their descriptions are
+            the choices.
+        llm: the model of a selector or summarizer that has none.
+        summarizer: what joins the answers of several (default: `TreeSummarize`).
+
+    >>> from plait.tools import tool
+    >>> @tool
+    ... def cats(query: str) -> str:
+    ...     "About cats."
+    ...     return "Purr."
+    >>> RouterQueryEngine(lambda choices, query: 0, [cats], llm=str).query("What do cats say?")
+    'Purr.'
+    """
+
+    def __init__(
+        self,
+        selector: Any,
+        query_engine_tools: Sequence[Any],
+        llm: Any = None,
+        summarizer: Any = None,
+    ) -> None:
+        super().__init__(
+            selector=selector,
+            components=query_engine_tools,
+            summarizer=summarizer or TreeSummarize(),
+            llm=llm,
+        )
+
+    def query(self, query: str) -> Any:
+        """The answer to a question."""
+        return self.using(self.llm).run_component(query=query)[OUTPUT]
+
+    async def aquery(self, query: str) -> Any:
+        """The async twin of `query`."""
+        return (await self.using(self.llm).arun_component(query=query))[OUTPUT]
+
+
 def _checked(component: QueryComponent) -> QueryComponent:
     required, outputs = component.free_input_keys.required, component.output_keys
     if len(required) != 1 or len(outputs) != 1:
@@ -153,4 +196,4 @@ def _using(component: Any, llm: Any) -> Any:
     return component.using(llm) if isinstance(component, LLMComponent) else component
 
 
-__all__ = ["RouterComponent"]
+__all__ = ["RouterComponent", "RouterQueryEngine"]
