@@ -4,7 +4,9 @@ import pytest
 from haystack.components.generators.chat import OpenAIChatGenerator as Theirs
 from haystack.dataclasses import ChatMessage as TheirMessage
 from haystack.utils import Secret as TheirSecret
+from pydantic import BaseModel
 
+from plait.errors import InvalidValueError
 from plait.haystack import Agent, ChatMessage, OpenAIChatGenerator, Secret, State, tool
 
 from . import openai_script as script
@@ -128,6 +130,42 @@ def test_tools_and_arguments_go_out_as_haystack_sends_them(wire):
     assert wire.last["tools"] == expected["tools"]
     assert wire.last["temperature"] == expected["temperature"]
     assert wire.last["messages"] == expected["messages"]
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str
+    age: int
+
+
+async def test_an_answer_in_the_form_of_a_class(wire):
+    for _ in range(3):
+        wire.answer(script.completion({"content": '{"name": "Ann", "age": 3}'}))
+    form = {"response_format": Person}
+    expected = theirs(wire).run([TheirMessage.from_user("who?")], generation_kwargs=form)
+    sent = wire.last["response_format"]
+    generator, messages = ours(wire), [ChatMessage.from_user("who?")]
+    own = generator.run(messages, generation_kwargs=form)
+    assert own["replies"][0].text == expected["replies"][0].text
+    assert wire.last["response_format"]["type"] == sent["type"] == "json_schema"
+    shown, meant = wire.last["response_format"]["json_schema"], sent["json_schema"]
+    assert (shown["name"], shown["strict"]) == (meant["name"], meant["strict"])
+    assert shown["schema"]["properties"].keys() == meant["schema"]["properties"].keys()
+    assert shown["schema"]["required"] == meant["schema"]["required"]
+    later = await generator.run_async(messages, generation_kwargs=form)
+    assert later["replies"][0].text == own["replies"][0].text
+
+
+async def test_several_candidates_are_not_streamed(wire):
+    async def hear(chunk):
+        pass
+
+    generator, messages = ours(wire, generation_kwargs={"n": 2}), [ChatMessage.from_user("hi")]
+    with pytest.raises(InvalidValueError, match="n out"):
+        generator.run(messages, streaming_callback=print)
+    with pytest.raises(InvalidValueError, match="n out"):
+        await generator.run_async(messages, streaming_callback=hear)
 
 
 def test_arguments_that_are_no_json_are_left_out_and_said(wire, caplog):

@@ -1,4 +1,4 @@
-"""Messages of plait's as Haystack's and back: over the classes of Haystack itself, or of plait's own.
+"""Messages of plait's as Haystack's and back: over the classes of Haystack itself, or of plait's.
 
 `plait.haystack` has classes of the same shape, so both sides are told apart only by `Kinds`.
 """

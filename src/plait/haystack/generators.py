@@ -18,7 +18,7 @@ from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import is_haystack_generator
 from plait.chat_models.haystack_wire import Kinds, conversation, to_haystack
 from plait.chat_models.wire import standard_blocks
-from plait.errors import InvalidInputError
+from plait.errors import InvalidInputError, InvalidValueError
 from plait.haystack.components import default_to_dict
 from plait.haystack.errors import SerializationError
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
@@ -106,6 +106,7 @@ class ChatModelGenerator:
         given = conversation(messages)
         if hear is None:
             return {"replies": self._answers(model, given, asked)}
+        _check_one(asked)
         heard = _Heard(self)
         for chunk in model.stream(given, **asked):
             for piece in heard.pieces(chunk):
@@ -128,6 +129,7 @@ class ChatModelGenerator:
         given = conversation(messages)
         if hear is None:
             return {"replies": await self._aanswers(model, given, asked)}
+        _check_one(asked)
         heard = _Heard(self)
         async for chunk in model.astream(given, **asked):
             for piece in heard.pieces(chunk):
@@ -165,6 +167,11 @@ class ChatModelGenerator:
                 "the agent its name instead, such as 'openai:gpt-5'."
             )
         return default_to_dict(self, model=self.model, generation_kwargs=self.generation_kwargs)
+
+
+def _check_one(asked: Mapping[str, Any]) -> None:
+    if asked.get("n", 1) != 1:
+        raise InvalidValueError("Cannot stream multiple responses: leave n out, or the callback.")
 
 
 def reply_of(message: Any, index: int = 0) -> ChatMessage:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plait.chat_models.openai import ChatOpenAI
+from plait.chat_models.openai.model import schema_form
 from plait.errors import NotSupportedError
 from plait.haystack.components import default_to_dict
 from plait.haystack.generators import ChatModelGenerator, reply_of
@@ -32,7 +33,8 @@ class OpenAIChatGenerator(ChatModelGenerator):
         streaming_callback: Hears the answer as it comes.
         api_base_url: Another server that speaks the protocol.
         organization: The organization that pays.
-        generation_kwargs: Arguments of each call: `temperature`, `max_completion_tokens`, ...
+        generation_kwargs: Arguments of each call: `temperature`, `max_completion_tokens`, ...;
+            `response_format` may be a pydantic class.
         timeout: Seconds; by default `OPENAI_TIMEOUT`, or 30.
         max_retries: By default `OPENAI_MAX_RETRIES`, or 5.
         tools: Tools that it may call.
@@ -81,6 +83,14 @@ class OpenAIChatGenerator(ChatModelGenerator):
         )
         super().__init__(chat_model, streaming_callback, generation_kwargs, tools)
         self.model = model
+
+    def _asked(
+        self, tools: ToolsType | None, generation_kwargs: dict[str, Any] | None
+    ) -> tuple[Any, dict[str, Any]]:
+        model, asked = super()._asked(tools, generation_kwargs)
+        if isinstance(form := asked.get("response_format"), type):
+            asked["response_format"] = schema_form(form)
+        return model, asked
 
     def _with_tools(self, specs: list[dict[str, Any]]) -> Any:
         return self._chat_model.bind_tools(specs, strict=True if self.tools_strict else None)

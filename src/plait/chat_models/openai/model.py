@@ -122,13 +122,7 @@ class ChatOpenAI(RemoteChatModel):
         if method == "json_mode":
             form: Block = {"type": "json_object"}
         elif method == "json_schema":
-            plain = json_schema(schema)
-            strict = is_strict(plain) if strict is None else strict
-            shown = closed(plain, all_required=True) if strict else plain
-            form = {
-                "type": "json_schema",
-                "json_schema": {"name": schema_name(schema), "schema": shown, "strict": strict},
-            }
+            form = schema_form(schema, strict)
         else:
             raise ValueError(
                 f"Unrecognized method {method!r}. "
@@ -247,6 +241,22 @@ class ChatOpenAI(RemoteChatModel):
         if isinstance(error, sdk.APIError):
             return of_status(error, self.provider, self.model)
         return of_transport(error, self.provider, self.model)
+
+
+def schema_form(schema: Any, strict: bool | None = None) -> Block:
+    """The response format that holds an answer to a schema.
+
+    Args:
+        schema: A pydantic class, TypedDict or JSON schema.
+        strict: Whether OpenAI must hold to every detail; None: where the schema allows it.
+    """
+    plain = json_schema(schema)
+    strict = is_strict(plain) if strict is None else strict
+    shown = closed(plain, all_required=True) if strict else plain
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": schema_name(schema), "schema": shown, "strict": strict},
+    }
 
 
 def function_tool(tool: Any, strict: bool | None) -> Block:
