@@ -150,7 +150,7 @@ class Codec:
         encoders, failed = self.encoders, self._failed
         inner: Pack | None = None
 
-        def hook(value: Any) -> Ext:
+        def hook(value: Any) -> Ext | str:
             nonlocal inner
             if inner is None:
                 inner = self._packer(depth + 1) if depth < MAX_DEPTH else _refuse
@@ -235,6 +235,8 @@ class Codec:
             found = self._encode_class
         elif issubclass(cls, BaseException):
             found = encode_error
+        elif cls.__name__ == "TextAccessor" and issubclass(cls, str):
+            found = _text_of_message  # `message.text`, plait's or langchain_core's
         elif cls.__name__ == "TzInfo" and cls.__module__.startswith("pydantic_core"):
             found = ENCODERS[timezone]
         else:
@@ -316,6 +318,11 @@ class Codec:
         if entry is None:
             raise unknown_name(name)
         return entry.cls
+
+
+def _text_of_message(value: Any, pack: Pack) -> str:
+    """`message.text` as the str that it stands for."""
+    return str(value)
 
 
 def _object_encoder(name: str, encode: Callable[[Any], Any]) -> Encoder:

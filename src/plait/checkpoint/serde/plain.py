@@ -33,7 +33,7 @@ from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 
 Pack: TypeAlias = Callable[[Any], bytes]
 Unpack: TypeAlias = Callable[[bytes], Any]
-Encoder: TypeAlias = Callable[[Any, Pack], Ext]
+Encoder: TypeAlias = Callable[[Any, Pack], Ext | str]
 Decoder: TypeAlias = Callable[[bytes, Unpack], Any]
 
 OBJECT = 0

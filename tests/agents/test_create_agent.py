@@ -1,0 +1,308 @@
+"""create_agent: what it promises beyond what the differential programs compare with the peer."""
+
+import operator
+from typing import Annotated, Any, NotRequired
+
+import pytest
+from pydantic import BaseModel
+
+from plait.agents import AgentState, create_agent
+from plait.agents.middleware import (
+    AgentMiddleware,
+    ExtendedModelResponse,
+    ModelRequest,
+    TracePolicy,
+    after_agent,
+    after_model,
+    before_agent,
+    before_model,
+    hook_config,
+    wrap_model_call,
+)
+from plait.agents.middleware.types import OmitFromInput, PrivateStateAttr
+from plait.agents.structured_output import ToolStrategy
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import (
+    ConfigError,
+    DuplicateMiddlewareError,
+    InvalidUpdateError,
+    NotSupportedError,
+    UndeclaredJumpError,
+    UnknownKeyWarning,
+)
+from plait.messages import AIMessage, SystemMessage
+from plait.testing.models import ScriptedChatModel
+from plait.tools import tool
+from plait.types import Command
+
+USER: Any = {"messages": [("user", "hi")]}
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def call(name: str, id: str = "1", **args: Any) -> Any:
+    return {"name": name, "args": args, "id": id, "type": "tool_call"}
+
+
+ADD = AIMessage("", tool_calls=[call("add", a=1, b=2)])
+
+
+def texts(result: Any) -> list[str]:
+    return [one.text for one in result["messages"]]
+
+
+def jumping(kind: str, jump: str, declared: Any = None) -> Any:
+    made = {"before_agent": before_agent, "before_model": before_model, "after_agent": after_agent}
+    return made[kind](name="Jump", can_jump_to=declared)(lambda state, runtime: {"jump_to": jump})
+
+
+# --- jumps ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "jump"),
+    [("before_agent", "end"), ("before_model", "end"), ("before_model", "tools"),
+     ("after_agent", "model"), ("before_model", "nowhere")],
+)  # fmt: skip
+def test_a_jump_that_was_not_declared_is_an_error_that_names_the_hook(kind: str, jump: str) -> None:
+    agent = create_agent(ScriptedChatModel(["a"]), [add], middleware=[jumping(kind, jump)])
+    with pytest.raises(UndeclaredJumpError, match=f"'Jump.{kind}' set jump_to='{jump}'"):
+        agent.invoke(USER)
+
+
+@pytest.mark.parametrize(("kind", "jump"), [("before_model", "model"), ("after_agent", "end")])
+def test_a_jump_that_leads_where_the_hook_leads_anyway_needs_no_declaration(
+    kind: str, jump: str
+) -> None:
+    agent = create_agent(ScriptedChatModel(["a"]), [add], middleware=[jumping(kind, jump)])
+    assert texts(agent.invoke(USER)) == ["hi", "a"]
+
+
+def test_a_jump_to_the_end_after_the_agent_ends_it() -> None:
+    runs: list[str] = []
+
+    def hook(name: str, **update: Any) -> Any:
+        def run(state: Any, runtime: Any) -> Any:
+            runs.append(name)
+            return update
+
+        return after_agent(name=name, can_jump_to=["end"])(run)
+
+    middleware = [hook("last"), hook("first", jump_to="end")]
+    create_agent(ScriptedChatModel(["a"]), middleware=middleware).invoke(USER)
+    assert runs == ["first"]
+
+
+def test_a_hook_that_may_jump_to_tools_needs_tools() -> None:
+    with pytest.raises(ConfigError, match=r"Jump.before_model may jump to 'tools'"):
+        create_agent(
+            ScriptedChatModel([]), middleware=[jumping("before_model", "tools", ["tools"])]
+        )
+
+
+def test_a_wrapper_of_the_model_cannot_jump() -> None:
+    def wrap(request: Any, handler: Any) -> Any:
+        return ExtendedModelResponse(handler(request), Command(update={"jump_to": "end"}))
+
+    agent = create_agent(ScriptedChatModel(["a"]), middleware=[wrap_model_call(wrap)])
+    with pytest.raises(UndeclaredJumpError, match="'wrap' sets jump_to"):
+        agent.invoke(USER)
+
+
+def test_a_jump_of_an_async_hook_is_declared_by_its_own_method() -> None:
+    class Stops(AgentMiddleware):
+        @hook_config(can_jump_to=["end"])
+        async def abefore_model(self, state: Any, runtime: Any) -> Any:
+            return {"jump_to": "end"}
+
+    agent = create_agent(ScriptedChatModel([]), middleware=[Stops()])
+    with pytest.raises(NotSupportedError, match=r"'Stops.before_model'.*ainvoke"):
+        agent.invoke(USER)
+
+
+# --- state ---------------------------------------------------------------------------------------
+
+
+def test_a_reducer_holds_whatever_mark_stands_behind_it() -> None:
+    class State(AgentState):
+        seen: NotRequired[Annotated[list[str], operator.add, OmitFromInput]]
+
+    @before_agent(state_schema=State)
+    def one(state: Any, runtime: Any) -> Any:
+        return {"seen": ["one"]}
+
+    @before_agent(state_schema=State)
+    def two(state: Any, runtime: Any) -> Any:
+        return {"seen": ["two"]}
+
+    agent = create_agent(ScriptedChatModel(["a"]), middleware=[one, two])
+    assert agent.invoke(USER)["seen"] == ["one", "two"]
+
+
+def test_a_private_key_comes_from_no_caller_and_goes_to_none() -> None:
+    class State(AgentState):
+        secret: NotRequired[Annotated[str, PrivateStateAttr]]
+
+    seen: list[Any] = []
+
+    @before_model(state_schema=State)
+    def look(state: Any, runtime: Any) -> Any:
+        seen.append(state.get("secret"))
+        return {"secret": "made inside"}
+
+    agent = create_agent(
+        ScriptedChatModel(["a", "b"]), middleware=[look], checkpointer=InMemorySaver()
+    )
+    with pytest.warns(UnknownKeyWarning, match="secret"):
+        result = agent.invoke({**USER, "secret": "from outside"}, THREAD)
+    assert "secret" not in result
+    assert "secret" not in agent.invoke(USER, THREAD)
+    assert seen == [None, "made inside"]
+
+
+def test_a_state_without_messages_is_refused() -> None:
+    class Wrong:
+        z: int
+
+    for schema in (Wrong, int):
+        with pytest.raises(ConfigError, match=r"state|messages"):
+            create_agent(ScriptedChatModel([]), state_schema=schema, middleware=[])
+
+
+class Weather(BaseModel):
+    """The weather."""
+
+    degrees: int
+
+
+def test_a_structured_response_is_stored_without_registering_its_class(tmp_path: Any) -> None:
+    answer = AIMessage("", tool_calls=[call("Weather", degrees=3)])
+    path = str(tmp_path / "threads.sqlite")
+    with SqliteSaver.from_conn_string(path) as saver:
+        agent = create_agent(
+            ScriptedChatModel([answer]), response_format=Weather, checkpointer=saver
+        )
+        agent.invoke(USER, THREAD)
+    with SqliteSaver.from_conn_string(path) as saver:
+        agent = create_agent(ScriptedChatModel([]), response_format=Weather, checkpointer=saver)
+        assert agent.get_state(THREAD).values["structured_response"] == Weather(degrees=3)
+
+
+def test_two_schemas_of_one_name_are_refused() -> None:
+    schema = {"type": "object", "properties": {}}
+    with pytest.raises(ConfigError, match="one name"):
+        ToolStrategy({"oneOf": [schema, schema]})
+
+
+# --- calls ---------------------------------------------------------------------------------------
+
+
+def test_the_model_is_bound_once_while_middleware_asks_for_the_same() -> None:
+    bound: list[Any] = []
+
+    class Counts(ScriptedChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            bound.append([one.name for one in tools])
+            return super().bind_tools(tools, **kwargs)
+
+    model = Counts([ADD, ADD, "done"])
+    create_agent(model, [add]).invoke(USER)
+    assert bound == [["add"]]
+
+
+def test_each_step_can_have_its_own_model_prompt_and_tools() -> None:
+    small, large = ScriptedChatModel(["small"]), ScriptedChatModel([ADD, "large"])
+
+    @wrap_model_call
+    def choose(request: ModelRequest, handler: Any) -> Any:
+        first = len(request.messages) == 1
+        if first:
+            return handler(request.override(model=large, system_message=SystemMessage("Call.")))
+        return handler(request.override(tools=[], system_message=SystemMessage("Sum up.")))
+
+    agent = create_agent(small, [add], middleware=[choose])
+    assert texts(agent.invoke(USER)) == ["hi", "", "3", "small"]
+    assert large.calls[0].messages[0].text == "Call."
+    assert small.calls[0].messages[0].text == "Sum up."
+
+
+def test_what_a_wrapper_must_not_return_is_named() -> None:
+    wrong = wrap_model_call(name="Wrong")(lambda request, handler: "text")
+    agent = create_agent(ScriptedChatModel([]), middleware=[wrong])
+    with pytest.raises(InvalidUpdateError, match="'Wrong' returned 'text'"):
+        agent.invoke(USER)
+
+
+def test_a_request_that_is_changed_in_place_warns() -> None:
+    request = ModelRequest(model=None, messages=[])
+    with pytest.warns(DeprecationWarning, match="override"):
+        request.system_prompt = "new"  # type: ignore[misc]
+    assert request.system_prompt == "new"
+
+
+def test_hooks_call_their_second_parameter_what_they_like() -> None:
+    class Free(AgentMiddleware):
+        def before_model(self, state: Any, rt: Any) -> Any:
+            return {"messages": [type(rt).__name__]}
+
+        async def aafter_model(self, _state: Any, _rt: Any) -> Any:
+            return {"messages": [type(_rt).__name__]}
+
+        def after_model(self, state: Any, rt: Any) -> Any:
+            return None
+
+    agent = create_agent(ScriptedChatModel(["a"]), middleware=[Free()])
+    assert texts(agent.invoke(USER)) == ["hi", "Runtime", "a"]
+
+
+async def test_async_runs_use_async_hooks_where_there_are_some() -> None:
+    used: list[str] = []
+
+    class Both(AgentMiddleware):
+        def before_model(self, state: Any, runtime: Any) -> Any:
+            used.append("sync")
+
+        async def abefore_model(self, state: Any, runtime: Any) -> Any:
+            used.append("async")
+
+        def after_model(self, state: Any, runtime: Any) -> Any:
+            used.append("only sync")
+
+    await create_agent(ScriptedChatModel(["a"]), middleware=[Both()]).ainvoke(USER)
+    assert used == ["async", "only sync"]
+
+
+# --- what is wrong -------------------------------------------------------------------------------
+
+
+def test_what_is_no_middleware_is_refused() -> None:
+    for wrong in (1, AgentMiddleware, lambda state: None):
+        with pytest.raises(ConfigError, match="no middleware"):
+            create_agent(ScriptedChatModel([]), middleware=[wrong])  # type: ignore[list-item]
+
+
+def test_two_middlewares_of_one_name_are_refused() -> None:
+    same = [after_model(name="Same")(lambda state, runtime: None) for _ in range(2)]
+    with pytest.raises(DuplicateMiddlewareError, match="'Same' is there twice"):
+        create_agent(ScriptedChatModel([]), middleware=same)
+
+
+def test_what_this_version_cannot_honour_is_refused() -> None:
+    class Traced(AgentMiddleware):
+        trace_policy = TracePolicy()
+
+    with pytest.raises(NotSupportedError, match="'Traced' asks for trace_policy"):
+        create_agent(ScriptedChatModel([]), middleware=[Traced()])
+    with pytest.raises(NotSupportedError, match="transformers"):
+        create_agent(ScriptedChatModel([]), transformers=[])
+
+
+def test_a_prompt_that_is_none_says_what_to_use() -> None:
+    with pytest.raises(ConfigError, match="dynamic_prompt"):
+        create_agent(ScriptedChatModel([]), system_prompt=lambda state: "x")  # type: ignore[arg-type]
