@@ -50,6 +50,11 @@ WHERE lane = ?1 AND fence = ?4 AND lease IS ?5;
 -- name: move_head
 UPDATE lanes SET head = ?2 WHERE lane = ?1;
 
+-- name: move_head_fenced
+UPDATE lanes SET head = ?3, owner = CASE WHEN ?4 THEN NULL ELSE owner END,
+  lease = CASE WHEN ?4 THEN NULL ELSE lease END
+WHERE thread_id = ?1 AND ns = '' AND fence = ?2 RETURNING lane;
+
 -- name: release
 UPDATE lanes SET owner = NULL, lease = NULL WHERE lane = ?1;
 

@@ -109,6 +109,10 @@ def read_writes(conn: sqlite3.Connection, request: ReadWrites) -> list[WriteRow]
 
 def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     """The body of one commit, inside a transaction."""
+    if request.head is not None and request.ns == "" and request.claim is None:
+        lane = _step(conn, request)
+        if lane is not None:
+            return Done(lane, lane)
     root = _lane(conn, request.thread_id, "")
     if request.fence is not None and (root is None or root.fence != request.fence):
         return Refused(root)
@@ -133,6 +137,19 @@ def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     return Done(lane, number)
 
 
+def _step(conn: sqlite3.Connection, request: Transact) -> int | None:
+    """The ordinary commit: its fence is checked where the head moves. None: it is not the one."""
+    move = (request.thread_id, request.fence, request.head, request.release)
+    rows = fetch(conn, SQL.move_head_fenced, *move)
+    if not rows:
+        return None
+    lane: int = rows[0][0]
+    if request.drop_checkpoints or request.drop_values:
+        _drop(conn, lane, request)
+    _put_rows(conn, lane, request)
+    return lane
+
+
 def _make_lane(conn: sqlite3.Connection, thread_id: str, ns: str, fence: int = 0) -> int:
     conn.execute(SQL.make_lane, (thread_id, ns, fence))
     row = _lane(conn, thread_id, ns)
@@ -146,15 +163,19 @@ def _find_or_make_lane(conn: sqlite3.Connection, thread_id: str, ns: str) -> int
 
 
 def _put(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
-    execute = conn.execute
+    _put_rows(conn, lane, request)
+    if request.head is not None:
+        conn.execute(SQL.move_head, (lane, request.head))
+
+
+def _put_rows(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
+    execute = conn.cursor().execute
     for row in request.checkpoints:
         execute(SQL.put_checkpoint, (lane, *row))
     for row in request.values:
         execute(SQL.put_version, (lane, *row))
     for row in request.writes:
         execute(SQL.put_write, (lane, *row))
-    if request.head is not None:
-        execute(SQL.move_head, (lane, request.head))
 
 
 def _drop(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
