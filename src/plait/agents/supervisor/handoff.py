@@ -154,8 +154,8 @@ class HandoffNode(ToolNode):
 def _together(result: Any, state: Any) -> Any:
     """The results of one turn; where some are handoffs, one Command that leaves nothing behind.
 
-    A Command to the graph around ends the supervisor's own graph, so it must hold what the other
-    tools answered, and the message that called them.
+    A Command to the graph around ends the supervisor's own graph, so it must hold all that was said
+    in there: the messages so far, the one that calls the tools, and what all of them answered.
     """
     parts = cast("list[Any]", result) if isinstance(result, list) else [result]
     leaving = next((one for one in parts if _sends(one)), None)
@@ -171,12 +171,12 @@ def _together(result: Any, state: Any) -> Any:
         if isinstance(held, dict):
             update.update(cast("dict[str, Any]", held))
             answers += update.pop("messages", [])
-    asked = messages_of(state)[-1]
+    *told, asked = messages_of(state)
     by_call = {one.tool_call_id: one for one in answers if kind_of(one) == "tool"}
     calls = [call for call in asked.tool_calls if call["id"] in by_call]
-    told = [by_call[call["id"]] for call in calls]
     if calls:
-        told.insert(0, asked.model_copy(update={"tool_calls": calls}))
+        told.append(asked.model_copy(update={"tool_calls": calls}))
+        told += [by_call[call["id"]] for call in calls]
     update["messages"] = told
     leave: Command[Any] = Command(goto=sends, graph=Command.PARENT, update=update)
     return leave
