@@ -204,6 +204,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "f_react::open_calls": "Tool calls without an answer",
     "f_react::runs_inside_the_model_node": "Runs inside an agent",
     "f_toolnode::async_interceptor_in_a_sync_call": "Async interceptors in sync calls",
+    "g_react::a_call_that_waited": "Stored tool calls",
     "f_toolnode::without_a_runtime": "A ToolNode outside of a graph",
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
     "g_haystack_agent::exit_by_a_tool_among_others": "Tools that end a Haystack-style agent",

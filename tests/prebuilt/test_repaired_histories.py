@@ -178,10 +178,11 @@ def test_a_state_with_another_reducer_is_repaired_for_the_model_alone() -> None:
 
 def test_what_a_hook_hands_to_the_model_is_repaired_for_the_model_alone() -> None:
     model = scripted("yes")
-    trimmed = [calls("note"), HumanMessage("trimmed")]
-    agent = create_react_agent(
-        model, [note], pre_model_hook=lambda state: {"llm_input_messages": trimmed}
-    )
+
+    def trim(state: Any) -> Any:
+        return {"llm_input_messages": [calls("note"), HumanMessage("trimmed")]}
+
+    agent = create_react_agent(model, [note], pre_model_hook=trim)
     state = agent.invoke({"messages": "hi"})
     assert [m.type for m in state["messages"]] == ["human", "ai"]
     assert [kind for kind, _ in model.seen[-1]] == ["ai", "tool", "human"]

@@ -251,6 +251,18 @@ def case_history(env):
     return shown, said(agent.invoke(None, before.config))
 
 
+def case_a_call_that_waited(env):
+    agent = create_react_agent(
+        model_of(ai(call("add", a=1, b=2)), "done"),
+        [add],
+        checkpointer=env.saver(),
+        interrupt_before=["tools"],
+    )
+    agent.invoke(USER, THREAD)
+    parts = agent.stream(None, THREAD, stream_mode="tasks")
+    return [sorted(part["input"]) for part in parts if part["name"] == "tools" and "input" in part]
+
+
 def case_a_model_that_fails(env):
     agent = create_react_agent(
         model_of(ai(call("add", a=1, b=2)), "done", fails=1), [add], checkpointer=env.saver()
