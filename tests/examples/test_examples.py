@@ -1,0 +1,107 @@
+"""The worked examples run from the command line, over the real openai SDK and a real socket."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+
+def run(name: str, *arguments: str) -> list[str]:
+    command = [sys.executable, str(ROOT / "examples" / f"{name}.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "no model, a script speaks" in done.stderr
+    return done.stdout.splitlines()
+
+
+def mentioning(word: str) -> list[str]:
+    return [page.stem for page in sorted(DOCS.glob("*.md")) if word in page.read_text("utf-8")]
+
+
+def test_the_agent_looks_before_it_answers() -> None:
+    lines = run("react")
+    found = mentioning("SIGKILL")
+    assert lines[:3] == ["> search(SIGKILL)", f"< {', '.join(found)}", f"> beginning({found[0]})"]
+    assert lines[-1].startswith(f"{len(found)} pages mention SIGKILL. The first is ")
+    assert lines[-1].endswith(lines[3].removeprefix("< "))
+
+
+def test_every_page_is_summed_up_once_and_all_are_reduced() -> None:
+    lines = run("map_reduce")
+    names = sorted(page.stem for page in DOCS.glob("*.md"))
+    blank = lines.index("")
+    assert sorted(line.split(":")[0] for line in lines[:blank]) == names
+    end = [f"{len(names)} pages.", f"Begin with {names[0]}.", f"End with {names[-1]}."]
+    assert lines[blank + 1 :] == end
+
+
+def test_a_draft_is_written_again_until_it_is_good() -> None:
+    lines = run("reflection")
+    assert [line.split(":")[0] for line in lines] == ["write", "judge", "write", "judge"]
+    assert "too many" in lines[1]
+    assert lines[3] == "judge: Good: 14 words."
+    assert len(lines[2].split()) - 1 == 14
+
+
+def test_rounds_of_reflection_run_out() -> None:
+    lines = run("reflection", "--ask", "Say it in at most 3 words.")
+    assert [line.split(":")[0] for line in lines] == ["write", "judge"] * 3
+
+
+def test_a_program_that_fails_is_corrected_by_its_error() -> None:
+    lines = run("self_correcting")
+    assert lines[0] == "--- attempt 1"
+    assert [line for line in lines if line.startswith("failed")] == [
+        "failed: TypeError: list indices must be integers or slices, not float"
+    ]
+    assert lines[-1] == "printed: 3.0"
+
+
+def test_retrieval_is_graded_put_in_other_words_and_its_answer_checked() -> None:
+    lines = run("corrective_rag")
+    steps = [line.split(":")[0] for line in lines]
+    assert steps == ["retrieve", "grade", "rewrite", "retrieve", "grade", "answer", "answer"]
+    assert lines[1] == "grade: nothing"
+    answer = lines[-1].removeprefix("answer: ")
+    assert any(answer in page.read_text("utf-8") for page in DOCS.glob("*.md"))
+
+
+def test_what_the_documentation_cannot_know_goes_to_the_web() -> None:
+    lines = run("corrective_rag", "--ask", "What is the weather in Delft?")
+    assert lines == ["search_web: nothing", "answer: No source says anything about that."]
+
+
+def test_steps_of_a_plan_are_done_in_turn() -> None:
+    lines = run("plan_and_execute")
+    words = {n: len((DOCS / f"{n}.md").read_text("utf-8").split()) for n in LONG}
+    assert lines[0].count(";") == 2
+    done = [line.removeprefix("done: ") for line in lines if line.startswith("done")]
+    more, less = sorted(words.values(), reverse=True)
+    counts = [f"{name}: {count} words" for name, count in words.items()]
+    assert done == [*counts, f"{more} - {less} = {more - less}"]
+    assert lines[-1] == f"{max(words, key=words.__getitem__)}, by {more - less} words."
+
+
+LONG = ("streaming", "subgraphs")
+PICTURED = (
+    "react", "map_reduce", "reflection", "self_correcting", "corrective_rag", "plan_and_execute",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_the_picture_in_the_documents_is_that_of_the_example(tmp_path: Path, name: str) -> None:
+    run(name, "--picture", str(tmp_path / "it.svg"))
+    assert (tmp_path / "it.svg").read_text() == (DOCS / "pictures" / f"{name}.svg").read_text()
+
+
+def test_every_example_is_in_the_documents() -> None:
+    told = "".join(page.read_text("utf-8") for page in DOCS.glob("*.md"))
+    named = set(re.findall(r"examples/(\w+)\.py", told + (ROOT / "README.md").read_text("utf-8")))
+    parts = {"inspection", "kill", "report", "survey", "support_server", "support_story"}
+    there = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert there - parts - {"loopback", "showing"} <= named
