@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from plait.graph.branch import untold
 from plait.messages.foreign import kind_of
 from plait.types import Send
 
@@ -41,11 +42,13 @@ class Routes:
             otherwise: Where it leads without a jump.
         """
 
+        @untold
         def jump_edge(state: Any) -> str:
             return targets.get(state.get("jump_to"), otherwise)
 
         return jump_edge
 
+    @untold
     def after_model(self, state: Any) -> Any:
         """To the tools that the model has called; on if all calls are answered; else to the end."""
         message, answered = _last_turn(state["messages"])
@@ -62,11 +65,13 @@ class Routes:
                 return sends
         return self.finish if self._is_answered(state) else self.turn
 
+    @untold
     def after_hook(self, state: Any) -> Any:
         """Where the last hook after the model jumps, else where the model leads."""
         jump = state.get("jump_to")
         return self.after_model(state) if jump is None else self.jumps()[jump]
 
+    @untold
     def after_tools(self, state: Any) -> str:
         """To the end after tools that return directly, or a structured response; else on."""
         if self._is_answered(state):

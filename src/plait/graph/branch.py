@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from plait.constants import END, ROUTE, START, TASKS
 from plait.engine.plan import Writes
@@ -13,10 +13,21 @@ from plait.errors import InvalidGraphError, InvalidUpdateError, UnknownNodeError
 from plait.pregel.binding import Binding
 from plait.types import Send
 
+PathT = TypeVar("PathT", bound=Callable[..., Any])
+
 
 def route(node: str) -> str:
     """The routing channel whose write lets `node` run."""
     return ROUTE + node
+
+
+UNTOLD = "__plait_untold__"
+
+
+def untold(path: PathT) -> PathT:
+    """Marks a path function of which nobody who listens is to hear: it is no code of the user's."""
+    setattr(path, UNTOLD, True)
+    return path
 
 
 class Branch:
@@ -40,7 +51,8 @@ class Branch:
         self.source = source
         self.name = name
         self.binding = bind_path(path, name)
-        self.is_runnable = _is_runnable(path)
+        self.is_untold = _is_runnable(path) or getattr(path, UNTOLD, False)
+        """Whether who listens is not told of its calls: a Runnable tells of itself."""
         self.ends = _ends(path, path_map)
         self.reads_schema = _state_hint(path)
 

@@ -270,7 +270,7 @@ class Writer:
         branch = way.branch
         assert scope.heard is not None
         choose = partial(branch.binding.call, state, scope)
-        name = None if branch.is_runnable else branch.name
+        name = None if branch.is_untold else branch.name
         return scope.heard.route(choose, name, self._place(index), state)
 
     def _place(self, index: int) -> int:

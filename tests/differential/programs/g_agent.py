@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain.agents import AgentState, create_agent
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -467,3 +468,32 @@ def case_what_is_wrong(env):
         env.error(lambda: create_agent(model_of(), response_format=3)),
         env.error(lambda: create_agent(model_of(), nope=3)),
     ]
+
+
+class Hears(BaseCallbackHandler):
+    """Notes what starts, by name."""
+
+    def __init__(self):
+        self.heard = []
+
+    def on_chain_start(self, serialized, inputs, *, name=None, **kwargs):
+        self.heard.append(("chain", name))
+
+    def on_chat_model_start(self, serialized, messages, **kwargs):
+        self.heard.append(("model", [[m.type for m in one] for one in messages]))
+
+    def on_tool_start(self, serialized, input_str, **kwargs):
+        self.heard.append(("tool", serialized["name"]))
+
+
+def case_callbacks(env):
+    hears = Hears()
+    agent = create_agent(model_of(ai(call("add", a=1, b=2)), "done"), [add], name="ada")
+    agent.invoke(USER, {"callbacks": [hears]})
+    return hears.heard
+
+
+async def case_events(env):
+    agent = create_agent(model_of(ai(call("add", a=1, b=2)), "done"), [add])
+    events = agent.astream_events(USER, version="v2")
+    return [(one["event"], one["name"]) async for one in events]

@@ -24,6 +24,7 @@ from langchain.agents.middleware.types import (
     OmitFromSchema,
     PrivateStateAttr,
 )
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
@@ -916,3 +917,21 @@ def case_requests(env):
             system_message=SystemMessage([{"type": "text", "text": t} for t in "ab"]),
         ).system_prompt,
     ]
+
+
+class Hears(BaseCallbackHandler):
+    """Notes which chains start, by name."""
+
+    def __init__(self):
+        self.heard = []
+
+    def on_chain_start(self, serialized, inputs, *, name=None, **kwargs):
+        self.heard.append(name)
+
+
+def case_callbacks(env):
+    hears = Hears()
+    around = wrap_model_call(name="W")(lambda request, handler: handler(request))
+    agent = create_agent(model_of(ONE, "done"), [add], middleware=[all_hooks("A"), around])
+    agent.invoke(USER, {"callbacks": [hears]})
+    return hears.heard
