@@ -34,9 +34,15 @@ def _run(conn: Connection[Any], steps: Steps[T]) -> T:
         sql, values = next(steps)
         while True:
             cursor.execute(sql.encode(), values or None, prepare=False, binary=bool(values))
-            sql, values = steps.send(cursor.fetchall() if cursor.description else [])
+            sql, values = steps.send(cursor.fetchall() if _gave_rows(cursor) else [])
     except StopIteration as stop:
         return stop.value
+
+
+def _gave_rows(cursor: RawCursor[Any] | AsyncRawCursor[Any]) -> bool:
+    """Whether there are rows to fetch. (`cursor.description` would make an object per column.)"""
+    result = cursor.pgresult
+    return result is not None and result.nfields > 0
 
 
 async def arun_steps(conn: AsyncConnection[Any], steps: Steps[T], together: bool) -> T:
@@ -53,7 +59,7 @@ async def _arun(conn: AsyncConnection[Any], steps: Steps[T]) -> T:
         sql, values = next(steps)
         while True:
             await cursor.execute(sql.encode(), values or None, prepare=False, binary=bool(values))
-            sql, values = steps.send(await cursor.fetchall() if cursor.description else [])
+            sql, values = steps.send(await cursor.fetchall() if _gave_rows(cursor) else [])
     except StopIteration as stop:
         return stop.value
 

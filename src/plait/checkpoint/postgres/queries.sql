@@ -17,54 +17,51 @@ SELECT lane, thread_id, ns, head, fence, owner, lease, plait_clock() FROM plait_
 WHERE ns = '' AND lane > $1::bigint ORDER BY lane LIMIT $2::bigint;
 
 -- name: read_checkpoints
-SELECT id, parent, record FROM plait_checkpoints
-WHERE lane = $1::bigint AND id >= $2::bytea AND id <= $3::bytea AND id < $4::bytea
+SELECT id, about, record FROM plait_records
+WHERE lane = $1::bigint AND name = 'c' AND id >= $2::bytea AND id <= $3::bytea AND id < $4::bytea
 ORDER BY id LIMIT $5::bigint;
 
 -- name: read_checkpoints_down
-SELECT id, parent, record FROM plait_checkpoints
-WHERE lane = $1::bigint AND id >= $2::bytea AND id <= $3::bytea AND id < $4::bytea
+SELECT id, about, record FROM plait_records
+WHERE lane = $1::bigint AND name = 'c' AND id >= $2::bytea AND id <= $3::bytea AND id < $4::bytea
 ORDER BY id DESC LIMIT $5::bigint;
 
 -- name: read_values
-SELECT record FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (channel, id, place)
-LEFT JOIN plait_versions AS stored ON stored.lane = $1::bigint
-  AND stored.channel = wanted.channel AND stored.id = wanted.id
+SELECT record FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (name, id, place)
+LEFT JOIN plait_records AS stored ON stored.lane = $1::bigint
+  AND stored.name = wanted.name AND stored.id = wanted.id
 ORDER BY place;
 
 -- name: read_versions
-SELECT channel, id, record FROM plait_versions
-WHERE lane = $1::bigint AND channel = $2::text AND id >= $3::bytea AND id <= $4::bytea
+SELECT id, record FROM plait_records
+WHERE lane = $1::bigint AND name = $2::text AND id >= $3::bytea AND id <= $4::bytea
 ORDER BY id;
 
 -- name: list_values
-SELECT channel, id FROM plait_versions WHERE lane = $1::bigint ORDER BY channel, id;
+SELECT substr(name, 2), id FROM plait_records
+WHERE lane = $1::bigint AND name >= 'v' AND name < 'w' ORDER BY name, id;
 
 -- name: read_writes
-SELECT checkpoint, task, path, record FROM plait_writes
-WHERE lane = $1::bigint AND checkpoint >= $2::bytea AND checkpoint <= $3::bytea
-ORDER BY checkpoint, path, task;
+SELECT id, task, about, record FROM plait_records
+WHERE lane = $1::bigint AND name = 'w' AND id >= $2::bytea AND id <= $3::bytea
+ORDER BY id, about, task;
 
 -- name: transact
 SELECT * FROM plait_transact(
   $1::text, $2::text, $3::bigint, $4::bigint,
   $5::text, $6::bigint, $7::float8, $8::float8,
-  $9::bytea[], $10::bytea[], $11::bytea[],
-  $12::text[], $13::bytea[], $14::bytea[],
-  $15::bytea[], $16::bytea[], $17::text[], $18::bytea[],
-  $19::bytea, $20::boolean,
-  $21::bytea[], $22::text[], $23::bytea[]
+  $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[],
+  $14::bytea, $15::boolean,
+  $16::bytea[], $17::text[], $18::bytea[]
 );
 
 -- name: transact_all
 SELECT * FROM plait_transact_all(
   $1::text[], $2::text[], $3::bigint[], $4::bigint[],
   $5::text[], $6::bigint[], $7::float8[], $8::float8[],
-  $9::bigint[], $10::bigint[], $11::bigint[],
-  $12::bytea[], $13::bytea[], $14::bytea[],
-  $15::text[], $16::bytea[], $17::bytea[],
-  $18::bytea[], $19::bytea[], $20::text[], $21::bytea[],
-  $22::bytea[], $23::boolean[]
+  $9::bigint[],
+  $10::text[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[],
+  $15::bytea[], $16::boolean[]
 );
 
 -- name: drop_lane

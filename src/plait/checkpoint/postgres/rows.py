@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import time
-from typing import Any
+from typing import Any, TypeAlias
 
 from plait.checkpoint.log.requests import (
     CheckpointRow,
@@ -101,9 +101,9 @@ def read_values(request: ReadValues) -> Steps[list[bytes | None]]:
     """Single versions of channels."""
     if not request.keys:
         return []
-    channels = text_array([to_text(channel) for channel, _ in request.keys])
+    names = text_array([_name(channel) for channel, _ in request.keys])
     keys = bytes_array([key for _, key in request.keys])
-    rows = yield SQL.read_values, (request.lane, channels, keys)
+    rows = yield SQL.read_values, (request.lane, names, keys)
     return [row[0] for row in rows]
 
 
@@ -112,8 +112,8 @@ def read_versions(request: ReadVersions) -> Steps[list[ValueRow]]:
     first = request.first if request.first is not None else _FIRST
     last = request.last if request.last is not None else _LAST
     channel = request.channel
-    rows = yield SQL.read_versions, (request.lane, to_text(channel), first, last)
-    return [ValueRow(channel, key, record) for _, key, record in rows]
+    rows = yield SQL.read_versions, (request.lane, _name(channel), first, last)
+    return [ValueRow(channel, key, record) for key, record in rows]
 
 
 def list_values(request: ListValues) -> Steps[list[tuple[str, bytes]]]:
@@ -126,7 +126,7 @@ def read_writes(request: ReadWrites) -> Steps[list[WriteRow]]:
     """The task writes of one checkpoint, or of a range."""
     last = request.checkpoint if request.last is None else request.last
     rows = yield SQL.read_writes, (request.lane, request.checkpoint, last)
-    return [WriteRow(row[0], row[1], from_text(row[2]), row[3]) for row in rows]
+    return [WriteRow(row[0], row[1], from_text(row[2].decode()), row[3]) for row in rows]
 
 
 def transact(request: Transact) -> Steps[Done | Refused]:
@@ -144,26 +144,42 @@ def transact(request: Transact) -> Steps[Done | Refused]:
                 if claim is not None
                 else _NO_CLAIM
             ),
-            *_columns(request.checkpoints, 3),
-            *_columns(request.values, 3, 0),
-            *_columns(request.writes, 4, 2),
+            *_columns(_rows(request)),
             request.head,
             request.release,
             bytes_array(request.drop_checkpoints),
-            *_columns(request.drop_values, 2, 0),
+            text_array([_name(channel) for channel, _ in request.drop_values]),
+            bytes_array([key for _, key in request.drop_values]),
         ),
     )
     return _answer(rows[0], request.thread_id)
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], width: int, names: int = -1) -> list[Any]:
-    """Rows as columns, each an array (NULLs for no rows), of which one holds names."""
-    if not rows:
-        return [None] * width
-    return [
-        text_array(list(map(to_text, column))) if number == names else bytes_array(column)
-        for number, column in enumerate(zip(*rows, strict=True))
+_Row: TypeAlias = tuple[str, bytes, bytes, bytes | None, bytes]
+"""(name, id, task, about, record): see `migrations/0004_records.sql`."""
+
+
+def _name(channel: str) -> str:
+    return "v" + to_text(channel)
+
+
+def _rows(request: Transact) -> list[_Row]:
+    rows: list[_Row] = [
+        ("c", id, b"", parent, record) for id, parent, record in request.checkpoints
     ]
+    for checkpoint, task, path, record in request.writes:
+        rows.append(("w", checkpoint, task, to_text(path).encode(), record))
+    for channel, id, record in request.values:
+        rows.append((_name(channel), id, b"", None, record))
+    return rows
+
+
+def _columns(rows: Sequence[_Row]) -> list[Any]:
+    """Rows as columns, each an array (NULLs for no rows)."""
+    if not rows:
+        return [None] * 5
+    names, *others = zip(*rows, strict=True)
+    return [text_array(names), *map(bytes_array, others)]
 
 
 def transact_all(request: Together) -> Steps[list[Done | Refused]]:
@@ -175,6 +191,7 @@ def transact_all(request: Together) -> Steps[list[Done | Refused]]:
     order = sorted(range(len(requests)), key=lambda n: to_text(requests[n].thread_id))
     sorted_ = [requests[n] for n in order]
     claims = [each.claim for each in sorted_]
+    parts = [_rows(each) for each in sorted_]
     now = time()
     rows = yield (
         SQL.transact_all,
@@ -187,12 +204,8 @@ def transact_all(request: Together) -> Steps[list[Done | Refused]]:
             int_array([claim and claim.fence for claim in claims]),
             float_array([claim and claim.lease for claim in claims]),
             float_array([claim and claim.new_lease - now for claim in claims]),
-            int_array([len(each.checkpoints) for each in sorted_]),
-            int_array([len(each.values) for each in sorted_]),
-            int_array([len(each.writes) for each in sorted_]),
-            *_columns([row for each in sorted_ for row in each.checkpoints], 3),
-            *_columns([row for each in sorted_ for row in each.values], 3, 0),
-            *_columns([row for each in sorted_ for row in each.writes], 4, 2),
+            int_array([len(part) for part in parts]),
+            *_columns([row for part in parts for row in part]),
             bytes_array([each.head for each in sorted_]),
             bool_array([each.release for each in sorted_]),
         ),
