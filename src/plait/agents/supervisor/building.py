@@ -8,11 +8,8 @@ from typing_extensions import get_type_hints
 
 from plait.agents.handoffs import check_destinations, destination_of, names_of, tool_name
 from plait.agents.supervisor.agent_name import AgentNameMode, with_agent_name
-from plait.agents.supervisor.handoff import (
-    HandoffNode,
-    create_handoff_back_messages,
-    create_handoff_tool,
-)
+from plait.agents.supervisor.handoff import create_handoff_back_messages, create_handoff_tool
+from plait.agents.supervisor.handoff_node import HandoffNode
 from plait.chat_models.guests import as_chat_model
 from plait.constants import END, START
 from plait.errors import ConfigError, InvalidUpdateError

@@ -1,7 +1,6 @@
 """Handoffs from a supervisor to its agents and back: their tools, and the messages that tell."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from plait.agents.handoffs import (
     DESTINATION,
@@ -16,8 +15,6 @@ from plait.ids import new_id
 from plait.messages import AIMessage, ToolMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.injection import InjectedState
-from plait.prebuilt.tool_node import ToolNode
-from plait.runnables.config import RunnableConfig
 from plait.tools import BaseTool, InjectedToolCallId, tool
 from plait.types import Command, Send
 
@@ -129,72 +126,9 @@ def _is_back(message: Any) -> bool:
     return METADATA_KEY_IS_HANDOFF_BACK in message.response_metadata
 
 
-class HandoffNode(ToolNode):
-    """A ToolNode whose handoffs leave together, and take the answers of the other tools along.
-
-    Args:
-        node: The node with a supervisor's tools.
-        more: Tools that it has besides.
-    """
-
-    def __init__(self, node: ToolNode, more: Sequence[BaseTool] = ()) -> None:
-        self.__dict__.update(vars(node))
-        self._tools = {**node.tools_by_name, **{one.name: one for one in more}}
-        self._injections = {}
-
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the tools."""
-        return _together(super().invoke(input, config, **kwargs), input)
-
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """The async twin of `invoke`."""
-        return _together(await super().ainvoke(input, config, **kwargs), input)
-
-
-def _together(result: Any, state: Any) -> Any:
-    """The results of one turn; where some are handoffs, one Command that leaves nothing behind.
-
-    A Command to the graph around ends the supervisor's own graph, so it must hold all that was said
-    in there: the messages so far, the one that calls the tools, and what all of them answered.
-    """
-    parts = cast("list[Any]", result) if isinstance(result, list) else [result]
-    leaving = next((one for one in parts if _sends(one)), None)
-    if leaving is None:
-        return cast("Any", result)
-    sends = _sends(leaving)
-    answers: list[Any] = [
-        one for send in sends for one in send.arg["messages"][-1:] if kind_of(one) == "tool"
-    ]
-    update = carried_along(state)
-    for part in parts:
-        held: Any = part.update if isinstance(part, Command) else part
-        if isinstance(held, dict):
-            update.update(cast("dict[str, Any]", held))
-            answers += update.pop("messages", [])
-    *told, asked = messages_of(state)
-    by_call = {one.tool_call_id: one for one in answers if kind_of(one) == "tool"}
-    calls = [call for call in asked.tool_calls if call["id"] in by_call]
-    if calls:
-        told.append(asked.model_copy(update={"tool_calls": calls}))
-        told += [by_call[call["id"]] for call in calls]
-    update["messages"] = told
-    leave: Command[Any] = Command(goto=sends, graph=Command.PARENT, update=update)
-    return leave
-
-
-def _sends(part: Any) -> list[Send]:
-    """The Sends by which handoffs leave; none if the part is something else."""
-    if not isinstance(part, Command) or part.graph != Command.PARENT:
-        return []
-    goto: Any = cast("Command[Any]", part).goto
-    items = cast("list[Any]", goto) if isinstance(goto, list) else []
-    return [one for one in items if isinstance(one, Send)]
-
-
 __all__ = [
     "METADATA_KEY_HANDOFF_DESTINATION",
     "METADATA_KEY_IS_HANDOFF_BACK",
-    "HandoffNode",
     "create_forward_message_tool",
     "create_handoff_back_messages",
     "create_handoff_tool",
