@@ -139,12 +139,9 @@ def apply_strategy(content: str, matches: Sequence[PIIMatch], strategy: Redactio
     >>> apply_strategy("ann@x.org", detect_email("ann@x.org"), "mask")
     'ann@****.org'
     """
+    _check_strategy(strategy)
     if strategy == "block" and matches:
         raise PIIDetectionError(matches[0]["type"], matches)
-    if strategy not in _REPLACEMENTS and strategy != "block":
-        raise ConfigError(
-            f"Unknown strategy {strategy!r}. {nearest(strategy, ['block', *_REPLACEMENTS])}"
-        )
     parts: list[str] = []
     done = 0
     for match in sorted(matches, key=lambda match: (match["start"], -match["end"])):
@@ -152,6 +149,12 @@ def apply_strategy(content: str, matches: Sequence[PIIMatch], strategy: Redactio
             parts += [content[done : match["start"]], _REPLACEMENTS[strategy](match)]
         done = max(done, match["end"])
     return "".join([*parts, content[done:]])
+
+
+def _check_strategy(strategy: str) -> None:
+    known = ["block", *_REPLACEMENTS]
+    if strategy not in known:
+        raise ConfigError(f"Unknown strategy {strategy!r}. {nearest(strategy, known)}")
 
 
 def _redacted(match: PIIMatch) -> str:
@@ -178,10 +181,11 @@ def _masked_email(value: str) -> str:
 
 
 def _masked_card(value: str) -> str:
-    hidden = len(re.sub(r"\D", "", value)) - 4
+    digits = re.sub(r"\D", "", value)
+    stars = "*" * (len(digits) - 4)
+    groups = [stars[at : at + 4] for at in range(0, len(stars), 4)]
     separator = "-" if "-" in value else " " if " " in value else ""
-    stars = separator.join(["****"] * (hidden // 4) + ["*" * (hidden % 4)] * (hidden % 4 > 0))
-    return f"{stars}{separator}{re.sub(r'[^0-9]', '', value)[-4:]}"
+    return separator.join([*groups, digits[-4:]])
 
 
 def _masked_ip(value: str) -> str:
@@ -255,7 +259,7 @@ class RedactionRule:
             ConfigError: the type is unknown and has no detector, or the strategy is unknown.
             re.error: the regular expression is none.
         """
-        apply_strategy("", [], self.strategy)
+        _check_strategy(self.strategy)
         return ResolvedRedactionRule(self.pii_type, self.strategy, self._detector())
 
     def _detector(self) -> Detector:
