@@ -300,7 +300,7 @@ def test_what_this_version_cannot_honour_is_refused() -> None:
     with pytest.raises(NotSupportedError, match="'Traced' asks for trace_policy"):
         create_agent(ScriptedChatModel([]), middleware=[Traced()])
     with pytest.raises(NotSupportedError, match="transformers"):
-        create_agent(ScriptedChatModel([]), transformers=[])
+        create_agent(ScriptedChatModel([]), transformers=[object])
 
 
 def test_a_prompt_that_is_none_says_what_to_use() -> None:

@@ -118,7 +118,7 @@ def create_agent(
 
 def _check(middleware: Sequence[Any], transformers: Any) -> None:
     """Refuse what is no middleware, is there twice, or asks for what this version cannot do."""
-    refuse("create_agent", transformers=transformers)
+    refuse("create_agent", transformers=transformers or None)
     names: set[str] = set()
     for one in middleware:
         if not isinstance(one, AgentMiddleware):
@@ -148,30 +148,21 @@ def _tools(
         return None, ModelTools(provided, frozenset(), False)
     node = ToolNode(
         own,
-        wrap_tool_call=_wrapped(wraps) if wraps else None,
-        awrap_tool_call=_awrapped(wraps) if wraps else None,
+        wrap_tool_call=_chained([one.wrap_tool_call for one in wraps]),
+        awrap_tool_call=_chained([one.awrap_tool_call for one in wraps]),
     )
     known = node.tools_by_name
     return node, ModelTools([*known.values(), *provided], frozenset(known), bool(wraps))
 
 
-def _wrapped(wraps: Sequence[Middleware]) -> Callable[[Any, Callable[[Any], Any]], Any]:
-    """All wrappers of tool calls as one; the first is the outermost."""
+def _chained(wraps: Sequence[Callable[..., Any]]) -> Callable[..., Any] | None:
+    """All wrappers of tool calls as one, sync or async; the first is the outermost."""
+    if not wraps:
+        return None
 
     def run(request: Any, execute: Callable[[Any], Any]) -> Any:
-        for one in reversed(wraps):
-            execute = partial(_call, one.wrap_tool_call, execute)
-        return execute(request)
-
-    return run
-
-
-def _awrapped(wraps: Sequence[Middleware]) -> Callable[[Any, Callable[[Any], Any]], Any]:
-    """The async twin of `_wrapped`."""
-
-    def run(request: Any, execute: Callable[[Any], Any]) -> Any:
-        for one in reversed(wraps):
-            execute = partial(_call, one.awrap_tool_call, execute)
+        for wrap in reversed(wraps):
+            execute = partial(_call, wrap, execute)
         return execute(request)
 
     return run

@@ -20,6 +20,7 @@ from plait.runtime import Runtime
 from plait.types import Command, TracePolicy
 
 StateT = TypeVar("StateT", bound=AgentState[Any], default=AgentState[Any])
+StateT_co = TypeVar("StateT_co", bound=AgentState[Any], default=AgentState[Any], covariant=True)
 CallableT = PlainTypeVar("CallableT", bound=Callable[..., Any])
 
 
@@ -181,4 +182,4 @@ def hook_config(*, can_jump_to: list[JumpTo] | None = None) -> Callable[[Callabl
 CAN_JUMP_TO = "__can_jump_to__"
 """The attribute of a hook that says where it may send the agent."""
 
-__all__ = ["CAN_JUMP_TO", "AgentMiddleware", "CallableT", "StateT", "hook_config"]
+__all__ = ["CAN_JUMP_TO", "AgentMiddleware", "CallableT", "StateT", "StateT_co", "hook_config"]

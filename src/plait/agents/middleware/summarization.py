@@ -5,6 +5,7 @@ from typing import Any
 from warnings import warn
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.retrying import default_retry_on
 from plait.agents.middleware.sizes import (
     ContextSize,
     TokenCounter,
@@ -17,7 +18,7 @@ from plait.agents.middleware.sizes import (
 )
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import as_chat_model, is_langchain_model
-from plait.errors import ContextLengthError, ModelAuthenticationError, ModelRequestError, nearest
+from plait.errors import ContextLengthError, nearest
 from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.ids import new_id
 from plait.messages import HumanMessage, RemoveMessage
@@ -263,9 +264,7 @@ def _is_model(summarizer: Any) -> bool:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Whether an error may be gone at the next attempt."""
-    lasting = (ModelAuthenticationError, ModelRequestError)
-    return isinstance(error, Exception) and not isinstance(error, lasting)
+    return isinstance(error, Exception) and default_retry_on(error)
 
 
 def _whole(messages: Sequence[Any], place: int) -> int:

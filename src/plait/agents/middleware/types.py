@@ -1,6 +1,6 @@
 """What middleware is made of, under the peer's module path."""
 
-from plait.agents.middleware.base import AgentMiddleware, StateT, hook_config
+from plait.agents.middleware.base import AgentMiddleware, StateT, StateT_co, hook_config
 from plait.agents.middleware.decorators import (
     after_agent,
     after_model,
@@ -48,6 +48,7 @@ __all__ = [
     "PrivateStateAttr",
     "ResponseT",
     "StateT",
+    "StateT_co",
     "ToolCallRequest",
     "ToolCallWrapper",
     "TracePolicy",
