@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plait.agents.middleware.todo import TodoListMiddleware
     from plait.agents.middleware.tool_call_limit import ToolCallLimitMiddleware
     from plait.agents.middleware.tool_emulator import LLMToolEmulator
+    from plait.agents.middleware.tool_error import ToolErrorMiddleware
     from plait.agents.middleware.tool_retry import ToolRetryMiddleware
     from plait.agents.middleware.tool_selection import LLMToolSelectorMiddleware
     from plait.agents.middleware.types import (
@@ -80,6 +81,7 @@ __getattr__ = lazily(
         "TodoListMiddleware": "todo",
         "ToolCallLimitMiddleware": "tool_call_limit",
         "ToolCallRequest": "types",
+        "ToolErrorMiddleware": "tool_error",
         "ToolRetryMiddleware": "tool_retry",
         "TracePolicy": "types",
         "TriggerClause": "sizes",
@@ -125,6 +127,7 @@ __all__ = [
     "TodoListMiddleware",
     "ToolCallLimitMiddleware",
     "ToolCallRequest",
+    "ToolErrorMiddleware",
     "ToolRetryMiddleware",
     "TracePolicy",
     "TriggerClause",
