@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from plait.chat_models.fake import GenericFakeChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import InvalidNodeError, NodeCancelledError, ToolDefinitionError
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage, ToolMessage
-from plait.prebuilt import ToolNode, ToolPolicy, ToolRuntime
+from plait.prebuilt import ToolNode, ToolPolicy, ToolRuntime, create_react_agent
 from plait.prebuilt.gate import Gate
 from plait.prebuilt.tool_node import ToolTimeoutError
 from plait.tools import tool
@@ -271,6 +272,57 @@ async def test_a_bound_holds_over_all_runs_of_the_process() -> None:
     runs = (graph.ainvoke(called(*["narrow"] * 3)) for _ in range(4))
     assert sum(len(answers(state)) for state in await asyncio.gather(*runs)) == 12
     assert inside.most == 2
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+@pytest.mark.parametrize("places", [1, 2])
+def test_a_bound_of_the_tool_goes_with_a_bound_of_the_run(
+    version: Any, flavor: str, places: int
+) -> None:
+    class Scripted(GenericFakeChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    inside = Counting()
+
+    @tool
+    def narrow(n: int) -> str:
+        """Work."""
+        with inside:
+            return f"{n}"
+
+    model = Scripted(messages=iter([*called(*["narrow"] * 5)["messages"], "done"]))
+    node = ToolNode([narrow], policies=ToolPolicy(timeout=60, max_concurrency=1))
+    agent = create_react_agent(model, node, version=version, checkpointer=InMemorySaver())
+    config: Any = {**THREAD, "max_concurrency": places}
+    state: Any = (
+        asyncio.run(agent.ainvoke({"messages": "hi"}, config))
+        if flavor == "async"
+        else agent.invoke({"messages": "hi"}, config)
+    )
+    assert [content for _, content in answers(state).values()] == list("01234")
+    assert inside.most == 1
+
+
+def test_a_call_whose_time_is_over_before_its_turn_never_runs() -> None:
+    release, ran = Event(), list[int]()
+
+    @tool
+    def hangs(n: int) -> str:
+        """Wait."""
+        ran.append(n)
+        release.wait(30)
+        return "late"
+
+    node = ToolNode([hangs], policies=ToolPolicy(timeout=1, max_concurrency=1))
+    graph = placed(node, "graph")
+    state = graph.invoke(called("hangs", "hangs"), {"max_concurrency": 4})
+    assert [status for status, _ in answers(state).values()] == ["error", "error"]
+    release.set()
+    after = graph.invoke(called("hangs"), {"max_concurrency": 4})  # comes after the one that waited
+    assert answers(after) == {"call-0": ("success", "late")}
+    assert len(ran) == 2
 
 
 async def test_who_is_cancelled_while_waiting_holds_no_place() -> None:

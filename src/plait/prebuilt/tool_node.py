@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextvars import Token
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, cast
@@ -144,11 +145,41 @@ class ToolNode(Runnable[Any, Any]):
             self._tools[tool.name] = tool
         self._injections: dict[str, Injections] = {}
         self._supervised = supervised(self._tools, policies, journal)
+        self._care = policies, journal
 
     @property
     def tools_by_name(self) -> dict[str, Any]:
         """The tools by name."""
         return self._tools
+
+    def extended(
+        self,
+        tools: Sequence[Any] = (),
+        wrap_tool_call: ToolCallWrapper | None = None,
+        awrap_tool_call: AsyncToolCallWrapper | None = None,
+    ) -> "ToolNode":
+        """A copy with more tools, and with interceptors around its own.
+
+        If the node has only a sync interceptor, async calls of the copy raise NotSupportedError.
+
+        Args:
+            tools: Tools and functions; where names are the same, the node's own count.
+            wrap_tool_call: Called around the node's interceptor.
+            awrap_tool_call: Its async form.
+
+        Raises:
+            ToolDefinitionError: Something is no tool.
+        """
+        node = copy(self)
+        more = {one.name: one for one in map(coerce_to_tool, tools)}
+        node._tools = {**more, **self._tools}
+        node._injections = {}
+        node._supervised = supervised(node._tools, *self._care)
+        only_sync = self._wrap is not None and self._awrap is None
+        inner = partial(_refused, self.name) if only_sync else self._awrap
+        node._wrap = _around(wrap_tool_call, self._wrap)
+        node._awrap = _around(awrap_tool_call, inner) if awrap_tool_call else self._awrap
+        return node
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -424,6 +455,28 @@ def _bound_of(config: RunnableConfig | None) -> int | None:
 def _config_of(request: ToolCallRequest, config: RunnableConfig | None) -> Any:
     """The config of a call: that of its runtime, which an interceptor may have changed."""
     return config if request.runtime is None else request.runtime.config
+
+
+def _around(outer: Any, inner: Any) -> Any:
+    """Two interceptors as one."""
+    if outer is None or inner is None:
+        return inner if outer is None else outer
+
+    def both(request: ToolCallRequest, execute: Execute) -> Any:
+        def call(changed: ToolCallRequest) -> Any:
+            return inner(changed, execute)
+
+        return outer(request, call)
+
+    return both
+
+
+async def _refused(node: str, request: ToolCallRequest, execute: Execute) -> Any:
+    """What stands for the async form that an interceptor lacks."""
+    raise NotSupportedError(
+        f"ToolNode {node!r} has only a sync interceptor, which an async call would pass by. Give "
+        "it awrap_tool_call too, or call the agent by invoke or stream."
+    )
 
 
 def _settled(results: Sequence[Any]) -> list[Any]:

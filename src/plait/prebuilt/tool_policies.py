@@ -44,7 +44,7 @@ class ToolPolicy:
     """Which errors of the tool are tried again."""
     max_concurrency: int | None = None
     """How many calls of the tool run at once, of all runs of this process. Waiting for one's turn
-    counts as no part of the attempt."""
+    counts as no part of the attempt, unless the config has a `max_concurrency` too."""
 
     def __post_init__(self) -> None:
         if self.max_concurrency is not None and self.max_concurrency < 1:
@@ -79,15 +79,24 @@ class Supervised:
         Raises:
             ToolTimeoutError: It took too long.
         """
-        if self._gate is None:
+        gate = self._gate
+        if gate is None:
             return self._answer(call, self._run(call, work))
-        return self._answer(call, self._gate.run(partial(self._run, call, work)))
+        if _has_few_places():
+            turn = partial(_unless_given_up, work)
+            return self._answer(call, self._run(call, lambda own: gate.run(partial(turn, own))))
+        return self._answer(call, gate.run(partial(self._run, call, work)))
 
     async def arun(self, call: Call, work: Work) -> Any:
         """The async twin of `run`."""
-        if self._gate is None:
+        gate = self._gate
+        if gate is None:
             return self._answer(call, await self._arun(call, work))
-        return self._answer(call, await self._gate.arun(partial(self._arun, call, work)))
+        if _has_few_places():
+            return self._answer(
+                call, await self._arun(call, lambda own: gate.arun(partial(work, own)))
+            )
+        return self._answer(call, await gate.arun(partial(self._arun, call, work)))
 
     def _run(self, call: Call, work: Work) -> Any:
         inside = self._is_step()
@@ -165,6 +174,24 @@ def _step(name: str, args: Any, id: str | None) -> Any:
 
 async def _astep(name: str, args: Any, id: str | None) -> Any:
     return await _work.get()(get_runtime())
+
+
+def _has_few_places() -> bool:
+    """Whether the run around bounds how many tasks run at once.
+
+    A call then waits for its turn as a task, not in the node that makes it: a node that waited with
+    the last place taken would keep out the task of the call whose turn it is.
+    """
+    scope = current_scope.get()
+    return isinstance(scope, TaskScope) and scope.run.loop.spec.max_concurrency is not None
+
+
+def _unless_given_up(work: Work, own: Runtime[Any] | None) -> Any:
+    """Run a tool whose turn has come, if its time was not over before."""
+    scope = current_scope.get()
+    if isinstance(scope, TaskScope):
+        scope.check_heard()
+    return work(own)
 
 
 def _apart(work: Work, own: Runtime[Any] | None) -> Any:
