@@ -30,6 +30,7 @@ from plait.pipeline import (
     InputComponent,
     Link,
     QueryPipeline,
+    Settings,
     SimpleSummarize,
     TreeSummarize,
 )
@@ -378,6 +379,14 @@ def test_a_summarizer_without_a_model_says_where_one_can_come_from():
     p = QueryPipeline(modules={"sum": SimpleSummarize()})
     with pytest.raises(InvalidGraphError, match="QueryPipeline\\(llm="):
         p.build()
+
+
+def test_a_model_for_all_pipelines_can_be_set(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Settings, "llm", lambda prompt: "for all")
+    given = {"query_str": "?", "nodes": ["x"]}
+    assert QueryPipeline(modules={"sum": SimpleSummarize()}).run(**given) == "for all"
+    own = QueryPipeline(modules={"sum": SimpleSummarize()}, llm=lambda prompt: "its own")
+    assert own.run(**given) == "its own"
 
 
 def test_outputs_that_were_not_declared_are_refused():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         create_sequential_graph,
         create_sequential_pipeline,
     )
-    from plait.pipeline.models import LLMComponent
+    from plait.pipeline.models import LLMComponent, Settings
     from plait.pipeline.modules import RunnableComponent
     from plait.pipeline.query import ComponentIntermediates, QueryPipeline
     from plait.pipeline.router import RouterComponent, RouterQueryEngine
@@ -51,6 +51,7 @@ __getattr__ = lazily(
         "RouterComponent": "router",
         "RouterQueryEngine": "router",
         "RunnableComponent": "modules",
+        "Settings": "models",
         "SimpleSummarize": "summarize",
         "TreeSummarize": "summarize",
         "create_parallel_graph": "graphs",
@@ -78,6 +79,7 @@ __all__ = [
     "RouterComponent",
     "RouterQueryEngine",
     "RunnableComponent",
+    "Settings",
     "SimpleSummarize",
     "TreeSummarize",
     "create_parallel_graph",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from plait.chat_models.guests import as_chat_model
 from plait.errors import InvalidGraphError
@@ -12,12 +12,19 @@ from plait.pipeline.components import CustomQueryComponent, QueryComponent
 from plait.runnables.base import Runnable, coerce_to_runnable
 
 
+class Settings:
+    """Settings of all pipelines of the program."""
+
+    llm: ClassVar[Any] = None
+    """The model of components that have none, in pipelines that have none."""
+
+
 class LLMComponent(CustomQueryComponent):
     """The base of components that ask a model.
 
     Args:
         llm: a chat model or text model, "provider:name", or a function from a prompt to a text.
-            Without one, the pipeline's `llm` is asked.
+            Without one, the pipeline's `llm` is asked, else `Settings.llm`.
     """
 
     llm: Any = None
@@ -60,12 +67,12 @@ def with_model(name: str, component: QueryComponent, llm: Any) -> QueryComponent
     """
     if not isinstance(component, LLMComponent):
         return component
-    made = component.using(llm)
+    made = component.using(Settings.llm if llm is None else llm)
     if made.lacks_model:
         raise InvalidGraphError(
             f"Module {name!r} ({type(component).__name__}) needs a model: "
-            f"{type(component).__name__}(llm=...), or QueryPipeline(llm=...) for all modules. A "
-            "model is a chat model or 'provider:name'."
+            f"{type(component).__name__}(llm=...), QueryPipeline(llm=...) for all modules, or "
+            "Settings.llm = ... for all pipelines. A model is a chat model or 'provider:name'."
         )
     return made
 
@@ -105,4 +112,4 @@ def _text_of(node: Any) -> str:
     return str(content()) if callable(content) else str(node)
 
 
-__all__ = ["LLMComponent", "texts_of", "with_model"]
+__all__ = ["LLMComponent", "Settings", "texts_of", "with_model"]
