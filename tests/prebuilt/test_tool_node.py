@@ -181,6 +181,9 @@ def test_inject_tool_args_fills_a_copy_and_drops_what_the_model_supplied() -> No
     with pytest.raises(ToolInputError, match="store"):
         node.inject_tool_args(call, {"user": "ada"}, None)
     assert set(buy.args) == {"what"}
+    plain = ToolNode([ask]).inject_tool_args({**call, "name": "ask"}, {}, None)
+    plain["args"]["what"] = "changed"
+    assert call["args"]["what"] == "x"
 
 
 class TestGuests:

@@ -229,7 +229,8 @@ class ToolNode(Runnable[Any, Any]):
         if tool is None:
             return dict(tool_call)
         runtime = replace(self._runtime(None, None, input, tool_call), store=store)
-        return self._filled(ToolCallRequest(tool_call, tool, input, runtime), tool)
+        filled = self._filled(ToolCallRequest(tool_call, tool, input, runtime), tool)
+        return {**filled, "args": {**filled["args"]}}
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -471,7 +472,7 @@ def _around(outer: Any, inner: Any) -> Any:
     return both
 
 
-async def _refused(node: str, request: ToolCallRequest, execute: Execute) -> Any:
+async def _refused(node: str | None, request: ToolCallRequest, execute: Execute) -> Any:
     """What stands for the async form that an interceptor lacks."""
     raise NotSupportedError(
         f"ToolNode {node!r} has only a sync interceptor, which an async call would pass by. Give "
