@@ -18,6 +18,7 @@ from plait.agents.middleware import (
     before_model,
     hook_config,
     wrap_model_call,
+    wrap_tool_call,
 )
 from plait.agents.middleware.types import OmitFromInput, PrivateStateAttr
 from plait.agents.structured_output import ToolStrategy
@@ -32,9 +33,11 @@ from plait.errors import (
     UnknownKeyWarning,
 )
 from plait.messages import AIMessage, SystemMessage
+from plait.prebuilt import ToolNode
+from plait.prebuilt.tool_node import ToolPolicy
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
-from plait.types import Command
+from plait.types import Command, RetryPolicy
 
 USER: Any = {"messages": [("user", "hi")]}
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -276,6 +279,44 @@ async def test_async_runs_use_async_hooks_where_there_are_some() -> None:
 
     await create_agent(ScriptedChatModel(["a"]), middleware=[Both()]).ainvoke(USER)
     assert used == ["async", "only sync"]
+
+
+def test_a_tool_node_keeps_its_policies_and_interceptors_inside_those_of_middleware() -> None:
+    order: list[str] = []
+
+    def noting(name: str) -> Any:
+        def wrap(request: Any, handler: Any) -> Any:
+            order.append(name)
+            return handler(request)
+
+        return wrap
+
+    attempts: list[int] = []
+
+    def flaky(a: int) -> int:
+        """Fails once."""
+        attempts.append(a)
+        if len(attempts) == 1:
+            raise ConnectionError("lost")
+        return a
+
+    class Brings(AgentMiddleware):
+        tools = (add,)
+
+    node = ToolNode(
+        [flaky],
+        wrap_tool_call=noting("node"),
+        policies={"flaky": ToolPolicy(retry_policy=RetryPolicy(initial_interval=0, jitter=False))},
+    )
+    both = AIMessage("", tool_calls=[call("flaky", a=1)]), ADD
+    agent = create_agent(
+        ScriptedChatModel([*both, "done"]),
+        node,
+        middleware=[Brings(), wrap_tool_call(name="M")(noting("middleware"))],
+    )
+    assert texts(agent.invoke(USER)) == ["hi", "", "1", "", "3", "done"]
+    assert order == ["middleware", "node", "middleware", "node"]
+    assert attempts == [1, 1]
 
 
 # --- what is wrong -------------------------------------------------------------------------------

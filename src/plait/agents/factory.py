@@ -30,7 +30,7 @@ STEPS = 9_999
 
 def create_agent(
     model: Any,
-    tools: Sequence[Any] | None = None,
+    tools: Sequence[Any] | ToolNode | None = None,
     *,
     system_prompt: str | SystemMessage | None = None,
     middleware: Sequence[Middleware] = (),
@@ -50,7 +50,8 @@ def create_agent(
 
     Args:
         model: "provider:name", or a chat model (plait's or LangChain's).
-        tools: Tools, functions, and dicts of tools that the provider runs itself.
+        tools: Tools, functions, and dicts of tools that the provider runs itself; or a `ToolNode`,
+            with its policies, its interceptors and its way to tell of errors.
         system_prompt: What is put before the messages.
         middleware: What runs between the steps and around the calls (see `AgentMiddleware`). It may
             bring tools and keys of the state.
@@ -137,22 +138,32 @@ def _check(middleware: Sequence[Any], transformers: Any) -> None:
 
 
 def _tools(
-    given: Sequence[Any], middleware: Sequence[Middleware]
+    given: Sequence[Any] | ToolNode, middleware: Sequence[Middleware]
 ) -> tuple[ToolNode | None, ModelTools]:
     """The node that runs tools, if there is need for one, and what the model is shown."""
-    every = [*(tool for one in middleware for tool in one.tools), *given]
-    own = [one for one in every if not isinstance(one, Mapping)]
-    provided: list[Any] = [one for one in every if isinstance(one, Mapping)]
+    more, provided = _parted([tool for one in middleware for tool in one.tools])
+    if isinstance(given, ToolNode):
+        base = given
+    else:
+        own, others = _parted(given)
+        base = ToolNode(own)
+        provided += others
     wraps = with_hook(middleware, "wrap_tool_call")
-    if not own and not wraps:
+    if not more and not wraps and not base.tools_by_name:
         return None, ModelTools(provided, frozenset(), False)
-    node = ToolNode(
-        own,
-        wrap_tool_call=_chained([one.wrap_tool_call for one in wraps]),
-        awrap_tool_call=_chained([one.awrap_tool_call for one in wraps]),
+    node = base.extended(
+        more,
+        _chained([one.wrap_tool_call for one in wraps]),
+        _chained([one.awrap_tool_call for one in wraps]),
     )
     known = node.tools_by_name
     return node, ModelTools([*known.values(), *provided], frozenset(known), bool(wraps))
+
+
+def _parted(tools: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Tools that the agent runs, and those that the provider runs itself."""
+    provided: list[Any] = [one for one in tools if isinstance(one, Mapping)]
+    return [one for one in tools if not isinstance(one, Mapping)], provided
 
 
 def _chained(wraps: Sequence[Callable[..., Any]]) -> Callable[..., Any] | None:
