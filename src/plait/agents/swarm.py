@@ -10,6 +10,7 @@ from plait.agents.handoffs import (
     carried_along,
     check_destinations,
     described,
+    destination_of,
     handoffs_of,
     messages_of,
     names_of,
@@ -22,7 +23,7 @@ from plait.graph.message import MessagesState
 from plait.graph.state import StateGraph
 from plait.messages import ToolMessage
 from plait.prebuilt.agent_nodes import value_of
-from plait.prebuilt.injection import InjectedState
+from plait.prebuilt.injection import InjectedState, ToolRuntime
 from plait.tools import BaseTool, InjectedToolCallId, tool
 from plait.types import Command
 
@@ -40,7 +41,8 @@ def create_handoff_tool(
     """A tool by which an agent of a swarm hands the conversation over to another.
 
     The other agent sees the whole conversation. If the message that calls this tool calls more,
-    their answers are not waited for, and the conversation says so.
+    their answers are not waited for, and the conversation says so; of several handoffs, the first
+    counts.
 
     Args:
         agent_name: The other agent: the name of its node.
@@ -54,9 +56,13 @@ def create_handoff_tool(
 
     @tool(name, description=description or described(agent_name))
     def hand_off(
-        state: Annotated[Any, InjectedState], tool_call_id: Annotated[str, InjectedToolCallId]
-    ) -> Command[Any]:
+        state: Annotated[Any, InjectedState],
+        tool_call_id: Annotated[str, InjectedToolCallId],
+        runtime: ToolRuntime[Any, Any],
+    ) -> Any:
         messages = messages_of(state)
+        if tool_call_id != _first_handoff(messages[-1], runtime.tools, tool_call_id):
+            return "Another handoff of the same message came first."
         answer = transferred(agent_name, name, tool_call_id)
         left = [
             ToolMessage(
@@ -80,6 +86,13 @@ def create_handoff_tool(
 
     hand_off.metadata = {DESTINATION: agent_name}
     return hand_off
+
+
+def _first_handoff(message: Any, tools: Sequence[Any], default: str) -> str:
+    """The id of the first call of a message that hands off: only that one counts."""
+    handoffs = {one.name for one in tools if destination_of(one) is not None}
+    ids = (call["id"] for call in getattr(message, "tool_calls", ()) if call["name"] in handoffs)
+    return next(ids, default)
 
 
 def add_active_agent_router(
