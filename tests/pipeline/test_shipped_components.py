@@ -197,6 +197,8 @@ async def test_a_router_over_tools_is_asked_directly_and_joins_by_default():
     assert engine.choices == ["About cats.", "About dogs."]
     assert engine.query("?") == await engine.aquery("?") == "Purr. and Woof."
     assert QueryPipeline(chain=[engine]).run("?") == "Purr. and Woof."
+    with pytest.raises(InvalidGraphError, match="needs a model"):
+        RouterQueryEngine(LLMMultiSelector(), [cats, dogs]).query("?")
 
 
 # --- evaluators ----------------------------------------------------------------------------------

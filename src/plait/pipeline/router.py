@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 
 from plait.errors import InvalidGraphError, InvalidUpdateError
 from plait.pipeline.components import OUTPUT, QueryComponent
-from plait.pipeline.models import LLMComponent
+from plait.pipeline.models import LLMComponent, with_model
 from plait.pipeline.modules import as_component
 from plait.pipeline.summarize import TreeSummarize
 from plait.runnables.functions import RunnableLambda
@@ -153,12 +153,19 @@ class RouterQueryEngine(RouterComponent):
         )
 
     def query(self, query: str) -> Any:
-        """The answer to a question."""
-        return self.using(self.llm).run_component(query=query)[OUTPUT]
+        """The answer to a question.
+
+        Raises:
+            InvalidGraphError: a selector or summarizer needs a model, and there is none.
+        """
+        return self._complete().run_component(query=query)[OUTPUT]
 
     async def aquery(self, query: str) -> Any:
         """The async twin of `query`."""
-        return (await self.using(self.llm).arun_component(query=query))[OUTPUT]
+        return (await self._complete().arun_component(query=query))[OUTPUT]
+
+    def _complete(self) -> QueryComponent:
+        return with_model(type(self).__name__, self, self.llm)
 
 
 def _checked(component: QueryComponent) -> QueryComponent:
