@@ -15,8 +15,12 @@ from plait.haystack import (
     BreakpointException,
     DeserializationError,
     PipelineInvalidPipelineSnapshotError,
+    PipelineRuntimeError,
     ToolBreakpoint,
+    ToolCall,
+    component,
     load_pipeline_snapshot,
+    register,
 )
 from plait.haystack import create_tool_from_function as own_tool
 
@@ -189,6 +193,57 @@ def test_the_name_of_a_file_says_agent_component_and_visit(tmp_path):
     point = Breakpoint("chat_generator", 1, str(tmp_path))
     error = stopped(point, call("add", a=1, b=2))
     assert Path(error.pipeline_snapshot_file_path).name.startswith("helper_chat_generator_1_")
+
+
+def test_an_error_s_snapshot_is_from_before_the_tools():
+    def note(text: str):
+        """Note."""
+        return {"notes": [text]}
+
+    def fail(text: str):
+        """Fail, at first."""
+        if not healthy:
+            raise ValueError(text)
+        return {"notes": [text]}
+
+    healthy = []
+    tools = [own_tool(f, outputs_to_state={"notes": {"source": "notes"}}) for f in (note, fail)]
+    for one in tools:
+        register(one.function, f"tests.{one.name}")
+    both = say(tool_calls=[ToolCall("note", {"text": "a"}), ToolCall("fail", {"text": "b"})])
+
+    def fresh(*replies):
+        return agent(
+            *replies,
+            tools=tools,
+            state_schema={"notes": {"type": list[str]}},
+            raise_on_tool_invocation_failure=True,
+        )
+
+    with pytest.raises(PipelineRuntimeError) as failed:
+        fresh(both).run([user("go")], notes=["0"])
+    snapshot = failed.value.pipeline_snapshot
+    assert snapshot.agent_snapshot.values["notes"] == ["0"]
+    healthy.append(True)
+    assert fresh(say("done")).run([], snapshot=snapshot)["notes"] == ["0", "a", "b"]
+
+
+def test_all_replies_of_a_generator_wait_for_their_tools():
+    @component
+    class Twice:
+        def run(self, messages, tools=None):
+            replies = [call("add", "1", a=1, b=1), call("add", "2", a=2, b=2)]
+            return {"replies": replies if len(messages) == 1 else [say("done")]}
+
+    def fresh():
+        return Agent(chat_generator=Twice(), tools=[add])
+
+    expected = fresh().run([user("go")])
+    with pytest.raises(BreakpointException) as stop:
+        fresh().run([user("go")], break_point=AgentBreakpoint("a", ToolBreakpoint("tool_invoker")))
+    snapshot = json.loads(json.dumps(stop.value.pipeline_snapshot.to_dict()))["agent_snapshot"]
+    assert fresh().run([], snapshot=snapshot) == expected
+    assert [r.result for m in expected["messages"] for r in m.tool_call_results] == ["2", "4"]
 
 
 def test_a_breakpoint_leaves_a_thread_that_can_go_on():

@@ -19,7 +19,7 @@ from plait.haystack.errors import DeserializationError
 from plait.haystack.generators import ChatModelGenerator, as_generator
 from plait.haystack.guests import GuestGenerator, own_message, own_tools
 from plait.haystack.invoker import ToolInvoker
-from plait.haystack.loop import NO_VISITS, VISITS, Loop, Run
+from plait.haystack.loop import NO_VISITS, REPLIES, VISITS, Loop, Run
 from plait.haystack.messages import ChatMessage, ChatRole
 from plait.haystack.registry import lookup_function, name_of, remember
 from plait.haystack.snapshots import restore
@@ -303,9 +303,10 @@ class Agent:
         if isinstance(messages, Command):
             return cast("Any", messages)
         if snapshot is not None:
-            held, visits = restore(snapshot, self.state_schema)
-            said = Overwrite(held.get("messages", []))
-            return {**held, "messages": said, VISITS: visits}
+            held = restore(snapshot, self.state_schema)
+            said = Overwrite(held.values.get("messages", []))
+            own = {VISITS: held.visits, REPLIES: held.replies}
+            return {**held.values, "messages": said, **own}
         given = [own_message(message) for message in messages]
         prompt = system_prompt
         if prompt is None and not has_begun:

@@ -8,7 +8,7 @@ stored thread counts anew.
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +28,7 @@ from plait.haystack.breakpoints import (
 from plait.haystack.generators import aask, ask
 from plait.haystack.invoker import ToolInvoker
 from plait.haystack.messages import ChatMessage
-from plait.haystack.snapshots import called_messages, failure, stop_at
+from plait.haystack.snapshots import Standing, failure, stop_at
 from plait.haystack.state import Schema, State
 from plait.haystack.tools import ToolsType
 from plait.runnables.base import Runnable
@@ -42,6 +42,9 @@ log = logging.getLogger(__name__)
 
 VISITS = "component_visits"
 """The key of the graph's state that counts how often each component has run."""
+REPLIES = "chat_generator_replies"
+"""The key that says how many of the last messages are the model's last replies."""
+OWN_KEYS = (VISITS, REPLIES)
 NO_VISITS = {CHAT_GENERATOR: 0, TOOL_INVOKER: 0}
 
 Values = dict[str, Any]
@@ -78,9 +81,9 @@ class Loop:
         max_steps: int,
         default: Run,
     ) -> None:
-        if VISITS in schema:
+        if taken := [key for key in OWN_KEYS if key in schema]:
             raise InvalidValueError(
-                f"StateSchema: {VISITS!r} is the agent's own. Give the key another name."
+                f"StateSchema: {taken[0]!r} is the agent's own. Give the key another name."
             )
         self.generator = generator
         self.schema = schema
@@ -94,7 +97,7 @@ class Loop:
         keys["messages"] = Annotated[list[ChatMessage], self.schema["messages"]["handler"]]
         make: Any = TypedDict  # its keys are known only here
         shown = make("AgentState", keys, total=False)
-        whole = make("AgentRun", {**keys, VISITS: dict[str, int]}, total=False)
+        whole = make("AgentRun", {**keys, VISITS: dict[str, int], REPLIES: int}, total=False)
         builder = StateGraph(whole, output_schema=shown)
         builder.add_node(CHAT_GENERATOR, _Node(CHAT_GENERATOR, self._ask, self._aask))
         builder.add_node(TOOL_INVOKER, _Node(TOOL_INVOKER, self._act, self._aact))
@@ -122,62 +125,50 @@ class Loop:
     # --- the chat generator ----------------------------------------------------------------------
 
     def _ask(self, values: Values) -> Values:
-        run, state, visits = self._standing(values)
-        if self._is_out_of_steps(visits):
+        run, here = self._standing(values, CHAT_GENERATOR)
+        if self._is_out_of_steps(here):
             return {VISITS: NO_VISITS}
-        self._stop(run, state, visits, CHAT_GENERATOR)
-        with self._named(CHAT_GENERATOR, run, state, visits):
-            replies = ask(self.generator, _messages(state), run.tools, run.streaming_callback)
-        return self._said(run, replies, visits)
+        with self._entered(run, here):
+            replies = ask(self.generator, here.messages, run.tools, run.streaming_callback)
+        return self._said(run, here, replies)
 
     async def _aask(self, values: Values) -> Values:
-        run, state, visits = self._standing(values)
-        if self._is_out_of_steps(visits):
+        run, here = self._standing(values, CHAT_GENERATOR)
+        if self._is_out_of_steps(here):
             return {VISITS: NO_VISITS}
-        self._stop(run, state, visits, CHAT_GENERATOR)
-        with self._named(CHAT_GENERATOR, run, state, visits):
-            replies = await aask(
-                self.generator, _messages(state), run.tools, run.streaming_callback
-            )
-        return self._said(run, replies, visits)
+        with self._entered(run, here):
+            replies = await aask(self.generator, here.messages, run.tools, run.streaming_callback)
+        return self._said(run, here, replies)
 
-    def _said(self, run: Run, replies: list[ChatMessage], visits: dict[str, int]) -> Values:
+    def _said(self, run: Run, here: Standing, replies: list[ChatMessage]) -> Values:
         calls = run.invoker is not None and any(reply.tool_calls for reply in replies)
-        visits = {**visits, CHAT_GENERATOR: visits[CHAT_GENERATOR] + 1} if calls else NO_VISITS
-        return {"messages": replies, VISITS: visits}
+        if not calls:
+            return {"messages": replies, VISITS: NO_VISITS}
+        return {"messages": replies, VISITS: _visited(here), REPLIES: len(replies)}
 
     # --- the tools -------------------------------------------------------------------------------
 
     def _act(self, values: Values) -> Values:
-        run, state, visits = self._standing(values)
-        called = called_messages(_messages(state))
-        self._stop(run, state, visits, TOOL_INVOKER, called)
-        with self._named(TOOL_INVOKER, run, state, visits):
-            done = _invoker(run).run(called, state, run.streaming_callback)
-        return self._acted(state, called, done["tool_messages"], visits)
+        run, here = self._standing(values, TOOL_INVOKER)
+        state = _Recorded(self.schema, dict(here.state.data))
+        with self._entered(run, here):
+            done = _invoker(run).run(here.called, state, run.streaming_callback)
+        return self._acted(here, state, done["tool_messages"])
 
     async def _aact(self, values: Values) -> Values:
-        run, state, visits = self._standing(values)
-        called = called_messages(_messages(state))
-        self._stop(run, state, visits, TOOL_INVOKER, called)
-        with self._named(TOOL_INVOKER, run, state, visits):
-            done = await _invoker(run).run_async(called, state, run.streaming_callback)
-        return self._acted(state, called, done["tool_messages"], visits)
+        run, here = self._standing(values, TOOL_INVOKER)
+        state = _Recorded(self.schema, dict(here.state.data))
+        with self._entered(run, here):
+            done = await _invoker(run).run_async(here.called, state, run.streaming_callback)
+        return self._acted(here, state, done["tool_messages"])
 
-    def _acted(
-        self,
-        state: _Recorded,
-        called: list[ChatMessage],
-        answers: list[ChatMessage],
-        visits: dict[str, int],
-    ) -> Values:
-        ends = self._exits(called, answers) or self._is_out_of_steps(visits)
-        visits = NO_VISITS if ends else {**visits, TOOL_INVOKER: visits[TOOL_INVOKER] + 1}
-        return {**state.changes(answers), VISITS: visits}
+    def _acted(self, here: Standing, state: _Recorded, answers: list[ChatMessage]) -> Values:
+        ends = self._exits(here.called, answers) or self._is_out_of_steps(here)
+        return {**state.changes(answers), VISITS: NO_VISITS if ends else _visited(here)}
 
-    def _is_out_of_steps(self, visits: Mapping[str, int]) -> bool:
+    def _is_out_of_steps(self, here: Standing) -> bool:
         """Whether the generator may not be asked again."""
-        if visits[CHAT_GENERATOR] < self.max_steps:
+        if here.visits[CHAT_GENERATOR] < self.max_steps:
             return False
         log.warning("Agent reached maximum agent steps of %d, stopping.", self.max_steps)
         return True
@@ -191,60 +182,55 @@ class Loop:
 
     # --- both ------------------------------------------------------------------------------------
 
-    def _standing(self, values: Values) -> tuple[Run, _Recorded, dict[str, int]]:
+    def _standing(self, values: Values, component: str) -> tuple[Run, Standing]:
         context: Any = get_runtime(Run).context
         run = context if isinstance(context, Run) else self.default
+        data = {key: value for key, value in values.items() if key not in OWN_KEYS}
+        messages: list[ChatMessage] = data.get("messages", [])
+        called = messages[-values.get(REPLIES, 1) :] if component == TOOL_INVOKER else []
+        state = State.of(self.schema, data)
         visits = values.get(VISITS, NO_VISITS)
-        data = {key: value for key, value in values.items() if key != VISITS}
-        return run, _Recorded(self.schema, data), visits
-
-    def _stop(
-        self,
-        run: Run,
-        state: State,
-        visits: Mapping[str, int],
-        component: str,
-        called: list[ChatMessage] | None = None,
-    ) -> None:
-        """Stop here if the run's breakpoint says so.
-
-        Raises:
-            BreakpointException: It does.
-        """
-        if run.break_point is None:
-            return
-        point: Breakpoint = run.break_point.break_point
-        if point.component_name != component or point.visit_count != visits[component]:
-            return
-        wanted = point.tool_name if isinstance(point, ToolBreakpoint) else None
-        calls = [call.tool_name for message in called or () for call in message.tool_calls]
-        if wanted is None or wanted in calls:
-            raise stop_at(state, visits, run.tools, run.streaming_callback, run.break_point)
+        return run, Standing(component, state, visits, called, run.tools, run.streaming_callback)
 
     @contextmanager
-    def _named(
-        self, component: str, run: Run, state: State, visits: Mapping[str, int]
-    ) -> Generator[None]:
-        """Whatever the component raises inside is raised by its name.
+    def _entered(self, run: Run, here: Standing) -> Generator[None]:
+        """Stop if the run's breakpoint is here; what the component raises inside gets its name.
 
         Raises:
-            PipelineRuntimeError: It failed.
+            BreakpointException: The breakpoint is here.
+            PipelineRuntimeError: The component failed.
         """
+        if run.break_point is not None and _is_at(run.break_point.break_point, here):
+            raise stop_at(here, run.break_point)
         try:
             yield
         except GraphBubbleUp:  # a question to a person, on its way up
             raise
         except Exception as error:
-            culprit = self.generator if component == CHAT_GENERATOR else run.invoker
-            raise failure(error, component, culprit, state, visits, run.tools) from error
+            culprit = self.generator if here.component == CHAT_GENERATOR else run.invoker
+            raise failure(error, here, culprit) from error
+
+
+def _is_at(point: Breakpoint, here: Standing) -> bool:
+    """Whether a breakpoint is where the run stands."""
+    if point.component_name != here.component:
+        return False
+    if point.visit_count != here.visits[here.component]:
+        return False
+    wanted = point.tool_name if isinstance(point, ToolBreakpoint) else None
+    calls = [call.tool_name for message in here.called for call in message.tool_calls]
+    return wanted is None or wanted in calls
+
+
+def _visited(here: Standing) -> dict[str, int]:
+    return {**here.visits, here.component: here.visits[here.component] + 1}
 
 
 class _Recorded(State):
     """The state of one step, which knows what was set in it."""
 
     def __init__(self, schema: Schema, data: Values) -> None:
-        self.schema = schema
-        self._data = data
+        self._take(schema, data)
         self._set: set[str] = set()
 
     def set(self, key: str, value: Any, handler_override: Any = None) -> None:
@@ -278,10 +264,6 @@ class _Node(Runnable[Any, Any]):
         return await self._acall(input)
 
 
-def _messages(state: State) -> list[ChatMessage]:
-    return state.data.get("messages", [])
-
-
 def _invoker(run: Run) -> ToolInvoker:
     if run.invoker is None:
         raise InvalidValueError(
@@ -291,4 +273,4 @@ def _invoker(run: Run) -> ToolInvoker:
     return run.invoker
 
 
-__all__ = ["NO_VISITS", "VISITS", "Loop", "Run"]
+__all__ = ["NO_VISITS", "OWN_KEYS", "REPLIES", "VISITS", "Loop", "Run"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from plait.haystack.breakpoints import (
     CHAT_GENERATOR,
@@ -24,40 +25,46 @@ from plait.haystack.errors import (
     PipelineRuntimeError,
     SerializationError,
 )
-from plait.haystack.messages import ChatMessage, ChatRole
+from plait.haystack.messages import ChatMessage
 from plait.haystack.state import State
 from plait.haystack.values import read_value, write_value
 
 
-def called_messages(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The model's last messages: those whose tool calls have no answers yet."""
-    start = len(messages)
-    while start and messages[start - 1].is_from(ChatRole.ASSISTANT):
-        start -= 1
-    return list(messages[start:])
+@dataclass(frozen=True)
+class Standing:
+    """An agent, right before one of its components runs."""
+
+    component: str
+    state: State
+    visits: dict[str, int]
+    """How often each component has run."""
+    called: list[ChatMessage]
+    """The model's messages whose tools are about to run."""
+    tools: Any
+    streaming_callback: Any = None
+
+    @property
+    def messages(self) -> list[ChatMessage]:
+        """The conversation."""
+        return self.state.data.get("messages", [])
 
 
-def take(
-    state: State,
-    visits: Mapping[str, int],
-    tools: Any,
-    streaming_callback: Any,
-    break_point: AgentBreakpoint,
-) -> PipelineSnapshot:
-    """An agent as plain data, right before a component runs.
+def take(here: Standing, break_point: AgentBreakpoint) -> PipelineSnapshot:
+    """An agent as plain data.
 
     Raises:
         SerializationError: A value, a tool or the callback has no such form.
     """
-    messages: list[ChatMessage] = state.data.get("messages", [])
-    at_tools = break_point.break_point.component_name == TOOL_INVOKER
-    called = called_messages(messages) if at_tools else []
-    heard = {} if streaming_callback is None else {"streaming_callback": streaming_callback}
-    asked = {"messages": messages[: len(messages) - len(called)], "tools": tools, **heard}
-    acted = {"messages": called, "state": State(state.schema, state.data), "tools": tools, **heard}
-    inputs = {CHAT_GENERATOR: write_value(asked), TOOL_INVOKER: write_value(acted)}
+    shared = {"tools": here.tools}
+    if here.streaming_callback is not None:
+        shared["streaming_callback"] = here.streaming_callback
+    asked = here.messages[: len(here.messages) - len(here.called)]
+    inputs = {
+        CHAT_GENERATOR: write_value({"messages": asked, **shared}),
+        TOOL_INVOKER: write_value({"messages": here.called, "state": here.state, **shared}),
+    }
     now = datetime.now()
-    agent = AgentSnapshot(inputs, dict(visits), break_point, now)
+    agent = AgentSnapshot(inputs, dict(here.visits), break_point, now)
     return PipelineSnapshot(
         original_input_data={},
         ordered_component_names=[],
@@ -68,20 +75,14 @@ def take(
     )
 
 
-def stop_at(
-    state: State,
-    visits: Mapping[str, int],
-    tools: Any,
-    streaming_callback: Any,
-    break_point: AgentBreakpoint,
-) -> BreakpointException:
+def stop_at(here: Standing, break_point: AgentBreakpoint) -> BreakpointException:
     """The error of a breakpoint; its snapshot is in a file, too, if one was asked for."""
-    snapshot = take(state, visits, tools, streaming_callback, break_point)
+    snapshot = take(here, break_point)
     point = break_point.break_point
     path = None
     if point.snapshot_file_path is not None:
         path = save_pipeline_snapshot(snapshot, point.snapshot_file_path)
-    named = getattr(point, "tool_name", None)
+    named = point.tool_name if isinstance(point, ToolBreakpoint) else None
     return BreakpointException(
         f"Breaking at {point.component_name} visit count {point.visit_count}"
         + (f" for tool {named}" if named else ""),
@@ -91,37 +92,36 @@ def stop_at(
     )
 
 
-def failure(
-    error: Exception,
-    component_name: str,
-    component: Any,
-    state: State,
-    visits: Mapping[str, int],
-    tools: Any,
-) -> PipelineRuntimeError:
+def failure(error: Exception, here: Standing, component: Any) -> PipelineRuntimeError:
     """The error of a component that failed, with the agent right before it if it can be written."""
-    point = AgentBreakpoint("agent", _point(component_name, visits))
+    kind = ToolBreakpoint if here.component == TOOL_INVOKER else Breakpoint
+    point = AgentBreakpoint("agent", kind(here.component, here.visits[here.component]))
     try:
-        snapshot = take(state, visits, tools, None, point)
+        snapshot = take(replace(here, streaming_callback=None), point)
     except SerializationError:
         snapshot = None  # what failed is what has to be told
-    kind = cast("type[Any]", type(component))
+    made = cast("type[Any]", type(component))
     return PipelineRuntimeError(
-        component_name,
-        kind,
-        f"The following component failed to run:\nComponent name: '{component_name}'\n"
-        f"Component type: '{kind.__name__}'\nError: {error}",
+        here.component,
+        made,
+        f"The following component failed to run:\nComponent name: '{here.component}'\n"
+        f"Component type: '{made.__name__}'\nError: {error}",
         snapshot,
     )
 
 
-def _point(component_name: str, visits: Mapping[str, int]) -> Breakpoint:
-    kind = ToolBreakpoint if component_name == TOOL_INVOKER else Breakpoint
-    return kind(component_name, visits[component_name])
+class Restored(NamedTuple):
+    """What a run goes on from."""
+
+    values: dict[str, Any]
+    """Of the state."""
+    visits: dict[str, int]
+    replies: int
+    """How many of the last messages are the model's, and wait for their tools."""
 
 
-def restore(snapshot: Any, schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """What a run goes on from: the values of the state, and how often each component ran.
+def restore(snapshot: Any, schema: Mapping[str, Any]) -> Restored:
+    """What a run goes on from.
 
     Types, handlers and tools are the agent's own; those in the snapshot are for the reader.
 
@@ -143,7 +143,9 @@ def restore(snapshot: Any, schema: Mapping[str, Any]) -> tuple[dict[str, Any], d
             f"The snapshot has values of {unknown}, which the agent's state_schema lacks. Give the "
             "agent the state_schema that the snapshot was taken with."
         )
-    return values, {CHAT_GENERATOR: 0, TOOL_INVOKER: 0, **snapshot.component_visits}
+    waiting = snapshot.component_inputs[TOOL_INVOKER]["serialized_data"].get("messages") or ()
+    visits = {CHAT_GENERATOR: 0, TOOL_INVOKER: 0, **snapshot.component_visits}
+    return Restored(values, visits, max(1, len(waiting)))
 
 
 def save_pipeline_snapshot(snapshot: PipelineSnapshot, directory: str | Path) -> str:
@@ -193,7 +195,8 @@ def load_pipeline_snapshot(file_path: str | Path) -> PipelineSnapshot:
 
 
 __all__ = [
-    "called_messages",
+    "Restored",
+    "Standing",
     "failure",
     "load_pipeline_snapshot",
     "restore",

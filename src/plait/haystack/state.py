@@ -62,8 +62,18 @@ class State:
 
     def __init__(self, schema: Mapping[str, Any], data: Mapping[str, Any] | None = None) -> None:
         check_schema(schema)
-        self.schema = complete_schema(schema)
-        self._data: dict[str, Any] = dict(data or {})
+        self._take(complete_schema(schema), dict(data or {}))
+
+    def _take(self, schema: Schema, data: dict[str, Any]) -> None:
+        self.schema = schema
+        self._data = data
+
+    @classmethod
+    def of(cls, schema: Schema, data: dict[str, Any]) -> State:
+        """A state over data, by a schema that is checked and complete."""
+        state = cls.__new__(cls)
+        state._take(schema, data)
+        return state
 
     def __repr__(self) -> str:
         return f"State({self._data!r})"

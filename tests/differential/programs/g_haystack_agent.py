@@ -221,6 +221,11 @@ def case_several_replies(env):
     return it.run([user("hi")])
 
 
+def case_calls_in_the_history_do_not_run(env):
+    it = agent(call("add", "2", a=3, b=4), say("done"), tools=[add, boom])
+    return it.run([user("hi"), call("boom", "1", x="old")])
+
+
 def case_toolset(env):
     it = agent(call("add", a=1, b=2), say("done"), tools=Toolset([add, boom]))
     return it.run([user("hi")]), it.chat_generator.seen
