@@ -114,12 +114,12 @@ class Injections:
 
     def __init__(self, tool: Any) -> None:
         self.fields: dict[str, str | None] = {}
-        self.stores: list[str] = []
-        self.runtimes: list[str] = []
+        self.stores: set[str] = set()
+        self.runtimes: set[str] = set()
         hidden: set[str] = set()
         for name, annotation in _annotations(tool):
             if name == "runtime" and annotation is MISSING:
-                self.runtimes.append(name)
+                self.runtimes.add(name)
                 hidden.add(name)
             if not is_injected(annotation) or is_call_id(annotation):
                 continue
@@ -138,9 +138,9 @@ class Injections:
         if "InjectedState" in names:
             self.fields[name] = getattr(mark, "field", None)
         elif "InjectedStore" in names:
-            self.stores.append(name)
+            self.stores.add(name)
         elif "ToolRuntime" in names:
-            self.runtimes.append(name)
+            self.runtimes.add(name)
 
     def fill(self, tool: str, args: Mapping[str, Any], state: Any, runtime: Any) -> dict[str, Any]:
         """The arguments that the model supplied, with those of the program.
@@ -160,7 +160,7 @@ class Injections:
         if self.stores:
             if runtime.store is None:
                 raise ToolInputError(
-                    f"Tool {tool!r} has an InjectedStore argument ({', '.join(self.stores)}), but "
+                    f"Tool {tool!r} has an InjectedStore argument ({', '.join(sorted(self.stores))}), but "
                     "there is no store. Compile the graph with store=..."
                 )
             filled.update(dict.fromkeys(self.stores, runtime.store))
