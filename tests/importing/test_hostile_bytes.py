@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import operator
+import os
+import pickle
+import pickletools
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +23,7 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.sqlite import SqliteSaver as PeerSaver
 
 from plait.checkpoint.serde import GLOBAL
-from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
+from plait.errors import CorruptCheckpointError, StorageError
 from plait.importing import import_langgraph
 from plait.importing.known import Known
 from plait.importing.values import Decoder, read_tree
@@ -61,9 +66,36 @@ def test_what_only_looks_like_an_object_within_msgpack_is_data() -> None:
     assert load("msgpack", ormsgpack.packb(data)) == data
 
 
-def test_pickles_are_refused_with_what_to_do() -> None:
-    with pytest.raises(UnregisteredTypeError, match="plait unpickles nothing"):
-        load("pickle", b"\x80\x04N.")
+class Runs:
+    """Its pickle runs a command."""
+
+    def __reduce__(self) -> Any:
+        return os.system, ("true",)
+
+
+def laughs() -> Any:
+    """A small pickle of an enormous value."""
+    value: Any = ["ha"] * 10
+    for _ in range(30):
+        value = [value] * 10
+    return value
+
+
+def itself() -> Any:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+PICKLES: list[Any] = [Runs(), [{"a": Runs()}], os.system, laughs(), itself(), {"f": operator.add},
+                      operator.attrgetter("a"), object(), range(3), io.BytesIO]  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", range(5))
+@pytest.mark.parametrize("value", PICKLES, ids=lambda value: type(value).__name__)
+def test_pickles_of_more_than_data_are_refused(value: Any, protocol: int) -> None:
+    with pytest.raises(StorageError):
+        load("pickle", pickle.dumps(value, protocol))
 
 
 def test_objects_nested_without_end_are_refused() -> None:
@@ -79,6 +111,20 @@ def test_objects_nested_without_end_are_refused() -> None:
 def test_any_bytes_are_a_value_or_a_typed_error(data: bytes, tag: str) -> None:
     try:
         load(tag, data)
+    except StorageError:
+        pass
+
+
+OPCODES = bytes(ord(opcode.code) for opcode in pickletools.opcodes)
+SOME = [b"\x01", b"cos\nsystem\n", b"cbuiltins\nset\n", b"\x8c\x01a", b"K\x07", b"(", b"q\x00"]
+PIECES = st.sampled_from([*(bytes([code]) for code in OPCODES), *SOME])
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(PIECES, max_size=25))
+def test_any_opcodes_are_a_value_or_a_typed_error(pieces: list[bytes]) -> None:
+    try:
+        load("pickle", b"".join(pieces) + b".")
     except StorageError:
         pass
 

@@ -6,10 +6,12 @@ import datetime as dt
 import decimal
 import ipaddress
 import pathlib
+import pickle
 import re
 import uuid
 import zoneinfo
 from collections import deque
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any, NamedTuple
 
@@ -19,6 +21,7 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import BaseModel
 from tests.differential.normal import Normaliser
 
 from plait import documents, messages, types
@@ -128,3 +131,64 @@ def test_json_of_old_checkpoints_is_read_too() -> None:
     moment = b"""{"lc": 2, "type": "constructor", "id": ["datetime", "datetime"],
         "method": "fromisoformat", "args": ["2026-01-02T03:04:05"]}"""
     assert load("json", moment) == dt.datetime(2026, 1, 2, 3, 4, 5)
+
+
+# --- pickles --------------------------------------------------------------------------------------
+
+
+class Basket:
+    """A class that LangGraph can only pickle."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.things: list[Any] = [Point(1), Colour.RED]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Basket) and vars(other) == vars(self)
+
+
+class Order(BaseModel):
+    number: int
+    parts: list[Order] = []
+
+
+@dataclass(slots=True)
+class Slotted:
+    a: int
+    b: Any = None
+
+
+SHARED = ["same"]
+OWN: list[Any] = [Basket("Ann"), {"b": [Basket("Bob"), {1, 2}]}, Order(number=1), Slotted(1, {2}),
+                  Order(number=1, parts=[Order(number=2)]), [SHARED, SHARED]]  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", [3, 4, 5])
+@pytest.mark.parametrize("value", [*PLAIN, *OWN], ids=lambda value: type(value).__name__)
+def test_pickled_values_come_back_and_nothing_is_unpickled(value: Any, protocol: int) -> None:
+    if isinstance(value, zoneinfo.ZoneInfo):
+        pytest.skip("a ZoneInfo is pickled as a call of its class's own method")
+    registry = GLOBAL.child()
+    for cls in (Basket, Point, Colour, Order, Slotted):
+        registry.register(cls)
+    data = pickle.dumps(value, protocol)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pickle, "loads", None)
+        back = load("pickle", data, registry)
+    assert (back, type(back)) == (value, type(value))
+
+
+def test_what_the_peers_fallback_pickled_is_refused_until_its_class_is_registered() -> None:
+    tag, data = JsonPlusSerializer(pickle_fallback=True).dumps_typed({"basket": Basket("Ann")})
+    assert tag == "pickle"
+    registry = GLOBAL.child()
+    with pytest.raises(UnregisteredTypeError, match=r"register\(Point\)"):
+        load(tag, data, registry)
+    for cls in (Basket, Point, Colour):
+        registry.register(cls)
+    assert load(tag, data, registry) == {"basket": Basket("Ann")}
+
+
+def test_pickled_messages_become_plaits() -> None:
+    back = load("pickle", pickle.dumps([theirs.HumanMessage("hi", id="1")]))
+    assert back == [messages.HumanMessage("hi", id="1")]

@@ -4,7 +4,7 @@
 decoded against a closed table of types: nothing that they name is imported or called.
 
 - `rows`: what a database of LangGraph's holds, whichever it is; `sqlite`, `postgres` read it.
-- `values`, `known`: its bytes, and the objects in them.
+- `values`, `pickles`, `known`: its bytes, and the objects in them.
 - `places`: ids and namespaces, there and here.
 - `threads`: a thread's checkpoints and pending work, as plait's.
 - `moving`: writing them, and the report.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -32,7 +32,7 @@ from plait.checkpoint.serde.plain import DECODERS, ZONEINFO
 from plait.checkpoint.serde.shapes import is_model, shape_of
 from plait.documents import Document
 from plait.errors import StorageError, UnregisteredTypeError
-from plait.importing.values import Array, Call, damaged
+from plait.importing.calls import Array, Call, damaged
 from plait.types import Command, Interrupt, Overwrite, Send
 
 _MESSAGES: dict[str, Any] = {
@@ -78,6 +78,9 @@ _PLAIN: dict[tuple[str, str], Callable[..., Any]] = {
     ("builtins", "frozenset"): frozenset,
     ("builtins", "tuple"): tuple,
     ("builtins", "complex"): complex,
+    ("builtins", "bytearray"): bytearray,
+    ("collections", "Counter"): Counter,
+    ("collections", "OrderedDict"): OrderedDict,
     ("collections", "deque"): deque,
     ("datetime", "datetime"): datetime,
     ("datetime", "date"): date,
@@ -86,6 +89,7 @@ _PLAIN: dict[tuple[str, str], Callable[..., Any]] = {
     ("datetime", "timezone"): timezone,
     ("decimal", "Decimal"): Decimal,
     ("re", "compile"): _pattern,
+    ("re", "_compile"): _pattern,
     ("uuid", "UUID"): UUID,
     ("zoneinfo", "ZoneInfo"): _zone,
     ("langgraph.types", "Send"): Send,
@@ -178,7 +182,8 @@ def _own(cls: type[Any], call: Call) -> Any:
         return cast("Any", cls).model_validate(call.kwargs)
     fields: Any = getattr(cls, "_fields", None)
     if fields is not None and tuple in cls.__mro__:
-        return shape_of(cls)[1]([call.kwargs[name] for name in fields if name in call.kwargs])
+        given = call.args or [call.kwargs[name] for name in fields if name in call.kwargs]
+        return shape_of(cls)[1](list(given))
     if call.args:
         raise UnregisteredTypeError(
             f"{call.module}.{call.name} was stored by what it was called with, which plait does "

@@ -18,8 +18,9 @@ from plait.errors import (
     StorageUnavailableError,
     UnregisteredTypeError,
 )
+from plait.importing.calls import damaged
 from plait.importing.rows import PeerCheckpoint, PeerTask, PeerWrite, Size
-from plait.importing.values import Tree, damaged, read_tree
+from plait.importing.values import Tree, read_tree
 
 _CHECKPOINTS = {"thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "type",
                 "checkpoint", "metadata"}  # fmt: skip

@@ -29,10 +29,11 @@ from plait.constants import (
 from plait.engine.questions import question_id
 from plait.engine.tasks import task_id
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
+from plait.importing.calls import damaged
 from plait.importing.known import Known
 from plait.importing.places import Places, checkpoint_id, order_in, pulled_node, pushed_place
 from plait.importing.rows import PeerCheckpoint, PeerWrite, Source
-from plait.importing.values import Decoder, Stored, Tree, damaged
+from plait.importing.values import Decoder, Stored, Tree
 from plait.types import Interrupt, Send
 
 PEER_ID = "langgraph_checkpoint_id"

@@ -1,4 +1,4 @@
-"""LangGraph's bytes as data: msgpack with extensions, and JSON with constructors.
+"""LangGraph's bytes as data: msgpack with extensions, JSON with constructors, pickles.
 
 An extension names a class and what to call it with. Here it is decoded to a `Call`, which is only
 looked up in the closed table of `known`. Values decode in two steps: to a tree, whose objects are
@@ -9,13 +9,14 @@ become one object, so that a list that grew is seen to have grown.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import ormsgpack
 
 from plait.checkpoint.log.records import is_dict, is_list
-from plait.errors import CorruptCheckpointError, UnregisteredTypeError
+from plait.errors import UnregisteredTypeError
+from plait.importing.calls import Array, Build, Call, damaged
+from plait.importing.pickles import read_pickle
 
 Tree: TypeAlias = Any
 """Plain data with `Raw` and `Call` in it, or a `Stored` value as a whole."""
@@ -43,27 +44,10 @@ class Raw(NamedTuple):
     data: bytes
 
 
-class Call(NamedTuple):
-    """What a stored object says of itself: its class, and what that was to be called with."""
+class Pickled(NamedTuple):
+    """A pickle that is not read yet."""
 
-    module: str
-    name: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    method: str | None = None
-
-
-class Array(NamedTuple):
-    """A numpy array as data."""
-
-    dtype: Any
-    shape: Any
-    order: Any
-    data: Any
-
-
-Build: TypeAlias = Callable[[Call | Array], Any]
-"""Makes the object that a call stands for. Raises UnregisteredTypeError where it may not."""
+    data: bytes
 
 
 def read_tree(tag: str, data: bytes) -> Tree:
@@ -71,7 +55,7 @@ def read_tree(tag: str, data: bytes) -> Tree:
 
     Raises:
         CorruptCheckpointError: The bytes are damaged.
-        UnregisteredTypeError: The value was pickled.
+        UnregisteredTypeError: The value was encrypted.
     """
     if tag == "msgpack":
         return _unpack(data)
@@ -87,10 +71,7 @@ def read_tree(tag: str, data: bytes) -> Tree:
         except (ValueError, TypeError, RecursionError) as error:
             raise damaged(error) from error
     if tag == "pickle":
-        raise UnregisteredTypeError(
-            "the value was pickled (LangGraph's pickle_fallback=True); plait unpickles nothing. "
-            "Load it in the old program, and store it there as plain data or as a dataclass"
-        )
+        return Pickled(bytes(data))
     if "+" in tag:
         raise UnregisteredTypeError(
             f"the value is encrypted ({tag!r}). Decrypt the thread with LangGraph first: copy it "
@@ -108,12 +89,6 @@ def _unpack(data: bytes) -> Tree:
     if end != _END:
         raise damaged("something follows the value")
     return value
-
-
-def damaged(why: object) -> CorruptCheckpointError:
-    """The error of bytes that cannot be read."""
-    text = f"{type(why).__name__}: {why}" if isinstance(why, BaseException) else str(why)
-    return CorruptCheckpointError(f"the value is damaged ({text:.200})")
 
 
 class Decoder:
@@ -153,6 +128,8 @@ class Decoder:
             return self._extension(tree, depth)
         if isinstance(tree, Call):
             return self._called(tree, depth)
+        if isinstance(tree, Pickled):
+            return read_pickle(tree.data, self._build)
         if isinstance(tree, tuple):  # a key of a dict
             return tuple(self._value(item, depth) for item in cast("tuple[Any, ...]", tree))
         return tree
@@ -219,4 +196,4 @@ def _constructor(found: dict[str, Any]) -> Any:
     return made._replace(method=method) if type(method) is str else made
 
 
-__all__ = ["Array", "Build", "Call", "Decoder", "Raw", "Stored", "Tree", "damaged", "read_tree"]
+__all__ = ["Decoder", "Pickled", "Raw", "Stored", "Tree", "read_tree"]
