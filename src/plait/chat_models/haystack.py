@@ -18,9 +18,9 @@ from haystack.dataclasses import (  # pyright: ignore[reportMissingImports]
 from haystack.tools import Tool  # pyright: ignore[reportMissingImports]
 
 from plait.chat_models.base import BaseChatModel
+from plait.chat_models.haystack_wire import Kinds, read_piece, to_haystack, to_plait
 from plait.chat_models.openai.model import choice
 from plait.chat_models.results import ChatGeneration, ChatGenerationChunk, ChatResult
-from plait.chat_models.haystack_wire import Kinds, read_piece, to_haystack, to_plait
 from plait.chat_models.wire import described
 from plait.messages import AIMessageChunk
 from plait.runnables.base import Runnable
