@@ -1,7 +1,7 @@
 """A database of LangGraph's with attacks in it, imported under an audit hook.
 
 Prints what became of them as one line of JSON: `python -m tests.importing.attack FOLDER [EVERY]`,
-where EVERY=5 takes each fifth attack.
+where EVERY=5 takes each fifth of those that differ by a number.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ def fill(path: Path, every: int) -> int:
     fine = _checkpoint(b"\x01")
     conn.execute("INSERT INTO checkpoints VALUES ('warm', '', ?, NULL, 'msgpack', ?, '{}')",
                  (ID, fine))  # fmt: skip
-    for name, data in list(payloads().items())[::every]:
+    attacks = payloads()
+    many = [name for name in attacks if name.startswith("msgpack ext")]
+    for name in [*(each for each in attacks if each not in many), *many[::every]]:
+        data = attacks[name]
         rows: list[tuple[str, bytes, bytes, str, bytes]] = [
             ("msgpack", _checkpoint(data), b"{}", "null", b""),  # as the value of a key
             ("json", data, b"{}", "null", b""),  # as a whole checkpoint

@@ -7,6 +7,7 @@ through the same closed table as those of any other value.
 
 from __future__ import annotations
 
+import codecs
 import pickletools
 from collections import deque
 from typing import Any, NamedTuple, cast
@@ -42,6 +43,8 @@ _PUSH = frozenset(
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _TUPLES = {"EMPTY_TUPLE": 0, "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _NOTHING = frozenset({"PROTO", "FRAME", "STOP"})
+for _codec in ("ascii", "latin-1", "raw-unicode-escape"):
+    codecs.lookup(_codec)  # which texts of old pickles are in: loaded now, not when one comes
 _LARGEST = 10_000_000
 """How many parts a value may have: a small pickle can name one part again and again."""
 
