@@ -15,11 +15,14 @@ from typing import Any
 
 import pytest
 
+from plait.chat_models import BaseChatModel
 from plait.chat_models.fake import GenericFakeChatModel
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.messages import AIMessage
+from plait.outputs import ChatGeneration, ChatResult
 from plait.prebuilt import ToolNode, create_react_agent
 from plait.runtime import get_runtime
+from plait.testing import Effects, every_crash_point, until_done
 from plait.tools import tool
 from plait.types import Command, UnknownOutcome
 from plait.typing import MISSING
@@ -34,6 +37,7 @@ class World:
     """What tools do to the world, and when it kills who does it."""
 
     def __init__(self, place: Path) -> None:
+        place.mkdir(exist_ok=True)
         self.place = place
         self.file = place / "effects"
         self.fatal = place / "fatal"
@@ -202,3 +206,52 @@ def test_a_killed_process_leaves_a_thread_that_takes_the_next_message(
     assert found[2].startswith("Interrupted")
     assert [*found[:2], *found[3:]] == ["noted 0", "noted 1", "noted 3", "noted 4"]
     assert world.effects == {f"note-{n}": 1 for n in (0, 1, 3, 4)}
+
+
+class Stateless(BaseChatModel):
+    """Calls all tools at once, then is done: it knows where it is by the messages alone."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "stateless"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        said = AIMessage("done") if len(messages) > 1 else calls("charge", "note", "charge")
+        return ChatResult([ChatGeneration(said)])
+
+
+@pytest.mark.parametrize(("version", "journal"), [("v2", False), ("v1", True)])
+def test_an_agent_killed_anywhere_charges_once_and_repeats_no_stored_call(
+    tmp_path: Path, version: Any, journal: bool
+) -> None:
+    def workflow(saver: Any, effects: Effects) -> Any:
+        bank = World(effects.path.parent / "bank")
+
+        def look(outcome: UnknownOutcome) -> Any:
+            n = outcome.input["args"]["n"]
+            return f"receipt {n}" if bank.effects[f"charge-{n}"] else MISSING
+
+        @tool(on_unknown=look)
+        def charge(n: int) -> str:
+            """Charge."""
+            bank.act(f"charge-{n}")
+            return f"receipt {n}"
+
+        @tool
+        def note(n: int) -> str:
+            """Take a note."""
+            effects.note(f"note-{n}")
+            return f"noted {n}"
+
+        node = ToolNode([charge, note], journal=journal)
+        agent = create_react_agent(Stateless(), node, version=version, checkpointer=saver)
+        return told(until_done(agent, HELLO, CONFIG)), sorted(bank.effects.items())
+
+    report = every_crash_point(workflow, tmp_path, stride=2)
+    charged = "[('charge-0', 1), ('charge-2', 1)]"
+    assert all(point.result.endswith(f"{charged})") for point in report.points)
+    assert report.counts("note-1") <= {1, 2}
+    assert report.deaths > 5
