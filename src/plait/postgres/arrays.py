@@ -117,13 +117,21 @@ def _encoded(kind: int, items: Sequence[bytes | None]) -> bytes:
     return b"".join(parts)
 
 
+_DUMPERS: dict[type, type[_ArrayDumper]] = {
+    _Bytes: _BytesDumper,
+    _Texts: _TextsDumper,
+    _Ints: _IntsDumper,
+    _Floats: _FloatsDumper,
+    _Bools: _BoolsDumper,
+}
+OIDS = {kind: dumper.oid for kind, dumper in _DUMPERS.items()}
+"""What each kind of array is to the server; all have their bytes in `data`."""
+
+
 def teach(known: AdaptersMap) -> None:
     """Let a connection send these arrays; for those made before this module was loaded."""
-    known.register_dumper(_Bytes, _BytesDumper)
-    known.register_dumper(_Texts, _TextsDumper)
-    known.register_dumper(_Ints, _IntsDumper)
-    known.register_dumper(_Floats, _FloatsDumper)
-    known.register_dumper(_Bools, _BoolsDumper)
+    for kind, dumper in _DUMPERS.items():
+        known.register_dumper(kind, dumper)
 
 
 teach(adapters)

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias, TypeVar
 from psycopg import AsyncConnection, AsyncRawCursor, Connection, RawCursor
 from psycopg.rows import tuple_row
 
+from plait.postgres.wire import packed, query
+
 T = TypeVar("T")
 
 Query: TypeAlias = tuple[str, Sequence[Any]]
@@ -29,20 +31,24 @@ def run_steps(conn: Connection[Any], steps: Steps[T], together: bool) -> T:
 
 
 def _run(conn: Connection[Any], steps: Steps[T]) -> T:
-    cursor = RawCursor(conn, row_factory=tuple_row)
     try:
         sql, values = next(steps)
         while True:
-            cursor.execute(sql.encode(), values or None, prepare=False, binary=bool(values))
-            sql, values = steps.send(cursor.fetchall() if _gave_rows(cursor) else [])
+            sent = packed(conn, values) if values else None
+            if sent is not None:
+                with conn.lock:
+                    rows = conn.wait(query(conn, sql, sent))
+            else:
+                rows = _by_cursor(conn, sql, values)
+            sql, values = steps.send(rows)
     except StopIteration as stop:
         return stop.value
 
 
-def _gave_rows(cursor: RawCursor[Any] | AsyncRawCursor[Any]) -> bool:
-    """Whether there are rows to fetch. (`cursor.description` would make an object per column.)"""
-    result = cursor.pgresult
-    return result is not None and result.nfields > 0
+def _by_cursor(conn: Connection[Any], sql: str, values: Sequence[Any]) -> list[Any]:
+    cursor = RawCursor(conn, row_factory=tuple_row)
+    cursor.execute(sql.encode(), values or None, prepare=False, binary=bool(values))
+    return cursor.fetchall() if cursor.description else []
 
 
 async def arun_steps(conn: AsyncConnection[Any], steps: Steps[T], together: bool) -> T:
@@ -54,14 +60,24 @@ async def arun_steps(conn: AsyncConnection[Any], steps: Steps[T], together: bool
 
 
 async def _arun(conn: AsyncConnection[Any], steps: Steps[T]) -> T:
-    cursor = AsyncRawCursor(conn, row_factory=tuple_row)
     try:
         sql, values = next(steps)
         while True:
-            await cursor.execute(sql.encode(), values or None, prepare=False, binary=bool(values))
-            sql, values = steps.send(await cursor.fetchall() if _gave_rows(cursor) else [])
+            sent = packed(conn, values) if values else None
+            if sent is not None:
+                async with conn.lock:
+                    rows = await conn.wait(query(conn, sql, sent))
+            else:
+                rows = await _aby_cursor(conn, sql, values)
+            sql, values = steps.send(rows)
     except StopIteration as stop:
         return stop.value
+
+
+async def _aby_cursor(conn: AsyncConnection[Any], sql: str, values: Sequence[Any]) -> list[Any]:
+    cursor = AsyncRawCursor(conn, row_factory=tuple_row)
+    await cursor.execute(sql.encode(), values or None, prepare=False, binary=bool(values))
+    return await cursor.fetchall() if cursor.description else []
 
 
 _ESCAPE = "\x1b"

@@ -1,0 +1,108 @@
+"""One statement with values, sent to the server without a cursor: half of a commit's CPU time.
+
+A cursor finds out about each value and each column anew. What our statements send and give back is
+of few types, so it is packed and unpacked here by a table; a value that is not in the table leaves
+its statement to a cursor (`packed` gives None), a column that is not goes to psycopg's own loader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from operator import attrgetter
+from struct import Struct
+from typing import Any, TypeAlias
+
+from psycopg import AsyncConnection, Connection, errors
+from psycopg.pq import ExecStatus, Format, PipelineStatus
+
+from plait.postgres.arrays import OIDS
+
+try:
+    from psycopg.generators import execute as _fetch
+except ImportError:  # not in psycopg's documentation: without it, cursors do the work
+    _fetch = None
+
+_INT, _FLOAT, _INT4 = Struct("!q"), Struct("!d"), Struct("!i")
+_TRUE, _FALSE = b"\1", b"\0"
+
+_PACK: dict[type, tuple[int, Callable[[Any], bytes]]] = {
+    str: (25, str.encode),
+    bytes: (17, bytes),
+    int: (20, _INT.pack),
+    float: (701, _FLOAT.pack),
+    bool: (16, lambda value: _TRUE if value else _FALSE),
+    **{kind: (oid, attrgetter("data")) for kind, oid in OIDS.items()},
+}
+"""By type: the type of the server's, and how it is written in binary form."""
+
+_UNPACK: dict[int, Callable[[bytes], Any]] = {
+    16: lambda data: data == _TRUE,
+    17: bytes,
+    20: lambda data: _INT.unpack(data)[0],
+    23: lambda data: _INT4.unpack(data)[0],
+    25: bytes.decode,
+    701: lambda data: _FLOAT.unpack(data)[0],
+}
+
+Packed: TypeAlias = tuple[list[bytes | None], list[int]]
+"""The values in binary form, and their types."""
+
+
+def packed(conn: Connection[Any] | AsyncConnection[Any], values: Sequence[Any]) -> Packed | None:
+    """Values in binary form; None: they are for a cursor."""
+    pgconn = conn.pgconn
+    if _fetch is None or pgconn.pipeline_status != PipelineStatus.OFF:
+        return None
+    if pgconn.parameter_status(b"client_encoding") != b"UTF8":
+        return None
+    data: list[bytes | None] = []
+    types: list[int] = []
+    for value in values:
+        if value is None:
+            data.append(None)
+            types.append(0)
+            continue
+        known = _PACK.get(value.__class__)
+        if known is None:
+            return None
+        types.append(known[0])
+        data.append(known[1](value))
+    return data, types
+
+
+def query(
+    conn: Connection[Any] | AsyncConnection[Any], sql: str, values: Packed
+) -> Generator[Any, Any, list[tuple[Any, ...]]]:
+    """The rows of a statement, for the connection's `wait`.
+
+    Raises:
+        psycopg.Error: The server refused it, or the connection broke.
+    """
+    assert _fetch is not None
+    data, types = values
+    pgconn = conn.pgconn
+    pgconn.send_query_params(sql.encode(), data, types, [Format.BINARY] * len(data), Format.BINARY)
+    result = (yield from _fetch(pgconn))[-1]
+    if result.status == ExecStatus.COMMAND_OK:
+        return []
+    if result.status != ExecStatus.TUPLES_OK:
+        raise errors.error_from_result(result)
+    loads = [_loader(conn, result.ftype(n)) for n in range(result.nfields)]
+    value = result.get_value
+    return [
+        tuple(
+            None if (data := value(row, n)) is None else load(data) for n, load in enumerate(loads)
+        )
+        for row in range(result.ntuples)
+    ]
+
+
+def _loader(conn: Connection[Any] | AsyncConnection[Any], oid: int) -> Callable[[bytes], Any]:
+    load = _UNPACK.get(oid)
+    if load is not None:
+        return load
+    kind = conn.adapters.get_loader(oid, Format.BINARY) or conn.adapters.get_loader(
+        0, Format.BINARY
+    )
+    assert kind is not None
+    return kind(oid, conn).load
