@@ -34,7 +34,8 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import tool
+from langchain_core.tools import InjectedToolCallId, tool
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
@@ -935,3 +936,94 @@ def case_callbacks(env):
     agent = create_agent(model_of(ONE, "done"), [add], middleware=[all_hooks("A"), around])
     agent.invoke(USER, {"callbacks": [hears]})
     return hears.heard
+
+
+def case_stream_messages(env):
+    said = after_model(name="Said")(lambda state, runtime: {"messages": [AIMessage("also")]})
+    agent = create_agent(model_of("done"), [add], middleware=[all_hooks("A"), said])
+    parts = agent.stream(USER, stream_mode="messages")
+    return [(one.type, one.content, meta["langgraph_node"]) for one, meta in parts]
+
+
+def case_stream_tasks(env):
+    agent = create_agent(model_of(ONE, "done"), [add], middleware=[all_hooks("A")])
+    parts = agent.stream(USER, stream_mode="tasks")
+    return [{k: v for k, v in part.items() if k != "metadata"} for part in parts]
+
+
+async def case_stream_updates_with_updates_of_wrappers(env):
+    @wrap_model_call(state_schema=Kept)
+    async def keeps(request, handler):
+        return ExtendedModelResponse(await handler(request), Command(update={"kept": ["x"]}))
+
+    agent = create_agent(model_of(ONE, "done"), [add], middleware=[keeps])
+    parts = agent.astream({**USER, "kept": []}, stream_mode=["updates", "values"])
+    return [part async for part in parts]
+
+
+def case_a_thread_with_hooks(env):
+    agent = create_agent(
+        model_of(ONE, "done", "again"), [add], middleware=[all_hooks("A")], checkpointer=env.saver()
+    )
+    agent.invoke(USER, THREAD)
+    before = [one for one in agent.get_state_history(THREAD) if one.next == ("tools",)]
+    replayed = agent.invoke(None, before[0].config)
+    nexts = [one.next for one in agent.get_state_history(THREAD)]
+    return replayed, nexts, agent.get_state(THREAD).metadata["step"]
+
+
+def case_questions_in_hooks(env):
+    @after_model
+    def review(state, runtime):
+        last = state["messages"][-1]
+        if last.tool_calls:
+            return None
+        return {"messages": [AIMessage(interrupt(last.content), id=last.id)]}
+
+    @wrap_model_call
+    def allowed(request, handler):
+        if len(request.messages) == 1 and interrupt("call the model?") != "yes":
+            return AIMessage("not asked")
+        return handler(request)
+
+    found = []
+    for number, answers in enumerate((["yes", "better"], ["no", "worse"])):
+        config = {"configurable": {"thread_id": str(number)}}
+        agent = create_agent(
+            model_of(ONE, "draft"), [add], middleware=[review, allowed], checkpointer=env.saver()
+        )
+        found.append(agent.invoke(USER, config)["__interrupt__"][0].value)
+        for answer in answers:
+            result = agent.invoke(Command(resume=answer), config)
+            found.append([one.value for one in result.get("__interrupt__", ())])
+        found.append(told(result["messages"]))
+    return found
+
+
+def case_handoffs(env):
+    """A tool that leads the graph around the agent elsewhere."""
+
+    @tool
+    def hand_over(to: str, id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Hand over."""
+        done = ToolMessage(f"over to {to}", tool_call_id=id)
+        return Command(goto=to, graph=Command.PARENT, update={"messages": [done]})
+
+    first = create_agent(model_of(ai(call("hand_over", to="bob"))), [hand_over], name="ada")
+    second = create_agent(model_of("I am Bob."), middleware=[all_hooks("A")], name="bob")
+    builder = StateGraph(MessagesState)
+    builder.add_node("ada", first, destinations=("bob",))
+    builder.add_node("bob", second)
+    builder.add_edge(START, "ada")
+    graph = builder.compile(env.saver())
+    return told(graph.invoke(USER, THREAD)["messages"]), graph.get_state(THREAD).next
+
+
+def case_commands_of_tools_that_lead_on(env):
+    @tool
+    def stop(id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Stop."""
+        done = ToolMessage("stopped", tool_call_id=id)
+        return Command(update={"messages": [done], "jump_to": "end"})
+
+    return run([], ai(call("stop")), "on", tools=[stop])
