@@ -25,7 +25,6 @@ _CARRIED = (
     "handle_validation_error",
     "response_format",
     "extras",
-    "on_unknown",
 )
 """What a tool declares besides its name, description and arguments."""
 
@@ -66,6 +65,7 @@ class Behind:
         if type(self.tool) is StructuredTool:
             alike = copy(self.tool)
             alike.func, alike.coroutine = func, coroutine
+            alike.on_unknown = None  # of the execution, see `_steps`: a question may be asked again
             return alike
         carried = {name: getattr(self.tool, name) for name in _CARRIED if hasattr(self.tool, name)}
         return StructuredTool(
@@ -117,7 +117,7 @@ class Behind:
 
     @cached_property
     def _steps(self) -> Supervised:
-        return Supervised(self.name, NO_POLICY, None)
+        return Supervised(self.name, NO_POLICY, getattr(self.tool, "on_unknown", None))
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run the tool's code with arguments that are read already, as a step of the run around.
