@@ -529,6 +529,7 @@ class WeakDurabilityWarning(PlaitWarning):
 
 
 __all__ = [
+    "ApprovalMismatchError",
     "ConfigError",
     "ContentFilteredError",
     "ContextLengthError",
@@ -544,9 +545,12 @@ __all__ = [
     "GraphRecursionError",
     "InterruptRaceError",
     "InterruptSwallowedError",
+    "InvalidAnswerError",
+    "InvalidDecisionError",
     "InvalidGraphError",
     "InvalidInputError",
     "InvalidNodeError",
+    "InvalidPolicyError",
     "InvalidUpdateError",
     "JournalMismatchError",
     "MigrationError",
