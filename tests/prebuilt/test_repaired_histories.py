@@ -97,6 +97,23 @@ def test_what_finished_keeps_its_result_and_the_rest_is_told_as_interrupted(othe
     assert shapes(after)[6:] == [("human", "and now?"), ("ai", "still")]
 
 
+def test_answers_of_another_branch_do_not_count() -> None:
+    agent = agent_of(scripted(calls("note"), "noted", "yes"))
+    agent.invoke({"messages": "hi"}, THREAD)
+    before = next(s for s in agent.get_state_history(THREAD) if s.next == ("tools",))
+    edited = before.values["messages"][-1].model_copy(
+        update={"tool_calls": [{"name": "note", "args": {"n": 7}, "id": "0"}]}
+    )
+    fork = agent.update_state(before.config, {"messages": [edited]}, as_node="agent")
+    assert shapes(agent.invoke(AGAIN, fork)) == [
+        ("human", "hi"),
+        ("ai", ""),
+        ("tool", "Interrupted"),
+        ("human", "are you there?"),
+        ("ai", "yes"),
+    ]
+
+
 @pytest.mark.parametrize("version", ["v1", "v2"])
 async def test_a_cancelled_run_leaves_a_thread_that_goes_on(version: Any) -> None:
     began = asyncio.Event()

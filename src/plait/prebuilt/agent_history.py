@@ -98,52 +98,63 @@ def stored_answers(calls: Collection[Any]) -> dict[str, Any]:
 
     Call it in the run that comes after: it reads the thread's checkpoints back to the calls.
     """
-    place = _thread_around()
-    if place is None:
-        return {}
-    graph, config = place
-    found: dict[str, Any] = {}
-    wanted = {call["id"] for call in calls}
-    for snapshot in graph.get_state_history(config):
-        if not _note_answers(snapshot, wanted, found):
-            break
-    return found
+    search = _Search(calls)
+    if search.graph is not None:
+        for snapshot in search.graph.get_state_history(search.config):
+            if search.ends_with(snapshot):
+                break
+    return search.found
 
 
 async def astored_answers(calls: Collection[Any]) -> dict[str, Any]:
     """The async twin of `stored_answers`."""
-    place = _thread_around()
-    if place is None:
-        return {}
-    graph, config = place
-    found: dict[str, Any] = {}
-    wanted = {call["id"] for call in calls}
-    async for snapshot in graph.aget_state_history(config):
-        if not _note_answers(snapshot, wanted, found):
-            break
-    return found
+    search = _Search(calls)
+    if search.graph is not None:
+        async for snapshot in search.graph.aget_state_history(search.config):
+            if search.ends_with(snapshot):
+                break
+    return search.found
 
 
-def _thread_around() -> tuple[Any, Any] | None:
-    """The graph and the config that address the checkpoints of the run around; None without."""
-    scope = current_scope.get()
-    if not isinstance(scope, TaskScope) or scope.run.storage is None:
-        return None
-    root = run = scope.run
-    while root.parent is not None:
-        root = root.parent.run
-    thread = root.configurable["thread_id"]
-    return root.graph, {"configurable": {"thread_id": thread, "checkpoint_ns": run.ns_path}}
+class _Search:
+    """Looks for answers in the checkpoints that the run around comes from, newest first."""
+
+    def __init__(self, calls: Collection[Any]) -> None:
+        self.found: dict[str, Any] = {}
+        """The answers, by the id of the call."""
+        self._wanted = {call["id"]: call for call in calls}
+        self.graph: Any = None
+        """Whose checkpoints to read; None: there are none."""
+        self.config: Any = None
+        """Addresses them."""
+        self._line: set[str | None] = set()
+        """The next checkpoint of the line; of the run's own, the last may not be stored yet."""
+        scope = current_scope.get()
+        if isinstance(scope, TaskScope) and scope.run.storage is not None:
+            root = run = scope.run
+            while root.parent is not None:
+                root = root.parent.run
+            thread = root.configurable["thread_id"]
+            self.graph = root.graph
+            self.config = {"configurable": {"thread_id": thread, "checkpoint_ns": run.ns_path}}
+            self._line = {run.loop.checkpoint_id, run.loop.parent_id}
+
+    def ends_with(self, snapshot: StateSnapshot) -> bool:
+        """Take the answers of a checkpoint; whether the calls were made, or changed, after it."""
+        if _id_of(snapshot.config) not in self._line:
+            return False  # of another branch
+        self._line = {_id_of(snapshot.parent_config)}
+        messages = _written(snapshot.values) or ()
+        made = [call for one in messages for call in getattr(one, "tool_calls", None) or ()]
+        here = {call["id"] for call in made if call == self._wanted.get(call["id"])}
+        for message in _messages_of(snapshot):
+            if kind_of(message) == "tool" and message.tool_call_id in here:
+                self.found.setdefault(message.tool_call_id, message)
+        return not here
 
 
-def _note_answers(snapshot: StateSnapshot, wanted: set[str], found: dict[str, Any]) -> bool:
-    """Take answers from the tasks of a checkpoint; whether the calls were made before it."""
-    for message in _messages_of(snapshot):
-        if kind_of(message) == "tool" and message.tool_call_id in wanted:
-            found.setdefault(message.tool_call_id, message)
-    messages = _written(snapshot.values)
-    made = (call["id"] for one in messages or () for call in getattr(one, "tool_calls", None) or ())
-    return not wanted.isdisjoint(made)
+def _id_of(config: Any) -> str | None:
+    return config["configurable"]["checkpoint_id"] if config else None
 
 
 def _messages_of(snapshot: StateSnapshot) -> Iterator[Any]:

@@ -160,8 +160,9 @@ class Injections:
         if self.stores:
             if runtime.store is None:
                 raise ToolInputError(
-                    f"Tool {tool!r} has an InjectedStore argument ({', '.join(sorted(self.stores))}), but "
-                    "there is no store. Compile the graph with store=..."
+                    f"Tool {tool!r} has an InjectedStore argument "
+                    f"({', '.join(sorted(self.stores))}), but there is no store. Compile the graph "
+                    "with store=..."
                 )
             filled.update(dict.fromkeys(self.stores, runtime.store))
         filled.update(dict.fromkeys(self.runtimes, runtime))
