@@ -5,7 +5,6 @@ with its indexes, and for SQLite with the log beside the file; what the tables t
 empty is taken off.
 """
 
-import asyncio
 import gc
 import os
 import tempfile
@@ -132,5 +131,4 @@ async def async_saver(impl: Implementation, at: Place) -> AsyncIterator[Any]:
         async with AsyncConnectionPool(at.target, max_size=CONNECTIONS, kwargs=options) as pool:
             made = impl.async_saver(at.kind)(pool)
             await made.setup()
-            await asyncio.sleep(0)
             yield made
