@@ -122,7 +122,7 @@ class ModelNode(Runnable[Any, Any]):
     def _request(self, state: Any, config: RunnableConfig) -> Request:
         return ModelRequest(
             model=self._model,
-            messages=state["messages"],
+            messages=list(state["messages"]),
             system_message=self._system_message,
             tools=list(self._tools.shown),
             response_format=self._responses.format,
