@@ -269,7 +269,7 @@ def case_todos_streamed(env):
 
 
 def case_two_lists_at_once(env):
-    model, agent = planner(
+    _model, agent = planner(
         ai(call("write_todos", "1", todos=TODOS), call("write_todos", "2", todos=DONE)), "done"
     )
     result = agent.invoke({"messages": [("user", "go")]})
@@ -278,7 +278,7 @@ def case_two_lists_at_once(env):
 
 
 def case_two_lists_and_another_call(env):
-    model, agent = planner(
+    _model, agent = planner(
         ai(
             call("write_todos", "1", todos=TODOS),
             call("search", "2", query="x"),
@@ -295,7 +295,7 @@ def case_two_lists_and_another_call(env):
 
 
 def case_wrong_todos(env):
-    model, agent = planner(
+    _model, agent = planner(
         ai(call("write_todos", "1", todos=[{"content": "x", "status": "never"}])), "done"
     )
     result = agent.invoke({"messages": [("user", "go")]})
@@ -317,7 +317,7 @@ def case_todos_cannot_be_given(env):
 
 
 async def case_async_todos(env):
-    model, agent = planner(ai(call("write_todos", "1", todos=TODOS)), "done")
+    _model, agent = planner(ai(call("write_todos", "1", todos=TODOS)), "done")
     result = await agent.ainvoke({"messages": [("user", "go")]})
     return shown(result["messages"]), result["todos"]
 

@@ -61,7 +61,7 @@ def case_errors(env):
 
 
 def case_a_command_that_takes_too_long(env):
-    policy = HostExecutionPolicy(command_timeout=1.0)
+    policy = HostExecutionPolicy(command_timeout=2.0)
     return run(["sleep 30", "echo alive"], execution_policy=policy)
 
 
@@ -118,12 +118,12 @@ def case_blocked_output(env):
 
 
 def case_a_shell_that_ends(env):
-    policy = HostExecutionPolicy(command_timeout=1)
+    policy = HostExecutionPolicy(command_timeout=2)
     return [status for _, status, *_ in run(["exit 0", "echo on"], execution_policy=policy)[1]]
 
 
 def case_output_without_an_end_of_line(env):
-    policy = HostExecutionPolicy(command_timeout=1)
+    policy = HostExecutionPolicy(command_timeout=2)
     return run(["printf text"], execution_policy=policy)
 
 
