@@ -75,7 +75,7 @@ class Exit(NamedTuple):
 
     def given(self, state: State, writes: Writes, step: int, stop: int) -> Any:
         """The state with `writes`, in super-step `step` of at most `stop`."""
-        values = state.peek(self.reads, writes)
+        values = state.after(self.reads, writes)
         if self.managed:
             for key, compute in self.managed:
                 values[key] = compute(step, stop)

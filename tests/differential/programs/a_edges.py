@@ -4,6 +4,7 @@ from operator import add
 from typing import Annotated, Literal, TypedDict
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langgraph.channels import EphemeralValue
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
@@ -370,3 +371,35 @@ def case_get_graph_without_a_path_map(env):
     graph.add_conditional_edges("a", lambda s: "b")
     drawn = graph.compile().get_graph()
     return sorted((e.source, e.target, e.conditional) for e in drawn.edges)
+
+
+def case_paths_do_not_see_what_lived_for_one_step(env):
+    class Passing(TypedDict):
+        a: int
+        e: Annotated[int, EphemeralValue]
+
+    seen = []
+
+    def look(name, update):
+        def node(state):
+            seen.append((name, dict(state)))
+            return update
+
+        return node
+
+    def way(name, to):
+        def path(state):
+            seen.append((name, dict(state)))
+            return to
+
+        return path
+
+    graph = StateGraph(Passing)
+    graph.add_node("writes", look("writes", {"a": 1, "e": 5}))
+    graph.add_node("reads", look("reads", {"a": 2}))
+    graph.add_node("again", look("again", {"e": 7}))
+    graph.add_edge(START, "writes")
+    graph.add_edge("writes", "reads")
+    graph.add_conditional_edges("reads", way("after reads", "again"), ["again"])
+    graph.add_conditional_edges("again", way("after again", END), [END])
+    return graph.compile().invoke({"a": 0}), seen
