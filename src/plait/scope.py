@@ -55,15 +55,6 @@ class Scope(Protocol):
         """Return the answer to this question, or raise GraphInterrupt."""
         ...
 
-    def ask_anew(self) -> None:
-        """Take no answers that were given to a task that this one stands for.
-
-        Where a thread was written to by hand, its waiting tasks are replaced. An answer to a
-        question of the former task counts for the one asked in its place, unless its code says
-        that answers hold only for exactly what was asked.
-        """
-        ...
-
     def config(self) -> Any:
         """The task's RunnableConfig (made when first asked for)."""
         ...

@@ -25,7 +25,7 @@ from plait.engine.commands import Cancel, Command, Commit, Emit
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
 from plait.engine.migration import adapt
 from plait.engine.plan import NodePlan
-from plait.engine.questions import standing
+from plait.engine.questions import standing, standing_of
 from plait.engine.records import Mark, Origin, Snapshot, TaskWrites
 from plait.engine.reporting import task_order
 from plait.engine.running import WAIT, Running
@@ -167,7 +167,7 @@ class Loop(Running):
             self.came_from = snapshot.origin
             if "origin" in snapshot.frontier:
                 self.origin = Origin(*snapshot.frontier["origin"])
-            self.asked = snapshot.frontier.get("asked")
+            self.asked = standing_of(snapshot.frontier.get("asked"))
             if self.deadline is None:
                 self.deadline = snapshot.frontier.get("deadline")
         self.stop = self.step + self.spec.recursion_limit + 1

@@ -10,7 +10,7 @@ An id derives from the task and a label inside it, never from arrival order:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ def question_id(task_id: str, label: str) -> str:
 class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
-    __slots__ = ("_stood", "answers", "counts", "main", "open", "stands_for", "task_id", "timed")
+    __slots__ = ("answers", "counts", "main", "open", "stands_for", "task_id", "timed")
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -47,10 +47,9 @@ class Questions:
         self.open: dict[str, Interrupt] = {}
         """Questions of this attempt that have no answer."""
         self.counts: dict[str, int] = {}
-        self.stands_for: Sequence[str] = ()
-        """Open questions of the task that this one replaced when its thread was written to by
-        hand: an answer to one of them reaches the question that is asked in its place."""
-        self._stood = 0
+        self.stands_for: Mapping[str, str] = {}
+        """Open questions of tasks that this one replaced when its thread was written to by hand,
+        and who asked them: an answer to one of them reaches the question of the same label."""
         self.timed: dict[str, TimedInterrupt] = {}
         """Questions of earlier runs that wait for a time: it is counted from when they came up."""
         self.main: Any = None
@@ -60,7 +59,6 @@ class Questions:
         """A new attempt begins, in the thread of control `main`."""
         self.open = {}
         self.counts = {}
-        self._stood = 0
         self.main = main
 
     def ask(
@@ -74,10 +72,11 @@ class Questions:
     ) -> Any:
         """The answer to this question; raises GraphInterrupt while there is none."""
         shape = getattr(schema, "json", schema)
+        label = self._label(value if timer is None else timer.label(value), key, who)
+        id = question_id(self.task_id, label)
         if timer is None:
-            asked = Interrupt(value, self._id(value, key, who), response_schema=shape)
+            asked = Interrupt(value, id, response_schema=shape)
         else:
-            id = self._id(timer.label(value), key, who)
             asked = self.timed.get(id)
             if asked is None:
                 asked = timer.question(value, id, shape, now)
@@ -85,10 +84,8 @@ class Questions:
                     return None
         if asked.id in self.answers:
             return self._checked(asked.id, schema)
-        if self._stood < len(self.stands_for):
-            former = self.stands_for[self._stood]
-            if former in self.answers:
-                self._stood += 1
+        for former, task_id in self.stands_for.items():
+            if former in self.answers and former == question_id(task_id, label):
                 return self._checked(former, schema)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
@@ -110,7 +107,8 @@ class Questions:
             mark_invalid_resume(error, question)
             raise
 
-    def _id(self, value: Any, key: str | None, who: Any) -> str:
+    def _label(self, value: Any, key: str | None, who: Any) -> str:
+        """What tells the question apart from the others of its task."""
         if key is not None:
             label = f"key:{key}"
         elif who == self.main:
@@ -125,7 +123,18 @@ class Questions:
                 "inside one task, so answers could be swapped. Give each call its own key: "
                 "interrupt(value, key=...)."
             )
-        return question_id(self.task_id, f"{label}:{nth}")
+        return f"{label}:{nth}"
+
+
+def standing_of(record: Mapping[str, Any] | None) -> dict[str, dict[str, str]] | None:
+    """What a checkpoint made by hand says of open questions: place of a task to the questions it
+    stands for, and who asked them. Early checkpoints do not say who: those are asked again."""
+    if record is None:
+        return None
+    return {
+        place: asked if type(asked) is dict else dict.fromkeys(asked, "")
+        for place, asked in record.items()
+    }
 
 
 def standing(prior: Writes, refused: str | None) -> Writes:
@@ -185,7 +194,7 @@ class Pending:
         for qid in answered & self.questions.keys():
             del self.questions[qid]
 
-    def stand_in(self, task_id: str, former: Sequence[str]) -> None:
+    def stand_in(self, task_id: str, former: Iterable[str]) -> None:
         """Take answers to `former` questions for a task that stands for the one that asked."""
         given = self.answers.get(task_id, {})
         for qid in former:

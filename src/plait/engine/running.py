@@ -18,6 +18,7 @@ from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, Tim
 from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
+from plait.engine.questions import standing
 from plait.engine.records import TaskWrites
 from plait.engine.retries import retry_delay
 from plait.engine.spec import Env, RunSpec
@@ -33,6 +34,7 @@ from plait.errors import (
     NodeTimeoutError,
     ParentCommand,
     UnheardErrorWarning,
+    refused_question,
 )
 from plait.types import Interrupt
 
@@ -323,8 +325,11 @@ class Running(Guards):
             resolved.append(task)
             bubbles = isinstance(error, GraphBubbleUp)
             if self.spec.saved and task not in self._cut and not bubbles:
-                answers = [(c, v) for c, v in task.prior if c == RESUME]
-                failure = [*answers, *marks_of(task, error), (ERROR, repr(error))]
+                refused = refused_question(error)
+                kept = standing(task.prior, refused)
+                if refused is None:
+                    kept = [(c, v) for c, v in kept if c == RESUME]
+                failure = [*kept, *marks_of(task, error), (ERROR, repr(error))]
                 self._lost.append(task.outcome(failure))
         elif self._failure is None:
             self._failure = (task, error)
@@ -342,9 +347,9 @@ class Running(Guards):
 
     def _asked(self, task: Task, error: GraphInterrupt, resolved: list[Task]) -> None:
         """A task waits for answers: its own questions and those of runs inside it."""
-        asked: dict[str, Interrupt] = dict(task.questions.open) if task.questions else {}
-        for question in error.args[0] if error.args else ():
-            asked.setdefault(question.id, question)
+        asked = {question.id: question for question in (error.args[0] if error.args else ())}
+        if task.questions:  # those that came up elsewhere, after those that stopped the task
+            asked = {**asked, **task.questions.open}
         self._interrupted[task] = tuple(asked.values())
         task.error = error
         if task in self._calls:

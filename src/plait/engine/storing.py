@@ -63,7 +63,7 @@ class Storing(Reporting):
         self.frontier = Frontier()
         self.last: tuple[str, ...] = ()
         """The nodes of the super-step that made the current checkpoint."""
-        self.asked: Mapping[str, Sequence[str]] | None = None
+        self.asked: Mapping[str, Mapping[str, str]] | None = None
         """Open questions that a checkpoint made by hand took over: place of a task to their ids."""
         self.copied: str | None = None
         """The checkpoint of which a copy is made by hand."""

@@ -68,9 +68,6 @@ class TaskScope:
         now = self.run.loop.env.now()
         return questions.ask(value, key, here, response_schema, timer, now)
 
-    def ask_anew(self) -> None:
-        self.task.asked().stands_for = ()
-
     def check_heard(self) -> None:
         """Code of an attempt that took too long may still run, in its thread: nobody hears it.
 
@@ -258,9 +255,6 @@ class Detached:
         self, value: Any, key: str | None, response_schema: Any, timer: Timer | None = None
     ) -> Any:
         raise ConfigError(f"interrupt() cannot be called here: {self._why}.")
-
-    def ask_anew(self) -> None:
-        return None
 
     def config(self) -> Any:
         return {"configurable": {}, "metadata": {}, **self._config}

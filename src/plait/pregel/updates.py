@@ -188,19 +188,19 @@ class _Update:
         yield from self.session.commit(checkpoint, kept, claim=self.claims, release=self.claims)
         return checkpoint.id, spec.parents
 
-    def _open_questions(self, stored: Snapshot) -> dict[str, list[str]]:
-        """What the pending tasks wait for: place of a task to the ids of its questions.
+    def _open_questions(self, stored: Snapshot) -> dict[str, dict[str, str]]:
+        """What the pending tasks wait for: place of a task to its questions and who asked them.
 
         Their tasks get new ids, and ask again; who answers the old question need not know.
         """
-        asked = {place: list(ids) for place, ids in (self.loop.asked or {}).items()}
+        asked = {place: dict(ids) for place, ids in (self.loop.asked or {}).items()}
         pending = Pending(stored.writes)
         if pending.questions:
             places = {task.id: task.order for task in self.loop.prepare(known_only=True)}
             for qid in pending.questions:
                 for task_id in pending.tasks_of[qid]:
                     if task_id in places:
-                        asked.setdefault(places[task_id], []).append(qid)
+                        asked.setdefault(places[task_id], {})[qid] = task_id
         return asked
 
     def _copy(self, stored: Snapshot | None) -> str:

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from plait.answers import AnswerCheck
-from plait.scope import current_scope, current_tool_call
+from plait.scope import current_tool_call
 from plait.tool_calling.approval import Approval
 from plait.types import interrupt
 
@@ -46,9 +46,6 @@ def bound(approvals: Sequence[Approval]) -> Generator[None]:
     answer comes (other arguments, another tool, another call), the answer does not reach it: the
     person is asked again, and shown what would run now.
     """
-    scope = current_scope.get()
-    if scope is not None:
-        scope.ask_anew()
     about = "".join(each.binding for each in approvals)
     key = "approval:" + blake2b(about.encode(), digest_size=16).hexdigest()
     outer = current_tool_call.get()
