@@ -545,12 +545,10 @@ def _known_modes(asked: tuple[str, ...], printed: tuple[str, ...]) -> frozenset[
         ConfigError: there is no such mode.
     """
     modes = frozenset({*asked, *printed})
-    unknown = modes - MODES - {TOOLS_MODE}
+    unknown = modes - MODES
     if unknown:
         name = sorted(unknown)[0]
-        raise ConfigError(
-            f"Unknown stream mode {name!r}. {nearest(name, sorted({*MODES, TOOLS_MODE}))}"
-        )
+        raise ConfigError(f"Unknown stream mode {name!r}. {nearest(name, sorted(MODES))}")
     return modes
 
 

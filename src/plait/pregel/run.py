@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from plait.constants import NS_SEP, PREVIOUS, RUNTIME
+from plait.constants import NS_SEP, PREVIOUS, RUNTIME, TOOLS_MODE
 from plait.drivers.base import Here, Storage
 from plait.drivers.env import run_env
 from plait.engine.loop import Loop
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 DEFAULT_RECURSION_LIMIT = 10_007
 """Super-steps a run may take unless its config says otherwise (the peer's default)."""
-MODES = frozenset({"values", "updates", "checkpoints", "tasks", "debug", "messages", "custom"})
-LIVE_MODES = frozenset({"custom", "messages"})
+LIVE_MODES = frozenset({"custom", "messages", TOOLS_MODE})
 """Modes whose parts come from inside running tasks."""
+MODES = LIVE_MODES | {"values", "updates", "checkpoints", "tasks", "debug"}
 DURABILITIES = ("sync", "async", "exit")
 
 
