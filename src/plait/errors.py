@@ -290,7 +290,7 @@ class PIIDetectionError(RunError):
         self.pii_type = pii_type
         self.matches = list(matches)
         super().__init__(
-            f"Found {len(self.matches)} x {pii_type} in a message, and the strategy is 'block'. Take "
+            f"Found {len(self.matches)} x {pii_type} in a message; the strategy is 'block'. Take "
             "it out of the message, or choose the strategy 'redact', 'mask' or 'hash'."
         )
 

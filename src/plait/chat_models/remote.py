@@ -88,7 +88,7 @@ class RemoteChatModel(BaseChatModel):
     def profile(self) -> dict[str, Any]:
         """What the model can do. `structured_output`: its provider holds answers to a schema.
 
-        Bind the schema in OpenAI's form: `model.bind(response_format={"type": "json_schema", ...})`.
+        Bind it in OpenAI's form: `model.bind(response_format={"type": "json_schema", ...})`.
         """
         return {"structured_output": self._holds_to_schemas()}
 
