@@ -38,7 +38,7 @@ def question_id(task_id: str, label: str) -> str:
 class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
-    __slots__ = ("answers", "counts", "main", "open", "stands_for", "task_id", "timed")
+    __slots__ = ("_stood", "answers", "counts", "main", "open", "stands_for", "task_id", "timed")
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -49,7 +49,10 @@ class Questions:
         self.counts: dict[str, int] = {}
         self.stands_for: Mapping[str, str] = {}
         """Open questions of tasks that this one replaced when its thread was written to by hand,
-        and who asked them: an answer to one of them reaches the question of the same label."""
+        and who asked them: an answer to one of them reaches the question of the same label. Where
+        nobody knows who asked (""), answers reach the task's questions in their order."""
+        self._stood = 0
+        """How many of those without an asker have been answered."""
         self.timed: dict[str, TimedInterrupt] = {}
         """Questions of earlier runs that wait for a time: it is counted from when they came up."""
         self.main: Any = None
@@ -59,6 +62,7 @@ class Questions:
         """A new attempt begins, in the thread of control `main`."""
         self.open = {}
         self.counts = {}
+        self._stood = 0
         self.main = main
 
     def ask(
@@ -84,11 +88,24 @@ class Questions:
                     return None
         if asked.id in self.answers:
             return self._checked(asked.id, schema)
-        for former, task_id in self.stands_for.items():
-            if former in self.answers and former == question_id(task_id, label):
-                return self._checked(former, schema)
+        former = self._former(label) if self.stands_for else None
+        if former is not None:
+            return self._checked(former, schema)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
+
+    def _former(self, label: str) -> str | None:
+        """The answered question of a former task in whose place one with this label is asked."""
+        strangers: list[str] = []
+        for former, task_id in self.stands_for.items():
+            if not task_id:
+                strangers.append(former)
+            elif former in self.answers and former == question_id(task_id, label):
+                return former
+        if self._stood < len(strangers) and strangers[self._stood] in self.answers:
+            self._stood += 1
+            return strangers[self._stood - 1]
+        return None
 
     def _checked(self, question: str, schema: Any) -> Any:
         """The answer to a question, in the shape that the question declares."""
@@ -128,7 +145,7 @@ class Questions:
 
 def standing_of(record: Mapping[str, Any] | None) -> dict[str, dict[str, str]] | None:
     """What a checkpoint made by hand says of open questions: place of a task to the questions it
-    stands for, and who asked them. Early checkpoints do not say who: those are asked again."""
+    stands for, and who asked them. Imported threads do not say who."""
     if record is None:
         return None
     return {

@@ -161,22 +161,20 @@ class BaseMessage(ModelMethods):
         rare = self.__plait_rare__
         content = self.content
         revision: int = self.__plait_revision__
-        if rare is None and content.__class__ is str:
-            if not revision & 1:
+        if content.__class__ is str:
+            if revision & 1:
+                return revision >> 1  # pyright: ignore[reportUnknownVariableType]
+            if rare is None or _FIXED.issuperset(map(type, rare.values())):
                 put_revision(self, revision | 1)
-            return revision >> 1  # pyright: ignore[reportUnknownVariableType]
+                return revision >> 1  # pyright: ignore[reportUnknownVariableType]
         return self._stamp_of_parts(revision >> 1, rare, content)
 
     def _stamp_of_parts(self, revision: int, rare: dict[str, Any] | None, content: Any) -> Hashable:
-        nested = (
-            [
-                (name, value)
-                for name, value in rare.items()
-                if value.__class__ not in IMMUTABLE and not (value == [] or value == {})
-            ]
-            if rare
-            else []
-        )
+        nested: list[tuple[str, Any]] = []
+        for name, value in rare.items() if rare else ():
+            kind: type[Any] = value.__class__
+            if kind not in _FIXED and (kind not in _EMPTIES or value):
+                nested.append((name, value))
         if content.__class__ is not str:
             nested.append(("content", content))
         if not nested:
@@ -320,6 +318,10 @@ class BaseMessage(ModelMethods):
 put_content: Callable[[Any, Any], None] = BaseMessage.__dict__["content"].__set__
 put_id: Callable[[Any, Any], None] = BaseMessage.__dict__["id"].__set__
 put_rare: Callable[[Any, Any], None] = BaseMessage.__dict__["__plait_rare__"].__set__
+_FIXED = frozenset(IMMUTABLE)
+_EMPTIES = frozenset((list, dict))
+"""What reading a field may put there: while it is empty, nothing has changed."""
+
 put_revision: Callable[[Any, Any], None] = BaseMessage.__dict__["__plait_revision__"].__set__
 
 for shared in ("additional_kwargs", "response_metadata", "name", "type"):
