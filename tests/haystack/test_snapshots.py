@@ -89,11 +89,10 @@ def test_snapshots_are_taken_as_an_object_as_a_pipelines_and_as_data():
 
 def test_haystack_itself_goes_on_from_a_snapshot_of_plaits():
     haystack = pytest.importorskip("haystack.components.agents")
+    from haystack import component
     from haystack.dataclasses import ChatMessage
     from haystack.dataclasses.breakpoints import AgentSnapshot as Theirs
     from haystack.tools import create_tool_from_function
-
-    from haystack import component
 
     point, asked = ToolBreakpoint("tool_invoker"), call("plus", a=1, b=2)
     stop = stopped(point, asked, tools=[own_tool(plus)])
@@ -117,12 +116,11 @@ def test_haystack_itself_goes_on_from_a_snapshot_of_plaits():
 
 def test_plait_goes_on_from_a_snapshot_of_haystacks():
     haystack = pytest.importorskip("haystack.components.agents")
+    from haystack import component
     from haystack.core.errors import BreakpointException as TheirStop
     from haystack.dataclasses import ChatMessage, ToolCall
     from haystack.dataclasses import breakpoints as theirs
     from haystack.tools import create_tool_from_function
-
-    from haystack import component
 
     @component
     class Generator:

@@ -6,11 +6,10 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 from typing import Any
 
+from haystack import component
 from haystack.components.agents import Agent
 from haystack.dataclasses import ChatMessage, StreamingChunk, ToolCall
 from haystack.tools import Tool, Toolset, create_tool_from_function, tool
-
-from haystack import component
 
 say = ChatMessage.from_assistant
 user = ChatMessage.from_user

@@ -10,6 +10,7 @@ os.environ.setdefault("OPENAI_API_KEY", "no key")
 import json
 from typing import Any, Optional
 
+from haystack import component, default_from_dict, default_to_dict
 from haystack.components.agents import Agent
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
@@ -27,8 +28,6 @@ from haystack.utils import (
     deserialize_secrets_inplace,
     serialize_callable,
 )
-
-from haystack import component, default_from_dict, default_to_dict
 
 say = ChatMessage.from_assistant
 
