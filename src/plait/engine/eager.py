@@ -129,14 +129,6 @@ class Foreseen:
             values[name] = self.channel(name, [v for key, v in writes if key == name]).get()
         return values
 
-    def after(self, reads: Reads, writes: Writes) -> Any:
-        """`peek`, without the keys that live for one super-step and are not written in this one."""
-        values = self.peek(reads, writes)
-        if not isinstance(reads, str):
-            for name in self._state.plan.step_scoped.difference([name for name, _ in writes]):
-                values.pop(name, None)
-        return values
-
 
 class EagerLoop(Loop):
     """A loop that starts tasks of coming super-steps as soon as their inputs are certain."""

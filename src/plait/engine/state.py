@@ -171,17 +171,6 @@ class State:
                 values[name] = self._preview(name, updates)
         return values
 
-    def after(self, reads: Reads, writes: Writes) -> Any:
-        """What `reads` would read after a super-step that made these writes alone.
-
-        It is `peek`, but for keys that live for one super-step: without a write they are gone.
-        """
-        values = self.peek(reads, writes)
-        if self._fresh and not isinstance(reads, str):
-            for name in self._fresh.difference([name for name, _ in writes]):
-                values.pop(name, None)
-        return values
-
     def _preview(self, name: str, updates: Sequence[Any]) -> Any:
         if name in self.plan.simple:
             return _last(name, updates)

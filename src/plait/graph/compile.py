@@ -115,7 +115,10 @@ def _writer(
         hinted = branch.reads_schema
         reads = hinted if is_mapping_schema(hinted) and hinted in views else schema
         coerce = None if views[reads] == ROOT else coercion(reads)
-        branches.append(Exit(branch, views[reads], coerce, managed_keys(reads)))
+        seen = views[reads]
+        keys = () if isinstance(seen, str) else seen.keys
+        passing = frozenset(key for key in keys if builder.channels[key].step_scoped)
+        branches.append(Exit(branch, seen, coerce, managed_keys(reads), passing))
     return Writer(node, builder.channels, builder.nodes, edges, branches)
 
 

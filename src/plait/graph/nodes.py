@@ -72,10 +72,15 @@ class Exit(NamedTuple):
     reads: Reads
     coerce: Coerce | None
     managed: Managed
+    passing: frozenset[str]
+    """Those of the keys that live for one super-step: without a write they are gone by then."""
 
     def given(self, state: State, writes: Writes, step: int, stop: int) -> Any:
         """The state with `writes`, in super-step `step` of at most `stop`."""
-        values = state.after(self.reads, writes)
+        values = state.peek(self.reads, writes)
+        if self.passing:
+            for key in self.passing.difference([name for name, _ in writes]):
+                values.pop(key, None)
         if self.managed:
             for key, compute in self.managed:
                 values[key] = compute(step, stop)
