@@ -1,11 +1,20 @@
-"""Fixtures of all tests: a real Postgres server for those that ask for a database of it."""
+"""What all tests share: a real Postgres server for those that ask, and hypothesis's profiles.
+
+The gate plays the same examples each time: what it says about a commit does not depend on luck.
+`pytest --hypothesis-profile=search` looks for new ones, which then become tests of their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 from tests.postgres.server import NoServer, Server
+
+settings.register_profile("gate", derandomize=True, database=None, deadline=None)
+settings.register_profile("search", max_examples=2_000, deadline=None, print_blob=True)
+settings.load_profile("gate")
 
 
 @pytest.fixture(scope="session")
