@@ -1,6 +1,8 @@
 """An AgentExecutor is a graph: it has threads, waits for people, is streamed and drawn."""
 
 import asyncio
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +15,7 @@ from plait.agents import (
     AgentExecutor,
     AgentFinish,
     AgentStep,
+    BaseMultiActionAgent,
     BaseSingleActionAgent,
     create_react_agent,
     create_tool_calling_agent,
@@ -23,7 +26,14 @@ from plait.callbacks import BaseCallbackHandler
 from plait.chat_history import InMemoryChatMessageHistory
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import ConfigError, InvalidTemplateError, InvalidValueError, NotSupportedError
+from plait.errors import (
+    ConfigError,
+    InvalidTemplateError,
+    InvalidValueError,
+    NodeTimeoutError,
+    NotSupportedError,
+)
+from plait.func import task
 from plait.graph import END, START, StateGraph
 from plait.messages import AIMessage, HumanMessage
 from plait.prebuilt import InjectedState, InjectedStore, ToolRuntime
@@ -31,7 +41,7 @@ from plait.runnables import RunnableLambda, RunnableWithMessageHistory
 from plait.store.memory import InMemoryStore
 from plait.testing import Effects, every_crash_point, until_done
 from plait.testing.models import ScriptedChatModel
-from plait.tools import InjectedToolCallId, tool
+from plait.tools import InjectedToolCallId, StructuredTool, tool
 from plait.types import Command, interrupt
 
 EFFECTS: list[str] = []
@@ -346,6 +356,112 @@ def test_an_agent_may_end_early_in_its_own_way() -> None:
         agent=Summing(), tools=[note], max_iterations=2, early_stopping_method="generate"
     )
     assert made.invoke("go")["output"] == ("generate", 2)
+
+
+class Hanging:
+    """Work that takes until the test is over, on a thread or in an event loop."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+        self.ended = False
+        self.cancelled = False
+
+    def wait(self, text: str) -> str:
+        """Take long."""
+        self.release.wait(30)
+        self.ended = True
+        return text
+
+    async def await_(self, text: str) -> str:
+        """Take long."""
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        return text
+
+
+@pytest.fixture
+def hanging() -> Iterator[Hanging]:
+    made = Hanging()
+    yield made
+    made.release.set()
+
+
+class Scripted(BaseMultiActionAgent):
+    """Notes, then does what it is given: names the tools "hang", or hangs itself."""
+
+    hanging: Any
+    itself: bool = False
+
+    @property
+    def input_keys(self) -> list[str]:
+        return ["input"]
+
+    def plan(self, intermediate_steps: Any, callbacks: Any = None, **kwargs: Any) -> Any:
+        if intermediate_steps:
+            self.hanging.wait("planned")
+        return self._actions()
+
+    async def aplan(self, intermediate_steps: Any, callbacks: Any = None, **kwargs: Any) -> Any:
+        if intermediate_steps:
+            await self.hanging.await_("planned")
+        return self._actions()
+
+    def _actions(self) -> list[AgentAction]:
+        names = ["note"] if self.itself else ["note", "hang"]
+        return [AgentAction(name, "x", "") for name in names]
+
+
+@pytest.mark.parametrize("itself", [False, True], ids=["tool", "agent"])
+@pytest.mark.parametrize("saver", [None, InMemorySaver()], ids=["", "saver"])
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_what_runs_is_given_up_when_the_time_is_over(
+    hanging: Hanging, itself: bool, saver: Any, flavor: str
+) -> None:
+    hang = StructuredTool.from_function(hanging.wait, hanging.await_, name="hang")
+    made = AgentExecutor(
+        agent=Scripted(hanging=hanging, itself=itself),
+        tools=[note, hang],
+        max_execution_time=0.05,
+        return_intermediate_steps=True,
+        checkpointer=saver,
+    )
+    config: Any = {"configurable": {"thread_id": f"{itself}{flavor}"}}
+    if flavor == "sync":
+        result = made.invoke({"input": "go"}, config)
+    else:
+        result = asyncio.run(made.ainvoke({"input": "go"}, config))
+    assert result["output"] == "Agent stopped due to max iterations."
+    assert [one for _, one in result["intermediate_steps"]] == ["noted x"]
+    assert not hanging.ended
+    assert hanging.cancelled == (flavor == "async")
+    if saver is not None:
+        assert made.graph.get_state(config).next == ()
+
+
+def test_an_agent_with_time_left_is_not_disturbed() -> None:
+    made = executor([calls(call("note", text="a")), "done"], [note], max_execution_time=60)
+    assert made.invoke({"input": "go"})["output"] == "done"
+    made = executor([calls(call("ask", what="sure?")), "done"], [ask], max_execution_time=60)
+    made.checkpointer = InMemorySaver()
+    assert [one.value for one in made.invoke({"input": "go"}, THREAD)["__interrupt__"]] == ["sure?"]
+    assert made.invoke(Command(resume="yes"), THREAD) == {"input": "go", "output": "done"}
+
+
+def test_a_limit_inside_a_tool_is_the_tools_own_error() -> None:
+    @task(timeout=0.01)
+    async def slow() -> None:
+        await asyncio.sleep(30)
+
+    async def work(text: str) -> None:
+        await slow()
+
+    tools = [StructuredTool.from_function(coroutine=work, name="work", description="Work.")]
+    made = executor([calls(call("work", text="a"))], tools, max_execution_time=60)
+    with pytest.raises(NodeTimeoutError, match="slow"):
+        asyncio.run(made.ainvoke({"input": "go"}))
 
 
 def test_an_agent_for_other_tools_is_refused() -> None:

@@ -284,3 +284,25 @@ def test_threads_that_end_after_their_event_loop_end_quietly(
         "items": ["first attempt"]
     }
     assert loud == []
+
+
+def test_calls_that_hang_are_given_up_however_many_threads_hang_already() -> None:
+    release = threading.Event()
+    ended: list[int] = []
+
+    @task(timeout=SOON)
+    def hang(n: int) -> None:
+        release.wait(30)
+        ended.append(n)
+
+    def node(state: State) -> Any:
+        with pytest.raises(NodeTimeoutError):
+            hang(len(ended)).result()
+        return {"items": [len(ended)]}
+
+    graph = chain(node)
+    try:
+        for _ in range(6):  # the calls of each turn leave a thread behind
+            assert graph.invoke({})["items"] == [0]
+    finally:
+        release.set()

@@ -90,7 +90,10 @@ class WorkerPool:
             else:
                 later = self._later
                 alarm.acquire(timeout=max(0.0, later[0][0] - monotonic()) if later else None)
-            self.submit(self._due())
+            due = self._due()
+            if due:
+                self.submit(due)
+                self._watched = True  # all threads may be taken, by work that was given up
 
     def _due(self) -> list[Job]:
         jobs: list[Job] = []

@@ -46,7 +46,8 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         tools: The tools that it may name. Those of one turn run at once.
         return_intermediate_steps: The output has `intermediate_steps` too: (action, observation).
         max_iterations: How often the agent is asked (None: as often as it likes).
-        max_execution_time: After how many seconds it is not asked again. What runs is not cut off.
+        max_execution_time: How many seconds a run may take. What runs then is given up: async code
+            is cancelled, a thread runs on and is not heard.
         early_stopping_method: What the agent's `return_stopped_response` is asked for then.
         handle_parsing_errors: What a text that the agent's parser cannot read becomes: an error
             (False), an observation that says what was wrong (True), this text, or what this

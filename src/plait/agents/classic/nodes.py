@@ -9,10 +9,10 @@ from typing_extensions import TypedDict
 from plait.agents.actions import AgentAction, AgentFinish, AgentStep
 from plait.agents.classic.base import BasePlanner, decided
 from plait.agents.classic.observing import EXCEPTION_TOOL, ObservingToolNode
+from plait.agents.classic.timing import OVER, Clock
 from plait.callbacks import has_listeners
 from plait.channels.untracked_value import UntrackedValue
 from plait.constants import END
-from plait.drivers.env import run_env
 from plait.errors import NotSupportedError
 from plait.exceptions import OutputParserException
 from plait.graph.state import StateGraph
@@ -21,6 +21,9 @@ from plait.runnables.config import RunnableConfig, ensure_config
 from plait.types import Command, Overwrite, Send
 
 Step = tuple[AgentAction, Any]
+
+_PLAN, _TOOL = "plan", "action"
+"""What the calls are called that the time of a run bounds."""
 
 
 class ExecutorState(TypedDict, total=False):
@@ -70,35 +73,45 @@ class PlanNode(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with what the agent decided."""
-        settings, started = self._settings, _started(input)
-        if self._is_over(input, started):
+        settings, clock = self._settings, self._clock(input)
+        if self._is_over(input, clock):
             return self._stopped(input)
-        config = ensure_config(config)
         agent: BasePlanner = settings.agent
+        given = self._trimmed(input), _handlers(ensure_config(config))
         try:
-            decision = agent.plan(self._trimmed(input), _handlers(config), **input["inputs"])
+            decision = clock.call(_PLAN, lambda: agent.plan(*given, **input["inputs"]))
         except OutputParserException as error:
             decision = _unread(error, settings.handle_parsing_errors)
-        return _update(input, decision, started)
+        return self._update(input, decision, clock)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
-        settings, started = self._settings, _started(input)
-        if self._is_over(input, started):
+        settings, clock = self._settings, self._clock(input)
+        if self._is_over(input, clock):
             return self._stopped(input)
-        config = ensure_config(config)
         agent: BasePlanner = settings.agent
+        given = self._trimmed(input), _handlers(ensure_config(config))
         try:
-            decision = await agent.aplan(self._trimmed(input), _handlers(config), **input["inputs"])
+            decision = await clock.acall(_PLAN, lambda: agent.aplan(*given, **input["inputs"]))
         except OutputParserException as error:
             decision = _unread(error, settings.handle_parsing_errors)
-        return _update(input, decision, started)
+        return self._update(input, decision, clock)
 
-    def _is_over(self, state: Any, started: float) -> bool:
-        turns, seconds = self._settings.max_iterations, self._settings.max_execution_time
-        if turns is not None and state.get("turns", 0) >= turns:
-            return True
-        return seconds is not None and run_env.get().monotonic() - started >= seconds
+    def _clock(self, state: Any) -> Clock:
+        return Clock(state.get("started"), self._settings.max_execution_time)
+
+    def _update(self, state: Any, decision: Any, clock: Clock) -> dict[str, Any]:
+        if decision is OVER:
+            return self._stopped(state)
+        decision = decided(decision)
+        turns = {"turns": state.get("turns", 0) + 1, "started": clock.started}
+        if isinstance(decision, AgentFinish):
+            return {"finish": decision, "actions": [], **turns}
+        return {"actions": decision, **turns}
+
+    def _is_over(self, state: Any, clock: Clock) -> bool:
+        turns = self._settings.max_iterations
+        return clock.is_over or (turns is not None and state.get("turns", 0) >= turns)
 
     def _stopped(self, state: Any) -> dict[str, Any]:
         agent: BasePlanner = self._settings.agent
@@ -114,21 +127,8 @@ class PlanNode(Runnable[Any, Any]):
         return steps if trim < 0 else steps[-trim:] if trim else []
 
 
-def _started(state: Any) -> float:
-    started = state.get("started")
-    return run_env.get().monotonic() if started is None else started
-
-
 def _handlers(config: RunnableConfig) -> Any:
     return config.get("callbacks") if has_listeners(config) else None
-
-
-def _update(state: Any, decision: Any, started: float) -> dict[str, Any]:
-    decision = decided(decision)
-    turns = {"turns": state.get("turns", 0) + 1, "started": started}
-    if isinstance(decision, AgentFinish):
-        return {"finish": decision, "actions": [], **turns}
-    return {"actions": decision, **turns}
 
 
 def _unread(error: OutputParserException, handle: Any) -> AgentAction:
@@ -163,17 +163,25 @@ class ActionNode(Runnable[Any, Any]):
         self._settings = settings
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """The update of the state with what came of it."""
-        action, call_id, seen = input["action"], input["id"], _seen(input)
-        return self._update(input, self._tools.invoke(action, call_id, seen, ensure_config(config)))
+        """The update of the state with what came of it; nothing, if the run's time is over."""
+        given, clock = self._given(input, config), self._clock(input)
+        return self._update(input, clock.call(_TOOL, lambda: self._tools.invoke(*given)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
-        action, call_id, seen = input["action"], input["id"], _seen(input)
-        value = await self._tools.ainvoke(action, call_id, seen, ensure_config(config))
+        given, clock = self._given(input, config), self._clock(input)
+        value = await clock.acall(_TOOL, lambda: self._tools.ainvoke(*given))
         return self._update(input, value)
 
+    def _given(self, input: Any, config: RunnableConfig | None) -> tuple[Any, ...]:
+        return input["action"], input["id"], _seen(input), ensure_config(config)
+
+    def _clock(self, given: Any) -> Clock:
+        return Clock(given.get("started"), self._settings.max_execution_time)
+
     def _update(self, given: Any, observation: Any) -> Any:
+        if observation is OVER:
+            return {}  # the agent is asked next, and finds that the time is over
         action = given["action"]
         if isinstance(observation, Command):
             command = cast("Command[Any]", observation)
@@ -229,6 +237,7 @@ def _to_tools(state: Any) -> Any:
                 "id": getattr(action, "tool_call_id", None) or f"{state['turns']}.{place}",
                 "alone": len(actions) == 1,
                 "inputs": state["inputs"],
+                "started": state.get("started"),  # is not stored, as in the state
             },
         )
         for place, action in enumerate(actions)
