@@ -223,7 +223,7 @@ class _Lane:
 
     def _spec(self) -> RunSpec:
         where = f"thread {self.session.thread_id!r}"
-        return RunSpec(self.plan, saved=True, ns=self.session.ns, where=where)
+        return RunSpec(plan=self.plan, saved=True, ns=self.session.ns, where=where)
 
     def _follow(self, loop: Loop, stored: Snapshot) -> Plan[None]:
         """What would run next, and the graphs inside of it."""

@@ -464,7 +464,7 @@ class EagerLoop(Loop):
                 self.ahead[level.number] = self.env.checkpoint_id()
             checkpoint_id = self.ahead[level.number]
         state: Any = foreseen
-        return Step(level.number, self.run_id_of, checkpoint_id, self.spec.ns, state, self.stop)
+        return Step(level.number, self.run_id_of, checkpoint_id, self.spec, state, self.stop)
 
 
 __all__ = ["EagerLoop"]

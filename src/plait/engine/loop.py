@@ -183,7 +183,7 @@ class Loop(Running):
         """
         frontier, state, nodes = self.frontier, self.state, self.plan.nodes
         base = self.checkpoint_id or ""
-        step = Step(self.step, self.run_id_of, base, self.spec.ns, state, self.stop)
+        step = Step(self.step, self.run_id_of, base, self.spec, state, self.stop)
         tasks: list[Task] = []
         if frontier.sends:
             tasks = [
@@ -223,7 +223,7 @@ class Loop(Running):
     def run_id_of(self) -> str:
         """The id of the run (made when asked for)."""
         if not self.run_id:
-            self.run_id = self.env.new_id()
+            self.run_id = self.spec.ns or self.env.new_id()
         return self.run_id
 
     def _node(self, name: str) -> NodePlan:
@@ -323,17 +323,15 @@ class Loop(Running):
         yield from self._acknowledge(release=True, extra=outcomes)
         asked: dict[str, Interrupt] = {}
         for task in waiting:
-            for question in self._interrupted[task]:
-                asked.setdefault(question.id, question)
-        questions = tuple(asked.values())
+            questions = self._interrupted[task]
+            self._report_questions(task, [q for q in questions if q.id not in asked])
+            asked.update((question.id, question) for question in questions)
         kept = [task for task in tasks if task.saved]
-        self._report_questions(questions, kept)
-        for task in waiting:
-            self._report_result(task, None, self._interrupted[task])
+        self._report_stopped(kept)
         if self.parts:
             yield Emit(self._take_parts())
         outcome = self._outcome(kept)
-        outcome.interrupts = questions
+        outcome.interrupts = tuple(asked.values())
         return outcome
 
     def _drain(self, control: RunControl) -> Flow:

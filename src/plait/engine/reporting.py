@@ -37,7 +37,12 @@ class Reporting:
     checkpoint_id: str | None
     parent_id: str | None
     parts: list[tuple[tuple[str, ...], str, Any]]
-    ns: tuple[str, ...]
+
+    @property
+    def ns(self) -> tuple[str, ...]:
+        """The namespace of the run, level by level."""
+        ns = self.spec.ns
+        return tuple(ns.split("|")) if ns else ()
 
     def _metadata(self, *, stored: bool) -> dict[str, Any]:
         parents = self.spec.parents if stored else dict(self.spec.parents)
@@ -119,13 +124,22 @@ class Reporting:
         payload = report.result_payload(task, self.plan.stream, error, questions)
         self._debug("task_result", task.step.number, payload)
 
-    def _report_questions(self, questions: tuple[Interrupt, ...], kept: Sequence[Task]) -> None:
-        if "updates" in self.modes:
-            self._add("updates", {INTERRUPT: questions})
-        if "values" in self.modes:
-            values = self.values_with(kept, self.output)
-            state = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
-            self._add("values", {**state, INTERRUPT: questions})
+    def _report_questions(self, task: Task, questions: Sequence[Interrupt]) -> None:
+        """A task waits for answers: what it asks, and the state that it asks in."""
+        if questions:
+            asked = tuple(questions)
+            if "updates" in self.modes:
+                self._add("updates", {INTERRUPT: asked})
+            if "values" in self.modes:
+                values = self.state.ordered(self.output)
+                state = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+                self._add("values", {**state, INTERRUPT: asked})
+        self._report_result(task, None, questions)
+
+    def _report_stopped(self, kept: Sequence[Task]) -> None:
+        """A super-step of the root waits for answers: the state with what its other tasks wrote."""
+        if "values" in self.modes and not self.ns and report.touches(kept, self.output):
+            self._add("values", self.values_with(kept, self.output))
 
     def _report_checkpoint(self, tasks: Sequence[Task]) -> None:
         if self.checkpoint_id is None or not ("checkpoints" in self.modes or "debug" in self.modes):

@@ -121,7 +121,7 @@ def _enter(loop: Loop, start: NodePlan) -> None:
     loop.step += 1
     own = start.own
     assert own is not None
-    step = Step(loop.step, loop.run_id_of, "", loop.spec.ns, loop.state, loop.stop)
+    step = Step(loop.step, loop.run_id_of, "", loop.spec, loop.state, loop.stop)
     task = Task(start, (PULL, start.name), start.triggers, loop.spec.input, step)
     task.writes = own(task)
     loop.frontier = frontier = loop.state.advance(task.writes)

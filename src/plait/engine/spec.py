@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar, dataclass_transform
 
 from plait.engine.plan import GraphPlan, Reads, Writes
 from plait.typing import MISSING
+
+T = TypeVar("T")
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class Env(Protocol):
@@ -34,7 +38,30 @@ class Env(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
+class Nested(Protocol):
+    """The place of a nested run."""
+
+    @property
+    def ns(self) -> str:
+        """Its namespace (made when it is asked for)."""
+        ...
+
+
+@dataclass_transform(kw_only_default=True)
+def sparse(cls: type[T]) -> type[T]:
+    """A class whose fields stay on the class until an instance says otherwise.
+
+    Runs are many and say little: what they leave out costs them nothing.
+    """
+
+    def __init__(self: Any, **said: Any) -> None:
+        self.__dict__ = said
+
+    cls.__init__ = __init__
+    return cls
+
+
+@sparse
 class RunSpec:
     """One call of a graph, translated for the engine."""
 
@@ -50,12 +77,12 @@ class RunSpec:
     durability: Literal["sync", "async", "exit"] = "sync"
     checkpoint_id: str | None = None
     """The checkpoint to start from; None means the latest."""
-    inside: Mapping[str, str] = field(default_factory=dict[str, str])
+    inside: Mapping[str, str] = _NOTHING
     """The checkpoints of nested graphs to replay from, by namespace, within `checkpoint_id`."""
     within: tuple[str, str] | None = None
     """The super-step that a nested run is part of: its namespace and checkpoint. What the run
     finds stored under the same one is its own: it goes on with it and ignores the input."""
-    answers: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    answers: Mapping[str, Any] = _NOTHING
     """Answers that the parent run was given, by question id."""
     modes: frozenset[str] = frozenset()
     output: Reads | None = None
@@ -74,13 +101,23 @@ class RunSpec:
     cache: Any = None
     """Where results of nodes are kept (its drivers' to use); None: nothing is looked up."""
     max_concurrency: int | None = None
-    ns: str = ""
-    parents: Mapping[str, str] = field(default_factory=dict[str, str])
+    nest: Nested | None = None
+    """What knows the namespace, where that is not said."""
+    if TYPE_CHECKING:
+        ns: str = ""
+    else:
+
+        @cached_property
+        def ns(self) -> str:
+            """The namespace of the run's checkpoints."""
+            return "" if self.nest is None else self.nest.ns
+
+    parents: Mapping[str, str] = _NOTHING
     """Namespace to checkpoint id of the runs this one is nested in."""
-    configurable: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    configurable: Mapping[str, Any] = _NOTHING
+    metadata: Mapping[str, Any] = _NOTHING
     """Stored with every checkpoint."""
-    task_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    task_metadata: Mapping[str, Any] = _NOTHING
     """Reported with every started task."""
     where: str = "this run"
     """Names the thread in messages."""

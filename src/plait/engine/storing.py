@@ -38,7 +38,6 @@ class Storing(Reporting):
         "last",
         "modes",
         "moved",
-        "ns",
         "origin",
         "output",
         "parent_id",
@@ -87,7 +86,6 @@ class Storing(Reporting):
         self.deadline: float | None = spec.deadline
         """When the run, and what continues it, must have ended (seconds since the epoch)."""
         self.parts: list[tuple[tuple[str, ...], str, Any]] = []
-        self.ns = tuple(spec.ns.split("|")) if spec.ns else ()
         self._record: dict[str, Any] = {}
         """What the last checkpoint says of what runs next."""
         self._unsaved: list[Task] = []

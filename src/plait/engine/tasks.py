@@ -16,6 +16,7 @@ from plait.engine.records import TaskWrites
 if TYPE_CHECKING:
     from plait.engine.journal import Calls, Recorded
     from plait.engine.limits import Limit
+    from plait.engine.spec import RunSpec
     from plait.engine.state import State
     from plait.errors import NodeError
     from plait.types import TimeoutPolicy
@@ -81,26 +82,32 @@ class Step:
 
     Args:
         base: what task ids derive from where there is no checkpoint: the run's own id.
+        spec: of the run.
         stop: the last super-step that the recursion limit allows.
     """
 
-    __slots__ = ("_base", "checkpoint_id", "ns", "number", "state", "stop")
+    __slots__ = ("_base", "_spec", "checkpoint_id", "number", "state", "stop")
 
     def __init__(
         self,
         number: int,
         base: Callable[[], str],
         checkpoint_id: str,
-        ns: str,
+        spec: RunSpec,
         state: State,
         stop: int = 0,
     ) -> None:
         self.number = number
         self.checkpoint_id = checkpoint_id
-        self.ns = ns
+        self._spec = spec
         self.state = state
         self.stop = stop
         self._base = base
+
+    @property
+    def ns(self) -> str:
+        """The namespace of the run."""
+        return self._spec.ns
 
     @property
     def base(self) -> str:

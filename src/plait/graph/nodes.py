@@ -19,7 +19,7 @@ from plait.errors import (
     nearest,
 )
 from plait.graph.branch import Branch, goto_writes
-from plait.graph.policies import NOTHING, Policies, cache_plan
+from plait.graph.policies import NOTHING, Policies, cache_plan, is_graph
 from plait.graph.routes import may_route
 from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_object
 from plait.pregel.binding import Binding, merge, merged
@@ -402,13 +402,15 @@ def _async_call(
         return None
     function = binding.call
     runnable = spec.runnable
+    finds_config = is_graph(runnable)
 
     async def acall(task: Task, scope: Scope) -> Writes:
         given = task.input
         if coerce is not None and not task.is_push:
             given = coerced(coerce, given, spec.name)
         if runnable is not None:
-            result = await runnable.ainvoke(given, scope.config())
+            config = None if finds_config else scope.config()
+            result = await runnable.ainvoke(given, config)
         elif binding.is_generator and binding.is_async:
             result = None
             async for chunk in function(given, scope):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from plait.constants import DEFAULT_HANDLER, HANDLER
 from plait.engine.plan import CachePlan
@@ -12,6 +12,7 @@ from plait.engine.retries import policies_of
 from plait.errors import InvalidNodeError
 from plait.pregel.binding import Binding
 from plait.pregel.caching import namespace_of
+from plait.pregel.main import Pregel
 from plait.pregel.unknown import OnUnknown, checked_policy
 from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
 
@@ -97,7 +98,16 @@ def _runnable_caller(runnable: Any) -> Callable[..., Any]:
     def call(state: Any, config: Any) -> Any:
         return runnable.invoke(state, config)
 
-    return call
+    def call_graph(state: Any) -> Any:
+        return runnable.invoke(state)
+
+    return call_graph if is_graph(runnable) else call
+
+
+def is_graph(runnable: Any) -> bool:
+    """Whether it is a graph of ours, which finds the config of the task around it by itself."""
+    kind = cast("Any", type(runnable))
+    return getattr(kind, "invoke", None) is Pregel.invoke and kind.ainvoke is Pregel.ainvoke
 
 
 def handler_name(node: str | None) -> str:
@@ -105,4 +115,4 @@ def handler_name(node: str | None) -> str:
     return DEFAULT_HANDLER if node is None else HANDLER + node
 
 
-__all__ = ["NOTHING", "Policies", "bind", "cache_plan", "handler_name"]
+__all__ = ["NOTHING", "Policies", "bind", "cache_plan", "handler_name", "is_graph"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from plait.callbacks.context import var_child_runnable_config
 from plait.errors import ConfigError
-from plait.runnables.config import ensure_config, merge_configs
+from plait.runnables.config import complete, ensure_config, merge_configs
 from plait.scope import current_scope
+
+if TYPE_CHECKING:
+    from plait.pregel.scope import TaskScope
 
 Config = Mapping[str, Any]
 
@@ -39,6 +43,28 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
         del out["recursion_limit"]
     else:
         out["recursion_limit"] = limit
+    return out
+
+
+def is_plain(parent: TaskScope | None) -> bool:
+    """Whether a call that brings no config has one that `inherited` can tell at any later time.
+
+    Args:
+        parent: the task around the call.
+    """
+    if var_child_runnable_config.get() is not None:
+        return False
+    if parent is None:
+        return current_scope.get() is None
+    return parent.untold
+
+
+def inherited(parent: TaskScope | None) -> dict[str, Any]:
+    """What `run_config` says of a run that nobody gave a config, where that is plain."""
+    around = None if parent is None else parent.run.task_config(parent.task)
+    out = cast("dict[str, Any]", complete(around))
+    if around is None or "recursion_limit" not in around:
+        del out["recursion_limit"]
     return out
 
 

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, 
 from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-from plait.callbacks.context import has_listeners
 from plait.constants import TOOLS_MODE
 from plait.drivers.base import Part
 from plait.engine.plan import GraphPlan, Reads, Writes
@@ -523,7 +522,7 @@ class Pregel(Described, Drawn, Threads):
 
     def _drive(self, run: Run) -> Generator[Part, None, None]:
         """The parts of a run; those who listen are told of it."""
-        if not has_listeners(run.config):
+        if not run.has_listeners:
             return parts_of(run)
         from plait.pregel.listening import told  # few runs have listeners
 
@@ -531,7 +530,7 @@ class Pregel(Described, Drawn, Threads):
 
     def _adrive(self, run: Run) -> AsyncGenerator[Part, None]:
         """`_drive` in an event loop."""
-        if not has_listeners(run.config):
+        if not run.has_listeners:
             return aparts_of(run)
         from plait.pregel.listening import atold  # as above
 

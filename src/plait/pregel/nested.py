@@ -33,15 +33,23 @@ MARKS = 8
 class Nest:
     """The place of one nested run: its namespace, and the task around it."""
 
-    __slots__ = ("_memory", "_nth", "_scope", "ns")
+    __slots__ = ("_memory", "_ns", "_nth", "_scope")
 
     def __init__(self, graph: Pregel, scope: TaskScope) -> None:
-        task = scope.task
         self._scope = scope
         self._nth = scope.next_child()
         self._memory = graph.checkpointer is True
-        outer = remembered(self._lasting(), task.node.first_name) if self._memory else task.ns
-        self.ns = numbered(outer, self._nth)
+        self._ns: str | None = None
+
+    @property
+    def ns(self) -> str:
+        """The namespace of the run (made when it is asked for)."""
+        made = self._ns
+        if made is None:
+            task = self._scope.task
+            outer = remembered(self._lasting(), task.node.first_name) if self._memory else task.ns
+            made = self._ns = numbered(outer, self._nth)
+        return made
 
     def _lasting(self) -> str:
         """The namespace of the graph around, under the first names of nodes: those stay."""

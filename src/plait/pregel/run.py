@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from plait.callbacks.context import has_listeners
 from plait.constants import NS_SEP, PREVIOUS, RUNTIME, TOOLS_MODE
 from plait.drivers.base import Here, Storage
 from plait.drivers.env import run_env
 from plait.engine.loop import Loop
-from plait.engine.plan import GraphPlan, Reads, View, Writes
+from plait.engine.plan import GraphPlan, Reads, View
 from plait.engine.spec import Env, RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, NodeCancelledError, nearest
-from plait.pregel.configs import run_config
+from plait.pregel.configs import inherited, is_plain, run_config
 from plait.pregel.later import INSTEAD, refuse
 from plait.pregel.nested import Nest
 from plait.pregel.scope import TaskScope
@@ -67,8 +68,7 @@ class Run:
     """One run of one graph."""
 
     __slots__ = (
-        "config",
-        "configurable",
+        "_config",
         "context",
         "driver",
         "extras",
@@ -79,8 +79,6 @@ class Run:
         "message_stream",
         "modes",
         "nest",
-        "ns",
-        "ns_path",
         "parent",
         "printed",
         "storage",
@@ -100,27 +98,60 @@ class Run:
     ) -> None:
         self.graph = graph
         self.given = given
-        self.parent = _parent(config)
-        self.config = run_config(cast(Any, graph.config), config)
-        self.configurable: dict[str, Any] = self.config.get("configurable") or {}
+        parent = self.parent = _parent(config)
+        self._config: dict[str, Any] | None = None
+        if config is not None or graph.config or not is_plain(parent):
+            self._config = run_config(cast(Any, graph.config), config)
         self.extras = options.extras
         self.printed = options.printed
         if self.extras:
             _check_extras(graph, self.extras)
-        self.nest = None if self.parent is None else Nest(graph, self.parent)
-        self.ns_path = "" if self.nest is None else self.nest.ns
-        self.ns: tuple[str, ...] = tuple(self.ns_path.split(NS_SEP)) if self.ns_path else ()
+        self.nest = None if parent is None else Nest(graph, parent)
         self._inherit(options)
         self.listening: Listening | None = None
         """Those who listen to the run, once it has begun and if there are any."""
         self.message_stream = self._message_stream(options)
         self.storage: Storage | None = self._open_storage(options)
-        spec = self._spec(given, options, native)
-        self.loop = _loop(spec)
+        self.loop = _loop(self._spec(given, options, native))
         self.loop.control = options.control
-        if self.parent is not None:
-            self.loop.run_id = self.ns_path
-            self.loop.control = options.control or self.parent.run.control
+        if parent is not None and options.control is None:
+            self.loop.control = parent.run.control
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The complete config of the run. Where nobody said anything it is made when asked for."""
+        made = self._config
+        if made is None:
+            made = self._config = inherited(self.parent)
+        return made
+
+    @property
+    def configurable(self) -> dict[str, Any]:
+        """What the config configures."""
+        return self.config.get("configurable") or {}
+
+    @property
+    def thread_id(self) -> Any:
+        """The thread that the config names."""
+        if self._config is None:
+            return None if self.parent is None else self.parent.run.thread_id
+        return self.configurable.get("thread_id")
+
+    @property
+    def has_listeners(self) -> bool:
+        """Whether anybody is to be told of the run by callbacks."""
+        return self._config is not None and has_listeners(self._config)
+
+    @property
+    def ns_path(self) -> str:
+        """The namespace of the run."""
+        return "" if self.nest is None else self.nest.ns
+
+    @property
+    def ns(self) -> tuple[str, ...]:
+        """The namespace of the run, level by level."""
+        path = self.ns_path
+        return tuple(path.split(NS_SEP)) if path else ()
 
     def _inherit(self, options: Options) -> None:
         """Take from the options, and from the run this one is nested in."""
@@ -131,7 +162,7 @@ class Run:
         self.store = graph.store
         self.context = graph.coerce_context(options.context)
         if parent is None:
-            if RUNTIME in self.configurable:
+            if self._config is not None and RUNTIME in self.configurable:
                 self._adopt(self.configurable[RUNTIME], options)
             return
         outer = parent.run
@@ -228,51 +259,58 @@ class Run:
     # --- what the engine is told -----------------------------------------------------------------
 
     def _spec(self, given: Any, options: Options, native: Literal["sync", "async"]) -> RunSpec:
-        plan, config, parent = self.graph.plan, self.config, self.parent
-        resume: Any = MISSING
-        null_writes: Writes | None = None
-        if isinstance(given, Command):
-            command = cast("Command[Any]", given)
-            resume = MISSING if command.resume is None else command.resume
-            null_writes = self.graph.command_writes(command)
-        live = self.modes & LIVE_MODES or (self.subgraphs and self.modes)
-        thread_id = self.configurable.get("thread_id")
-        checkpoint_id: str | None = None
-        inside: Mapping[str, str] = {}
-        if parent is None and self.storage is not None:
-            checkpoint_id, inside = asked_checkpoint(self.configurable)
-        return RunSpec(
+        graph, plan, parent, storage = self.graph, self.graph.plan, self.parent, self.storage
+        modes, config, thread_id = self.modes, self._config, self.thread_id
+        live = modes and (modes & LIVE_MODES or self.subgraphs)
+        spec = RunSpec(
             plan=plan,
             input=given,
-            resume=resume,
-            null_writes=null_writes,
-            saved=self.storage is not None,
-            durability=cast(Any, self.storage.durability if self.storage else "sync"),
-            checkpoint_id=checkpoint_id,
-            inside=inside,
-            within=None
-            if parent is None
-            else (parent.task.step.ns, parent.task.step.checkpoint_id),
-            answers=_answers(parent),
-            modes=self.modes,
+            saved=storage is not None,
+            modes=modes,
             output=_output(plan, options.output_keys),
-            inline="none" if live or self.graph.step_timeout is not None else native,
+            inline="none" if live or graph.step_timeout is not None else native,
             interrupt_before=_breakpoints(options.interrupt_before, plan.interrupt_before),
             interrupt_after=_breakpoints(options.interrupt_after, plan.interrupt_after),
-            recursion_limit=config.get("recursion_limit", DEFAULT_RECURSION_LIMIT),
-            step_timeout=self.graph.step_timeout,
+            recursion_limit=DEFAULT_RECURSION_LIMIT,
+            step_timeout=graph.step_timeout,
             deadline=None if options.deadline is None else _deadline(options.deadline),
             cache=self._cache,
-            max_concurrency=config.get("max_concurrency"),
-            ns=self.ns_path,
-            parents=_parents(parent),
-            configurable=self._public_configurable() if self.modes else self.configurable,
-            metadata=stored_metadata(self.configurable, self.config)
-            if self.storage is not None
-            else {},
-            task_metadata=self._task_metadata() if self.modes else {},
+            nest=self.nest,
             where=f"thread {thread_id!r}" if thread_id is not None else f"graph {plan.name!r}",
         )
+        if isinstance(given, Command):
+            command = cast("Command[Any]", given)
+            spec.resume = MISSING if command.resume is None else command.resume
+            spec.null_writes = graph.command_writes(command)
+        if config is not None:
+            spec.recursion_limit = config.get("recursion_limit", DEFAULT_RECURSION_LIMIT)
+            spec.max_concurrency = config.get("max_concurrency")
+        elif parent is not None:
+            spec.recursion_limit = parent.run.loop.spec.recursion_limit
+            spec.max_concurrency = parent.run.loop.spec.max_concurrency
+        if parent is not None and parent.task.questions is not None:
+            spec.answers = parent.task.questions.answers
+        if storage is not None:
+            self._say_where(spec, storage)
+        if modes:
+            spec.configurable = self._public_configurable()
+            spec.task_metadata = self._task_metadata()
+        return spec
+
+    def _say_where(self, spec: RunSpec, storage: Storage) -> None:
+        """What the engine is told of a run that is stored: where it stands, what is kept of it."""
+        parent = self.parent
+        spec.durability = cast(Any, storage.durability)
+        if parent is None:
+            spec.checkpoint_id, spec.inside = asked_checkpoint(self.configurable)
+        else:
+            step, outer = parent.task.step, parent.run.loop.spec
+            spec.within = step.ns, step.checkpoint_id
+            spec.parents = {**outer.parents, step.ns: step.checkpoint_id}
+            if self._config is None and parent.task.node.metadata is None:
+                spec.metadata = outer.metadata
+                return
+        spec.metadata = stored_metadata(self.configurable, self.config)
 
     def _public_configurable(self) -> dict[str, Any]:
         return {
@@ -318,7 +356,7 @@ class Run:
             "langgraph_checkpoint_ns": ns,
             **(task.node.metadata or {}),
         }
-        thread_id = self.configurable.get("thread_id")
+        thread_id = self.thread_id
         if thread_id is not None:
             metadata.setdefault("thread_id", thread_id)
         config: dict[str, Any] = {
@@ -334,7 +372,7 @@ class Run:
     def task_runtime(self, scope: TaskScope) -> Runtime[Any]:
         """The Runtime of a task."""
         task = scope.task
-        thread_id = self.configurable.get("thread_id")
+        thread_id = self.thread_id
         run_id = self.config.get("run_id")
         if task.first_attempt_at is None:
             task.first_attempt_at = self.loop.env.now()
@@ -427,23 +465,11 @@ def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:
     scope = current_scope.get()
     if not isinstance(scope, TaskScope):
         return None
-    asked: dict[str, Any] = {} if config is None else config.get("configurable") or {}
+    if config is None:
+        return scope
+    asked: dict[str, Any] = config.get("configurable") or {}
     thread_id = asked.get("thread_id")
-    own = scope.run.configurable.get("thread_id")
-    return scope if thread_id is None or thread_id == own else None
-
-
-def _parents(parent: TaskScope | None) -> dict[str, str]:
-    if parent is None:
-        return {}
-    step = parent.task.step
-    return {**parent.run.loop.spec.parents, step.ns: step.checkpoint_id}
-
-
-def _answers(parent: TaskScope | None) -> Mapping[str, Any]:
-    if parent is None or parent.task.questions is None:
-        return {}
-    return parent.task.questions.answers
+    return scope if thread_id is None or thread_id == scope.run.thread_id else None
 
 
 def _deadline(given: Any) -> float:

@@ -109,6 +109,14 @@ class TaskScope:
             )
         return self.task.failed
 
+    @property
+    def untold(self) -> bool:
+        """Whether the code runs under the config of its run alone: nobody has changed it, or seen
+        it who might."""
+        limit = self.task.limit
+        silent = self.heard is None and not self.run.has_listeners
+        return self._config is None and silent and (limit is None or not limit.listens)
+
     def is_main(self) -> bool:
         """Whether the code runs in the task's own thread of control, not beside it."""
         return thread_of_control() == self._main

@@ -126,7 +126,7 @@ class _Update:
         self.session = session
         self.claims = claims
         spec = RunSpec(
-            graph.plan,
+            plan=graph.plan,
             saved=True,
             ns=session.ns,
             metadata=runs.stored_metadata(configurable, graph.config),

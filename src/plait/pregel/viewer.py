@@ -228,7 +228,7 @@ class Viewer:
     def _restored(self, stored: Snapshot, pending: bool) -> StateSnapshot:
         """Ask the engine what the checkpoint is to this graph."""
         plan = self._plan
-        loop = Loop(RunSpec(plan, saved=True, ns=self._ns), SYSTEM)
+        loop = Loop(RunSpec(plan=plan, saved=True, ns=self._ns), SYSTEM)
         loop.restore(stored)
         try:
             adopt(loop, stored)

@@ -62,6 +62,19 @@ def ensure_config(*configs: Mapping[str, Any] | None) -> RunnableConfig:
     >>> ensure_config({"tags": ["a"], "thread_id": "1"})["configurable"]
     {'thread_id': '1'}
     """
+    inherited = inherited_config()
+    given = [config for config in configs if config]
+    if given and given[0] is inherited:
+        inherited = None
+    return complete(inherited, *given)
+
+
+def complete(*configs: Mapping[str, Any] | None) -> RunnableConfig:
+    """`ensure_config` of these configs alone, whatever the context says.
+
+    >>> complete({"tags": ["a"]})["tags"]
+    ['a']
+    """
     out: dict[str, Any] = {
         "tags": [],
         "metadata": {},
@@ -69,9 +82,6 @@ def ensure_config(*configs: Mapping[str, Any] | None) -> RunnableConfig:
         "recursion_limit": DEFAULT_RECURSION_LIMIT,
         "configurable": {},
     }
-    inherited = inherited_config()
-    if inherited:
-        _overlay(out, inherited)
     for config in configs:
         if config:
             _overlay(out, config)
