@@ -17,12 +17,13 @@ from plait.haystack.breakpoints import (
 from plait.haystack.components import component_from_dict, component_to_dict, default_to_dict
 from plait.haystack.errors import DeserializationError
 from plait.haystack.generators import ChatModelGenerator, as_generator
-from plait.haystack.guests import GuestGenerator, own_message, own_tools
+from plait.haystack.guests import GuestGenerator, own, own_message, own_tools
 from plait.haystack.invoker import ToolInvoker
 from plait.haystack.loop import NO_VISITS, REPLIES, VISITS, Loop, Run
 from plait.haystack.messages import ChatMessage, ChatRole
 from plait.haystack.registry import lookup_function, name_of, remember
 from plait.haystack.snapshots import restore
+from plait.haystack.sockets import HaystackComponent, in_kind, refuse_pipeline_breakpoint
 from plait.haystack.state import check_schema, complete_schema, read_schema, write_schema
 from plait.haystack.streaming import StreamingCallbackT, select_streaming_callback
 from plait.haystack.tools import (
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Agent:
+class Agent(HaystackComponent):
     """A model that calls tools until it has an answer, or has called a tool that ends the run.
 
     Args:
@@ -91,7 +92,7 @@ class Agent:
     ) -> None:
         self.chat_generator = chat_generator
         self._generator: Any = as_generator(chat_generator)
-        self.tools: Any = own_tools(tools) or []
+        self.tools: Any = [] if tools is None else own_tools(tools)
         flat = flatten_tools_or_toolsets(self.tools)
         check_names(flat)
         self.exit_conditions = ["text"] if exit_conditions is None else exit_conditions
@@ -141,6 +142,8 @@ class Agent:
             if self._must_warm_up:
                 self._heart.warm_up()
             warm_up_tools(self.tools)
+            self._invoker = self._invoker_of(self.tools)  # a set may know its tools only now
+            self.__dict__.pop("graph", None)
             self._is_warm = True
 
     @property
@@ -184,7 +187,7 @@ class Agent:
 
         Returns:
             `messages`, `last_message`, and the values of the state; `__interrupt__`, if tools wait
-            for a person.
+            for a person. Messages are Haystack's own if such were given.
 
         Raises:
             ConfigError: The agent needs `warm_up()` before. (A RuntimeError.)
@@ -197,7 +200,7 @@ class Agent:
         run = self._prepared(streaming_callback, False, break_point, tools)
         begun = self._has_begun(config) if self._asks_thread(messages, snapshot, config) else False
         given = self._input(messages, snapshot, system_prompt, kwargs, begun)
-        return _result(self.graph.invoke(given, config, context=run))
+        return in_kind(_result(self.graph.invoke(given, config, context=run)), messages)
 
     async def run_async(
         self,
@@ -222,7 +225,7 @@ class Agent:
             state = await self.graph.aget_state(cast("RunnableConfig", config))
             begun = bool(state.values.get("messages"))
         given = self._input(messages, snapshot, system_prompt, kwargs, begun)
-        return _result(await self.graph.ainvoke(given, config, context=run))
+        return in_kind(_result(await self.graph.ainvoke(given, config, context=run)), messages)
 
     def _config(self, config: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         if config is not None and "config" in self.state_schema:
@@ -245,6 +248,7 @@ class Agent:
         hear = select_streaming_callback(self.streaming_callback, streaming_callback, is_async)
         chosen = self.tools if tools is None else self._chosen(own_tools(tools))
         invoker = self._invoker if tools is None else self._invoker_of(chosen)
+        break_point = own(break_point, AgentBreakpoint)
         if break_point is not None:
             _check_break_point(break_point, flatten_tools_or_toolsets(chosen))
         return Run(chosen, invoker, hear, break_point)
@@ -270,7 +274,7 @@ class Agent:
         return [known[one] if isinstance(one, str) else one for one in tools]
 
     def _invoker_of(self, tools: Any) -> ToolInvoker | None:
-        if not tools:
+        if not flatten_tools_or_toolsets(tools):
             return None
         given: dict[str, Any] = {
             "raise_on_failure": self.raise_on_tool_invocation_failure,
@@ -296,6 +300,7 @@ class Agent:
     ) -> Any:
         """The input of the graph."""
         if unknown := [key for key in values if key not in self.state_schema]:
+            refuse_pipeline_breakpoint(unknown)
             raise InvalidInputError(
                 f"The agent's state has no key {unknown[0]!r}: name it in state_schema. "
                 f"{nearest(unknown[0], self.state_schema)}"
@@ -303,10 +308,11 @@ class Agent:
         if isinstance(messages, Command):
             return cast("Any", messages)
         if snapshot is not None:
-            held = restore(snapshot, self.state_schema)
+            taken = own(own(snapshot, AgentSnapshot), PipelineSnapshot)
+            held = restore(taken, self.state_schema)
             said = Overwrite(held.values.get("messages", []))
-            own = {VISITS: held.visits, REPLIES: held.replies}
-            return {**held.values, "messages": said, **own}
+            counts = {VISITS: held.visits, REPLIES: held.replies}
+            return {**held.values, "messages": said, **counts}
         given = [own_message(message) for message in messages]
         prompt = system_prompt
         if prompt is None and not has_begun:

@@ -89,7 +89,7 @@ def own_message(message: Any) -> ChatMessage:
     """
     if isinstance(message, ChatMessage):
         return message
-    if type(message).__name__ == "ChatMessage" and type(message).__module__.startswith("haystack."):
+    if is_their_message(message):
         return ChatMessage.from_dict(message.to_dict())
     raise InvalidInputError(
         f"An agent takes messages, not {message!r:.200}. Make them with ChatMessage.from_user and "
@@ -97,30 +97,100 @@ def own_message(message: Any) -> ChatMessage:
     )
 
 
+def is_their_message(value: Any) -> bool:
+    """Whether a value is a message of Haystack itself."""
+    return _is_theirs(value, "ChatMessage")
+
+
+def own(value: Any, kind: Any) -> Any:
+    """A breakpoint or snapshot of plait's, which one of Haystack's becomes; others as they are."""
+    return kind.from_dict(value.to_dict()) if _is_theirs(value, kind.__name__) else value
+
+
+def _is_theirs(value: Any, name: str) -> bool:
+    return type(value).__name__ == name and _is_of(type(value))
+
+
+def _is_of(kind: Any) -> bool:
+    return kind.__module__.startswith("haystack.")
+
+
 def own_tools(tools: Any) -> Any:
     """Tools of plait's, which those of Haystack become; a Toolset stays one."""
     if tools is None or isinstance(tools, (Toolset, str)) or not hasattr(tools, "__iter__"):
         return tools
+    if _is_toolset(tools):
+        return GuestToolset.of(tools)
     made = [_own_tool(tool) for tool in tools]
     if all(own is given for own, given in zip(made, tools, strict=True)):
         return tools  # the program may add to its list later
     return made if isinstance(tools, (list, tuple)) else Toolset(flatten_tools_or_toolsets(made))
 
 
+class GuestTool(Tool):
+    """A tool of a class of Haystack's own, such as a component or a pipeline as a tool."""
+
+    guest: Any
+
+    @classmethod
+    def of(cls, guest: Any) -> Tool:
+        """The tool; a plain one is a plain one here, too."""
+        is_plain = type(guest).__name__ == "Tool"
+        made = (Tool if is_plain else cls)(
+            name=guest.name,
+            description=guest.description,
+            parameters=guest.parameters,
+            function=guest.function,
+            outputs_to_string=guest.outputs_to_string,
+            inputs_from_state=guest.inputs_from_state,
+            outputs_to_state=guest.outputs_to_state,
+        )
+        if isinstance(made, GuestTool):
+            made.guest = guest
+        return made
+
+    def warm_up(self) -> None:
+        """Get what is behind the tool ready."""
+        self.guest.warm_up()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, which only Haystack reads."""
+        return self.guest.to_dict()
+
+
+class GuestToolset(Toolset):
+    """A set of tools of Haystack's, which may know its tools only when it is warm."""
+
+    guest: Any
+
+    @classmethod
+    def of(cls, guest: Any) -> Toolset:
+        """The set, with its tools as they are now."""
+        made = cls([_own_tool(one) for one in guest])
+        made.guest = guest
+        return made
+
+    def warm_up(self) -> None:
+        """Get ready what the tools share."""
+        self.guest.warm_up()
+        self.tools = [_own_tool(one) for one in self.guest]
+
+
 def _own_tool(tool: Any) -> Any:
     if is_haystack_tool(tool):
-        return Tool(
-            name=tool.name,
-            description=tool.description,
-            parameters=tool.parameters,
-            function=tool.function,
-            outputs_to_string=tool.outputs_to_string,
-            inputs_from_state=tool.inputs_from_state,
-            outputs_to_state=tool.outputs_to_state,
-        )
-    if type(tool).__name__ == "Toolset" and type(tool).__module__.startswith("haystack."):
-        return Toolset([_own_tool(one) for one in tool])
-    return tool
+        return GuestTool.of(tool)
+    return GuestToolset.of(tool) if _is_toolset(tool) else tool
 
 
-__all__ = ["AsyncGuestGenerator", "GuestGenerator", "own_message", "own_tools"]
+def _is_toolset(value: Any) -> bool:
+    return any(base.__name__ == "Toolset" and _is_of(base) for base in type(value).__mro__)
+
+
+__all__ = [
+    "AsyncGuestGenerator",
+    "GuestGenerator",
+    "is_their_message",
+    "own",
+    "own_message",
+    "own_tools",
+]
