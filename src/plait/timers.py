@@ -8,7 +8,9 @@ goes on; `plait timers run` makes such calls.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
+from functools import lru_cache
+from math import modf
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from plait.errors import ConfigError
@@ -17,7 +19,7 @@ from plait.types import Interrupt
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from datetime import timedelta
 
 Seconds: TypeAlias = "float | timedelta"
 
@@ -53,8 +55,6 @@ class TimedInterrupt(Interrupt):
     @property
     def at(self) -> datetime:
         """When, in UTC."""
-        from datetime import datetime  # few programs need it: loaded on demand
-
         return datetime.fromtimestamp(self.due, UTC)
 
     @property
@@ -190,9 +190,18 @@ def text_of(epoch: float) -> str:
     >>> text_of(0)
     '1970-01-01T00:00:00.000000+00:00'
     """
-    from datetime import datetime
+    fraction, second = modf(epoch)
+    micros = round(fraction * 1e6)  # as datetime rounds
+    if micros >= 1_000_000:
+        second, micros = second + 1, 0
+    elif micros < 0:
+        second, micros = second - 1, micros + 1_000_000
+    return f"{_text_of_second(second)}.{micros:06d}+00:00"
 
-    return datetime.fromtimestamp(epoch, UTC).isoformat(timespec="microseconds")
+
+@lru_cache(maxsize=8)  # a run makes hundreds of checkpoints in one second
+def _text_of_second(second: float) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat()[:19]
 
 
 def _wait(timer: Timer, key: str | None) -> None:

@@ -72,13 +72,73 @@ def test_another_object_in_an_old_place_is_noticed() -> None:
     assert not seen.grow(items, CODEC)
 
 
+def calling(count: int) -> list[Any]:
+    """Messages that hold what can be changed in place."""
+    return [
+        AIMessage("", id=str(n), tool_calls=[{"name": "f", "args": {"a": [n]}, "id": f"c{n}"}])
+        for n in range(count)
+    ]
+
+
+IN_PLACE = {
+    "args": lambda m: m.tool_calls[0]["args"]["a"].append(1),
+    "name": lambda m: m.tool_calls[0].update(name="g"),
+    "call": lambda m: m.tool_calls.clear(),
+    "type": lambda m: m.tool_calls[0]["args"].update(a=[True]),
+    "default": lambda m: m.additional_kwargs.update(k=1),
+    "assigned": lambda m: setattr(m, "tool_calls", []),
+    "object": lambda m: m.tool_calls[0]["args"].update(a=object()),
+}
+
+
+@pytest.mark.parametrize("how", IN_PLACE)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_what_a_message_holds_is_watched(how: str, place: int) -> None:
+    items = calling(2)
+    items[1].tool_calls[0]["args"]["a"] = [1]  # a list that "type" changes to an equal one
+    seen = Seen(items, CODEC)
+    items = [*items, *calling(3)[2:]]
+    items[2].tool_calls[0]["args"]["a"] = [1]
+    assert seen.grow(items, CODEC)
+    assert seen.grow(items, CODEC)
+    IN_PLACE[how](items[place])
+    assert not seen.grow(items, CODEC)
+
+
+def test_fields_that_were_only_read_are_watched_from_then_on() -> None:
+    items = calling(3)
+    seen = Seen(items, CODEC)
+    held = items[1].response_metadata
+    assert seen.grow(items, CODEC), "reading it is no change"
+    held["k"] = 1
+    assert not seen.grow(items, CODEC)
+
+
+class AlwaysEqual(HumanMessage):
+    """Says of every message that it is the same."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("other", [AlwaysEqual("other", id="1"), copy.copy, "text", 1.0])
+def test_an_object_that_only_says_that_it_is_equal_is_noticed(other: Any) -> None:
+    items = messages(3)
+    seen = Seen(items, CODEC)
+    items[1] = other(items[1]) if callable(other) else other
+    assert not seen.grow(items, CODEC)
+
+
 @pytest.mark.parametrize("value", [[1, 2.0, "x"], [{"a": [1]}], [1, {"b": 2}], [[1]]])
 def test_other_lists_grow_too(value: list[Any]) -> None:
     seen = Seen(value, CODEC)
     grown = [*value, 7]
-    if seen.grow(grown, CODEC):
-        assert seen.items == grown
-    assert Seen(grown, CODEC).stamps[-1] is None
+    assert seen.grow(grown, CODEC)
+    assert seen.items == grown
+    assert seen.stamps == Seen(grown, CODEC).stamps
+    if isinstance(value[-1], (dict, list)):
+        value[-1].clear()
+        assert not seen.grow(grown, CODEC)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -95,7 +155,8 @@ def test_what_is_stored_is_what_the_list_was_at_each_commit(seed: int) -> None:
         for _ in range(random.randrange(3)):
             act = random.choice(["append", "change", "hold", "held", "replace", "drop"])
             if act == "append":
-                items = [*items, random.choice([HumanMessage, AIMessage])("new", id=f"n{step}")]
+                made = random.choice([HumanMessage, AIMessage])("new", id=f"n{step}")
+                items = [*items, random.choice([made, *calling(1)])]
             elif act == "change":
                 change(random.choice(items), random.choice(HOWS))
             elif act == "hold":

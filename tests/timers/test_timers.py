@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -16,7 +18,7 @@ from plait.drivers.sim import SimEnv
 from plait.errors import ConfigError, InterruptTimeoutError, UnknownInterruptError
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
-from plait.timers import TimedInterrupt, sleep, sleep_until
+from plait.timers import TimedInterrupt, sleep, sleep_until, text_of
 from plait.types import Command, interrupt
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
@@ -208,3 +210,8 @@ def test_what_is_no_time_is_refused(env: Any) -> None:
     plain = StateGraph(dict).add_node("work", lambda state: sleep(1)).add_edge(START, "work")
     with pytest.raises(ConfigError, match="checkpointer"):
         plain.compile().invoke({})
+
+
+@given(st.floats(-2e9, 4e9) | st.integers(-(10**9), 4 * 10**9).map(lambda n: n + 0.9999999))
+def test_a_time_reads_as_datetime_writes_it(epoch: float):
+    assert text_of(epoch) == datetime.fromtimestamp(epoch, UTC).isoformat(timespec="microseconds")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from copy import deepcopy
 from functools import partial
+from itertools import count
+from math import nan
 from typing import Any, ClassVar, Self, cast, get_origin
 
 from plait.messages.errors import InvalidMessageError
@@ -74,6 +76,9 @@ class BaseMessage(ModelMethods):
     __plait_changes__: ClassVar[list[object]] = CHANGES
     """Holds another object whenever any sealed message was changed, or may change from now on.
     Sealed is one that was stamped and holds nothing mutable: bit 0 of its revision is set."""
+    __plait_compared__: ClassVar[list[count[Any]]] = [count()]
+    """Counts comparisons of messages. Python compares an object in a list with itself without
+    asking it: so if two lists are equal and this did not move, they hold the very same objects."""
     model_fields: ClassVar[Mapping[str, Field]] = {
         "content": Field("content", required=True, check=check_content, json=CONTENT_JSON),
         "additional_kwargs": Field(
@@ -128,6 +133,8 @@ class BaseMessage(ModelMethods):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        if "__eq__" in cls.__dict__:  # it does not count: the number equals none any more
+            BaseMessage.__plait_compared__[0] = count(nan)
         if "__plait_declared__" not in cls.__dict__:
             declare(cls)
 
@@ -145,6 +152,7 @@ class BaseMessage(ModelMethods):
         revise(self)
 
     def __eq__(self, other: object) -> bool:
+        next(self.__plait_compared__[0])
         if self.__class__ is not other.__class__:
             return NotImplemented
         same: Any = other
@@ -192,13 +200,15 @@ class BaseMessage(ModelMethods):
     @classmethod
     def __plait_restore__(cls, state: dict[str, Any]) -> Self:
         """The message of a state, made without validation; unknown keys are ignored."""
-        made = cls.__new__(cls)
+        made = _new(cls)
+        put_revision(made, 0)
+        if len(state) == 2 and "content" in state and "id" in state:  # the ordinary message
+            put_content(made, state["content"])
+            put_id(made, state["id"])
+            put_rare(made, None)
+            return made
         put_content(made, state.get("content", ""))
         put_id(made, state.get("id"))
-        if len(state) == 2 and "content" in state and "id" in state:  # the ordinary message
-            put_rare(made, None)
-            put_revision(made, 0)
-            return made
         fields = cls.model_fields
         rare = {
             k: v
@@ -207,7 +217,6 @@ class BaseMessage(ModelMethods):
         }
         extra = rare.pop("model_extra", None)
         put_rare(made, rare or None)
-        put_revision(made, 0)
         if extra:
             put_extra(made, extra)
         return made
@@ -315,6 +324,7 @@ class BaseMessage(ModelMethods):
         return {"lc": 1, "type": "constructor", "id": self.lc_id(), "kwargs": kwargs}
 
 
+_new = object.__new__
 put_content: Callable[[Any, Any], None] = BaseMessage.__dict__["content"].__set__
 put_id: Callable[[Any, Any], None] = BaseMessage.__dict__["id"].__set__
 put_rare: Callable[[Any, Any], None] = BaseMessage.__dict__["__plait_rare__"].__set__

@@ -4,7 +4,7 @@ Register a type of yours in one line, `plait.checkpoint.serde.register(Thing)`, 
 Types that a graph's schemas name are registered for that graph by themselves.
 """
 
-from plait.checkpoint.serde.codec import MAX_DEPTH, Codec
+from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, pack_plain
 from plait.checkpoint.serde.envelope import (
     COMPRESSED,
     ENCRYPTED,
@@ -30,6 +30,7 @@ __all__ = [
     "RemoteError",
     "UnstorableValueError",
     "guarded",
+    "pack_plain",
     "peek",
     "place",
     "register",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timezone
+from itertools import chain, islice
 from os import urandom
 from threading import local
 from typing import Any, cast
@@ -64,6 +65,8 @@ _OPTIONS = (
     | ormsgpack.OPT_PASSTHROUGH_TUPLE
     | ormsgpack.OPT_PASSTHROUGH_UUID
 )
+_TOGETHER = 16
+"""How many values are decoded at a time: what is copied should stay near to the processor."""
 _packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
 _ATOMS = frozenset({type(None), bool, float, bytes})
 _CLASSES: dict[str, type] = {
@@ -75,6 +78,19 @@ _CLASSES: dict[str, type] = {
 # pair whose second item follows it at once; no bytes can know what that is.
 _END = urandom(8)
 _END_PACKED: bytes = _packb(_END)
+
+
+def pack_plain(value: Any) -> bytes:
+    """Plain data as msgpack: equal bytes mean equal data (a bytearray counts as bytes).
+
+    Raises:
+        TypeError: There is more in it than None, bool, int, float, str, bytes, list, and dict with
+            text keys.
+
+    >>> pack_plain([1]) == pack_plain([True])
+    False
+    """
+    return _packb(value, None, _OPTIONS)
 
 
 class Codec:
@@ -104,6 +120,7 @@ class Codec:
         }
         self._pack = self._packer(0)
         self._unpack = self._unpacker(0)
+        self._unpack_state = self._unpacker(1)
 
     def dumps(self, value: Any) -> bytes:
         """Encode a value.
@@ -129,12 +146,17 @@ class Codec:
         return self._unpack(data)
 
     def loads_all(self, parts: Sequence[bytes]) -> list[Any]:
-        """Decode many values: as `loads` of each, with the price of one call."""
-        many = b"\xdd" + len(parts).to_bytes(4, "big") + b"".join(parts)
-        try:
-            values = self._unpack(many)
-        except CorruptCheckpointError:
-            return [self.loads(part) for part in parts]  # so that the error is of one value
+        """Decode many values: as `loads` of each, at half the price where they are lists of objects
+        of classes that are registered, such as messages.
+        """
+        values: list[Any] = []
+        for first in range(0, len(parts), _TOGETHER):
+            some = parts[first : first + _TOGETHER]
+            try:
+                values += self._lists_of_objects(some)
+            except Exception:  # something else is there, or damaged: which value is it?
+                self._failed.__dict__.pop("error", None)
+                values += map(self.loads, some)
         return values
 
     def forget(self) -> None:
@@ -282,6 +304,32 @@ class Codec:
             return value
 
         return unpack
+
+    def _lists_of_objects(self, parts: Sequence[bytes]) -> list[list[Any]]:
+        """Decode parts each of which is a list of registered objects; complains of all others.
+
+        A `slice` holds the number and the bytes of an extension as well as anything, and ormsgpack
+        makes it without a step of Python.
+        """
+        count = len(parts).to_bytes(2, "big")
+        packed = b"".join((b"\x92\xdc", count, *parts, _END_PACKED))
+        lists, end = _unpackb(packed, ext_hook=slice)
+        if end != _END:
+            raise damaged("something follows the value")
+        decoders: list[Callable[[Any], Any]] = []
+        states: list[bytes] = []
+        for item in chain.from_iterable(lists):
+            data: bytes = item.stop
+            size = (data[0] << 8 | data[1]) + 2
+            name = data[2:size]
+            decoders.append(self.objects.get(name) or self._named(name))
+            states.append(data[size:])
+            if item.start != OBJECT:
+                raise damaged("another extension")
+        count = len(states).to_bytes(4, "big")
+        decoded = self._unpack_state(b"".join((b"\xdd", count, *states)))
+        objects = (decode(state) for decode, state in zip(decoders, decoded, strict=True))
+        return [list(islice(objects, len(items))) for items in lists]
 
     def _unreadable(self, error: ValueError) -> BaseException:
         """The typed error that stands for what went wrong in a hook or in ormsgpack."""
