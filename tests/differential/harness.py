@@ -118,6 +118,7 @@ _NO_QUESTION = "Answers that no question waits for"
 
 _SUBGRAPH_REPLAY = "Replays and forks inside a subgraph"
 _GOTO_IS_NEXT = "What a Command as input routes to is next"
+_PATH_QUESTION = "Questions of path functions"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",
@@ -249,6 +250,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_deprecated::unknown_keywords_of_constructors": "Unknown keywords of a constructor",
     "c_ui::key_that_the_state_lacks": "Writes to channels that do not exist",
     "c_pregel::reading_beside_a_single_channel": "Errors of a node builder",
+    "c_odd_questions::a_path_function_of_the_start_that_asks": _PATH_QUESTION,
+    "c_odd_questions::a_path_function_that_asks": _PATH_QUESTION,
+    "c_remote::questions_of_a_node": "Questions of a remote graph",
     "c_remote::run_from_a_checkpoint": "Runs of a remote graph from a checkpoint",
     "c_pregel::unknown_channel_is_written": "Writes to channels that do not exist",
     "c_drawing::ascii_of_a_node_that_leads_to_itself": "ASCII pictures of loops",

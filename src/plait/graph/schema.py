@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING as NO_DEFAULT
 from typing import Any, cast, get_origin, get_type_hints
 
 from plait.channels.base import BaseChannel
@@ -198,24 +197,14 @@ def coercion(schema: Any) -> Callable[[Any], Any] | None:
 def updates_of_object(value: Any, keys: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What a state object (pydantic, dataclass) returned by a node writes.
 
-    Fields that hold something; a None counts when it was set, or is not the default.
+    A dataclass: every field. A model cannot tell a None that nobody set from one that is meant:
+    of it a None counts when it was set, or is not the default.
     """
-    given: set[str] = set()
-    defaults: dict[str, Any]
-    if is_pydantic(type(value)):
-        given = value.model_fields_set
-        declared: dict[str, Any] = cast("Any", type(value)).model_fields
-        defaults = {
-            name: None if info.is_required() else info.default for name, info in declared.items()
-        }
-    else:
-        fields = getattr(value, "__dataclass_fields__", {}).items()
-        defaults = {
-            name: None if field.default is NO_DEFAULT else field.default for name, field in fields
-        }
-    return [
-        (key, held)
-        for key in keys
-        if (held := getattr(value, key, MISSING)) is not MISSING
-        and (held is not None or key in given or defaults.get(key) is not None)
-    ]
+    held = [(key, getattr(value, key)) for key in keys if hasattr(value, key)]
+    if not is_pydantic(type(value)):
+        return held
+    declared: dict[str, Any] = cast("Any", type(value)).model_fields
+    meant = {name for name, info in declared.items() if info.default is not None}
+    meant -= {name for name, info in declared.items() if info.is_required()}
+    meant |= value.model_fields_set
+    return [(key, one) for key, one in held if one is not None or key in meant]

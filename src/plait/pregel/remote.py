@@ -118,6 +118,7 @@ class RemoteGraph(Runnable[Any, Any]):
         request |= {"headers": headers, "params": params, **kwargs}
         for part in self._sync_client().runs.stream(**request):
             yield from reception.heard(part.event, part.data)
+        reception.ended()
 
     async def astream(
         self,
@@ -143,6 +144,7 @@ class RemoteGraph(Runnable[Any, Any]):
         async for part in self._async_client().runs.stream(**request):
             for told in reception.heard(part.event, part.data):
                 yield told
+        reception.ended()
 
     def invoke(
         self,

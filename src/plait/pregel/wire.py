@@ -179,6 +179,7 @@ class Reception:
         outer = self.scope.run if self.scope is not None and self.scope.run.subgraphs else None
         self.passed = frozenset(outer.modes) if outer is not None else frozenset[str]()
         self.subgraphs = subgraphs or outer is not None
+        self.questions: tuple[Interrupt, ...] | None = None  # None: it did not stop
 
     @property
     def modes(self) -> list[str]:
@@ -191,7 +192,6 @@ class Reception:
 
         Raises:
             RemoteException: the run failed.
-            GraphInterrupt: it waits for an answer, and runs inside a task, which then waits too.
         """
         mode, *levels = event.split(NS_SEP)
         if mode == "error":
@@ -199,12 +199,23 @@ class Reception:
         if mode in ("messages", "messages-tuple"):
             mode, data = "messages", tuple(data)
         if mode == "updates" and self.scope is not None and not levels and _asks(data):
-            raise GraphInterrupt(_questions(data[INTERRUPT]))
+            # Each waiting task tells its own questions; a breakpoint has none.
+            self.questions = (*(self.questions or ()), *_questions(data[INTERRUPT]))
+            return
         if self.scope is not None and mode in self.passed:
             ns = (*self.scope.task.ns.split(NS_SEP), *levels)
             self.scope.deliver(Chunk(ns, mode, data), self.scope.run)
         if mode in self.asked and (self.wants_subgraphs or not levels):
             yield self._shaped(tuple(levels), mode, data)
+
+    def ended(self) -> None:
+        """The stream of the server is over.
+
+        Raises:
+            GraphInterrupt: it waits for answers, and runs inside a task, which then waits too.
+        """
+        if self.questions is not None:
+            raise GraphInterrupt(self.questions)
 
     def _shaped(self, ns: tuple[str, ...], mode: str, data: Any) -> Any:
         if self.version == "v2":

@@ -256,3 +256,25 @@ def case_question_of_a_node(env):
     config = {"configurable": {"thread_id": "1"}}
     asked = graph.invoke({"a": 0}, config)["__interrupt__"]
     return [(i.value, i.id) for i in asked], graph.get_state(config).next
+
+
+def case_questions_of_a_node(env):
+    """Each waiting task of the remote run tells its question in a part of its own."""
+    more = ("updates", {"__interrupt__": [{"value": "r", "id": "j"}]})
+    app, _ = remote([*QUESTION, more], name="far")
+    builder = StateGraph(State)
+    builder.add_node("far", app)
+    builder.add_edge(START, "far")
+    graph = builder.compile(env.saver())
+    asked = graph.invoke({"a": 0}, {"configurable": {"thread_id": "1"}})["__interrupt__"]
+    return [i.value for i in asked]
+
+
+def case_breakpoint_of_a_node(env):
+    app, _ = remote([("values", {"a": 1}), ("updates", {"__interrupt__": []})], name="far")
+    builder = StateGraph(State)
+    builder.add_node("far", app)
+    builder.add_edge(START, "far")
+    graph = builder.compile(env.saver())
+    config = {"configurable": {"thread_id": "1"}}
+    return graph.invoke({"a": 0}, config), graph.get_state(config).next
