@@ -1,4 +1,4 @@
-"""The saver in memory: rows in dicts, for tests, examples and short-lived threads.
+"""The saver in memory, for tests, examples and short-lived threads.
 
 It keeps the same sealed bytes as a database would, so what was stored never changes afterwards,
 whatever the program does to its values.
@@ -7,7 +7,6 @@ whatever the program does to its values.
 from __future__ import annotations
 
 import os
-from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import count, islice
@@ -17,7 +16,6 @@ from weakref import WeakSet
 
 from plait.checkpoint.base import SerializerProtocol
 from plait.checkpoint.log.claims import Policy
-from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.requests import (
     Append,
     CheckpointRow,
@@ -40,67 +38,8 @@ from plait.checkpoint.log.requests import (
 )
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.persistent_dict import PersistentDict
+from plait.checkpoint.tables import Lane, between
 from plait.errors import NotSupportedError
-
-
-class _Sorted:
-    """Rows by id, with their ids in order."""
-
-    __slots__ = ("ids", "rows")
-
-    def __init__(self) -> None:
-        self.ids: list[bytes] = []
-        self.rows: dict[bytes, Any] = {}
-
-    def put(self, key: bytes, row: Any) -> None:
-        if key not in self.rows:
-            ids = self.ids
-            if not ids or ids[-1] < key:
-                ids.append(key)
-            else:
-                insort(ids, key)
-        self.rows[key] = row
-
-    def made(self, key: bytes) -> Any:
-        """The record of a key, or None; one that was deferred is made now."""
-        row = self.rows.get(key)
-        if type(row) is Deferred:
-            row = self.rows[key] = row.record()
-        return row
-
-    def drop(self, key: bytes) -> None:
-        if self.rows.pop(key, None) is not None:
-            del self.ids[bisect_left(self.ids, key)]
-
-    def between(
-        self, first: bytes | None, last: bytes | None, before: bytes | None = None
-    ) -> tuple[int, int]:
-        """Where the ids from `first` to `last`, and below `before`, begin and end."""
-        low = 0 if first is None else bisect_left(self.ids, first)
-        high = len(self.ids) if last is None else bisect_right(self.ids, last, low)
-        if before is not None:
-            high = bisect_left(self.ids, before, low, high)
-        return low, high
-
-
-class _Lane:
-    """One lane and its rows."""
-
-    __slots__ = ("checkpoints", "claim", "head", "values", "writes")
-
-    def __init__(self, row: LaneRow) -> None:
-        self.claim = row
-        """The row but for its head, which moves with every commit."""
-        self.head: bytes | None = None
-        self.checkpoints = _Sorted()
-        self.values: dict[str, _Sorted] = {}
-        self.writes: dict[bytes, dict[bytes, WriteRow]] = {}
-
-    @property
-    def row(self) -> LaneRow:
-        at = self.claim
-        return LaneRow(at.lane, at.thread_id, at.ns, self.head, at.fence, at.owner, at.lease)
-
 
 _APPENDED = Done(0, 0)
 
@@ -109,9 +48,9 @@ class _Rows:
     """All lanes of a saver, and what it takes to execute requests on them."""
 
     def __init__(self) -> None:
-        self._lanes: dict[tuple[str, str], _Lane] = {}
-        self._by_number: dict[int, _Lane] = {}
-        self._by_thread: dict[str, dict[int, _Lane]] = {}
+        self._lanes: dict[tuple[str, str], Lane] = {}
+        self._by_number: dict[int, Lane] = {}
+        self._by_thread: dict[str, dict[int, Lane]] = {}
         self._numbers = count(1)
         self._handlers: dict[type, Callable[[Any], Any]] = {
             ReadLane: self._read_lane,
@@ -157,17 +96,17 @@ class _Rows:
         appended, self._appended = self._appended, []
         for each in appended:
             batch = each.session.rows_of(each.checkpoint, each.writes)
-            self._store(self._lane(batch.thread_id, batch.ns), batch)
+            self._lane(batch.thread_id, batch.ns).store(batch)
 
     def free(self) -> None:
         """In a forked child: the lock's holder does not exist here."""
         self._lock = Lock()
 
-    def _lane(self, thread_id: str, ns: str, fence: int = 0) -> _Lane:
+    def _lane(self, thread_id: str, ns: str, fence: int = 0) -> Lane:
         lane = self._lanes.get((thread_id, ns))
         if lane is None:
             number = next(self._numbers)
-            lane = _Lane(LaneRow(number, thread_id, ns, None, fence, None, None))
+            lane = Lane(LaneRow(number, thread_id, ns, None, fence, None, None))
             self._lanes[thread_id, ns] = self._by_number[number] = lane
             self._by_thread.setdefault(thread_id, {})[number] = lane
         return lane
@@ -191,58 +130,41 @@ class _Rows:
         lane = self._by_number.get(request.lane)
         if lane is None:
             return []
-        table, limit = lane.checkpoints, request.limit
-        low, high = table.between(request.first, request.last, request.before)
+        limit = request.limit
+        low, high = between(lane.ids, request.first, request.last, request.before)
         if request.newest_first:
             low = low if limit is None else max(low, high - limit)
-            ids = table.ids[low:high]
-            ids.reverse()
+            places = reversed(range(low, high))
         else:
-            ids = table.ids[low : high if limit is None else min(high, low + limit)]
-        rows = table.rows
-        if not request.live:
-            for key in ids:
-                record: Any = rows[key].record
-                if type(record) is Deferred:
-                    rows[key] = rows[key]._replace(record=record.record())
-        return [rows[key] for key in ids]
+            places = range(low, high if limit is None else min(high, low + limit))
+        return [lane.checkpoint(place, live=request.live) for place in places]
 
     def _read_values(self, request: ReadValues) -> list[bytes | None]:
         lane = self._by_number.get(request.lane)
         if lane is None:
             return [None] * len(request.keys)
-        values, live = lane.values, request.live
-        return [
-            (table.rows.get(key) if live else table.made(key))
-            if (table := values.get(channel)) is not None
-            else None
-            for channel, key in request.keys
-        ]
+        return [lane.value(channel, key, live=request.live) for channel, key in request.keys]
 
     def _read_versions(self, request: ReadVersions) -> list[ValueRow]:
         lane = self._by_number.get(request.lane)
-        table = lane.values.get(request.channel) if lane is not None else None
-        if table is None:
+        if lane is None:
             return []
-        low, high = table.between(request.first, request.last)
-        return [ValueRow(request.channel, key, table.made(key)) for key in table.ids[low:high]]
+        return lane.versions(request.channel, request.first, request.last)
 
     def _list_values(self, request: ListValues) -> list[tuple[str, bytes]]:
         lane = self._by_number.get(request.lane)
-        if lane is None:
-            return []
-        return [(channel, key) for channel, table in lane.values.items() for key in table.ids]
+        return lane.all_versions() if lane is not None else []
 
     def _read_writes(self, request: ReadWrites) -> list[WriteRow]:
         lane = self._by_number.get(request.lane)
         if lane is None:
             return []
         if request.last is None:
-            return _write_rows(lane, request.checkpoint, request.live)
-        low, high = lane.checkpoints.between(request.checkpoint, request.last)
+            return lane.writes(request.checkpoint, live=request.live)
+        low, high = between(lane.ids, request.checkpoint, request.last)
         found: list[WriteRow] = []
-        for key in lane.checkpoints.ids[low:high]:
-            found += _write_rows(lane, key, request.live)
+        for key in lane.ids[low:high]:
+            found += lane.writes(key, live=request.live)
         return found
 
     def _transact(self, request: Transact) -> Done | Refused:
@@ -259,37 +181,10 @@ class _Rows:
         if root is None:
             root = self._lane(request.thread_id, "", request.seed)
         lane = root if request.ns == "" else self._lane(request.thread_id, request.ns)
-        self._store(lane, request)
+        lane.store(request)
         if request.release:
             root.claim = root.claim._replace(owner=None, lease=None)
         return Done(lane.claim.lane, root.claim.lane)
-
-    def _store(self, lane: _Lane, request: Transact) -> None:
-        for key in request.drop_checkpoints:
-            lane.checkpoints.drop(key)
-            lane.writes.pop(key, None)
-        for channel, key in request.drop_values:
-            table = lane.values.get(channel)
-            if table is not None:
-                table.drop(key)
-                if not table.ids:
-                    del lane.values[channel]
-        for key, parent, record in request.checkpoints:
-            lane.checkpoints.put(key, CheckpointRow(key, parent, record))
-        for channel, key, record in request.values:
-            table = lane.values.get(channel)
-            if table is None:
-                table = lane.values[channel] = _Sorted()
-            table.put(key, record)
-        for checkpoint, task, path, record in request.writes:
-            row = WriteRow(checkpoint, task, path, record)
-            tasks = lane.writes.get(checkpoint)
-            if tasks is None:
-                lane.writes[checkpoint] = {task: row}
-            else:
-                tasks[task] = row
-        if request.head is not None:
-            lane.head = request.head
 
     def _drop_lane(self, request: DropLane) -> Done | Refused:
         root = self._lanes.get((request.thread_id, ""))
@@ -309,26 +204,6 @@ class _Rows:
             lane = self._by_number.get(number)
             if lane is not None and lane.claim.fence == fence and lane.claim.owner is not None:
                 lane.claim = lane.claim._replace(lease=request.lease)
-
-
-def _write_rows(lane: _Lane, checkpoint: bytes, live: bool) -> list[WriteRow]:
-    """The task writes of one checkpoint."""
-    tasks = lane.writes.get(checkpoint)
-    if not tasks:
-        return []
-    if not live:
-        for task, row in tasks.items():
-            record: Any = row.record
-            if type(record) is Deferred:
-                tasks[task] = row._replace(record=record.record())
-    rows = list(tasks.values())
-    if len(rows) > 1:
-        rows.sort(key=_write_order)
-    return rows
-
-
-def _write_order(row: WriteRow) -> tuple[str, bytes]:
-    return row.path, row.task
 
 
 _all: WeakSet[_Rows] = WeakSet()
@@ -372,6 +247,7 @@ class InMemorySaver(NativeSaver):
                 "plait's own. For threads in a file, use SqliteSaver."
             )
         super().__init__(serde=serde, thread_busy=thread_busy)
+        self.recent = None  # all of it is here already
         self._rows = _Rows()
 
     @property

@@ -5,14 +5,22 @@ on this. Order is kept: packed UUIDs sort as their text does, which time-ordered
 need. An id that is no canonical UUID is kept as text behind a marker byte.
 """
 
+from binascii import hexlify
+from collections.abc import Sequence
 from functools import lru_cache
+from struct import Struct
 
 from plait.errors import CorruptCheckpointError
 
+UUID = 16
+"""How long a packed UUID is."""
+UUID_TEXT = 36
+"""And its text."""
+_GROUPS = Struct("8s4s4s4s12s")
 _TEXT = b"\xff"
 
 
-@lru_cache(maxsize=4096)  # a step packs the same few ids several times
+@lru_cache(maxsize=64)  # a step packs the same few ids several times
 def pack(text: str) -> bytes:
     """The stored form of an id.
 
@@ -49,3 +57,12 @@ def unpack(key: bytes) -> str:
         return raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         raise CorruptCheckpointError(f"A stored id is damaged: {key[:40]!r}.") from error
+
+
+def unpack_all(keys: Sequence[bytes]) -> list[bytes]:
+    """The texts, in ASCII, of ids that are packed UUIDs.
+
+    >>> unpack_all([pack("1ef4f797-8335-6428-8001-8a1503f9b875")])
+    [b'1ef4f797-8335-6428-8001-8a1503f9b875']
+    """
+    return [b"-".join(groups) for groups in _GROUPS.iter_unpack(hexlify(b"".join(keys)))]

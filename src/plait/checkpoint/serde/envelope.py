@@ -18,6 +18,7 @@ elsewhere, it opens for nobody.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -77,14 +78,24 @@ def place(*parts: str) -> bytes:
     True
     """
     if len(parts) == 1:
-        return _part(parts[0])
-    return b"".join([_part(part) for part in parts])
+        return _part_of(parts[0])
+    return b"".join([_part_of(part) for part in parts])
 
 
-@lru_cache(maxsize=4096)  # channel names and ids come again and again
+def _part_of(part: str) -> bytes:
+    return _name(part) if len(part) <= _LONGEST_NAME else _id(part)
+
+
+_LONGEST_NAME = 32
+
+
 def _part(part: str) -> bytes:
     raw = part.encode("utf-8", "surrogatepass")
     return len(raw).to_bytes(4, "big") + raw
+
+
+_name = lru_cache(maxsize=1024)(_part)  # names of channels come again and again
+_id = lru_cache(maxsize=32)(_part)  # and ids a few times, at once
 
 
 def _digest(head: bytes, where: bytes, payload: bytes) -> bytes:
@@ -133,6 +144,43 @@ def unseal(place: bytes, record: bytes) -> tuple[int, bytes]:
             return kind & ~ENCRYPTED, _opened(head, place, payload)
         return kind, payload
     raise CorruptCheckpointError(_why(record))
+
+
+def unseal_all(
+    kind: int, before: bytes, names: Sequence[bytes], after: bytes, records: Sequence[bytes]
+) -> list[bytes | None]:
+    """Open many records of one kind, at the price of their digests.
+
+    Args:
+        kind: what they should be.
+        before: their places up to where they differ; no guard stands there.
+        names: where they differ, each of the same length.
+        after: the rest of their places.
+        records: the records.
+
+    Returns:
+        The payloads; None where a record is another thing, or `unseal` complains of it.
+
+    >>> record = seal(3, place("t", "ns"), b"data")
+    >>> unseal_all(3, place("t"), [place("ns")], b"", [record])
+    [b'data']
+    """
+    head = _HEADS[kind]
+    length = len(before) + len(after) + (len(names[0]) if names else 0)
+    empty = blake2b(digest_size=_DIGEST, person=b"plait")
+    empty.update(b"".join((head, length.to_bytes(8, "big"), before)))
+    payloads: list[bytes | None] = []
+    for name, record in zip(names, records, strict=True):
+        payload = record[_OVERHEAD:]
+        digest = empty.copy()
+        digest.update(b"".join((name, after, payload)))
+        payloads.append(payload if record[:_OVERHEAD] == head + digest.digest() else None)
+    return payloads
+
+
+def proof(record: bytes) -> bytes:
+    """What tells a record from all others: its kind, and its digest over all that it says."""
+    return record[:_OVERHEAD]
 
 
 def _opened(head: bytes, place: bytes, payload: bytes) -> bytes:

@@ -1,0 +1,313 @@
+"""The rows of one lane in memory, of which an ordinary commit takes one object.
+
+A commit's checkpoint, versions and task writes lie together as a few bytes less than they have
+apart, in one bytes object, until somebody changes one of them: three rows in three tables weigh
+about as much as a message of some hundred characters, and the collector of garbage looks at each.
+
+What is packed says "the checkpoint before" of two ids: its parent, and whom its task writes belong
+to. So whoever puts a checkpoint between the two, or drops the first, unpacks the second first.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Any
+
+import ormsgpack
+
+from plait.checkpoint.log.deferred import Deferred
+from plait.checkpoint.log.requests import CheckpointRow, LaneRow, Transact, ValueRow, WriteRow
+
+_pack, _unpack = ormsgpack.packb, ormsgpack.unpackb
+_BEFORE = True
+"""Stands for the id of the checkpoint before."""
+
+
+def between(
+    ids: list[bytes], first: bytes | None, last: bytes | None, before: bytes | None = None
+) -> tuple[int, int]:
+    """Where the ids from `first` to `last`, and below `before`, begin and end."""
+    low = 0 if first is None else bisect_left(ids, first)
+    high = len(ids) if last is None else bisect_right(ids, last, low)
+    if before is not None:
+        high = bisect_left(ids, before, low, high)
+    return low, high
+
+
+class _Versions:
+    """The versions of one channel: all ids in order, and the records that are not packed."""
+
+    __slots__ = ("ids", "rows")
+
+    def __init__(self) -> None:
+        self.ids: list[bytes] = []
+        self.rows: dict[bytes, Any] = {}
+
+    def note(self, key: bytes) -> None:
+        """There is a version of this id now."""
+        ids = self.ids
+        if not ids or ids[-1] < key:
+            ids.append(key)
+        else:
+            place = bisect_left(ids, key)
+            if ids[place] != key:
+                ids.insert(place, key)
+
+
+class Lane:
+    """One lane and its rows."""
+
+    __slots__ = ("_commits", "_packed", "_values", "_writes", "claim", "head", "ids")
+
+    def __init__(self, row: LaneRow) -> None:
+        self.claim = row
+        """The row but for its head, which moves with every commit."""
+        self.head: bytes | None = None
+        self.ids: list[bytes] = []
+        """Of the checkpoints, in order."""
+        self._commits: list[CheckpointRow | bytes] = []
+        """In the same order: a checkpoint, or a packed commit (see `_pack_commit`)."""
+        self._packed = 0
+        """How many of them are packed."""
+        self._values: dict[str, _Versions] = {}
+        self._writes: dict[bytes, dict[bytes, WriteRow]] = {}
+
+    @property
+    def row(self) -> LaneRow:
+        """The lane as a row."""
+        at = self.claim
+        return LaneRow(at.lane, at.thread_id, at.ns, self.head, at.fence, at.owner, at.lease)
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def checkpoint(self, place: int, *, live: bool) -> CheckpointRow:
+        """The checkpoint at a place of `ids`; `live`: its record may be deferred."""
+        row = self._commits[place]
+        if type(row) is bytes:
+            parent, record, _, _ = _unpack(row)
+            return CheckpointRow(self.ids[place], self._parent(place, parent), record)
+        made: Any = row
+        if not live and type(made.record) is Deferred:
+            made = self._commits[place] = made._replace(record=made.record.record())
+        return made
+
+    def value(self, channel: str, key: bytes, *, live: bool = False) -> Any:
+        """The record of a version, or None."""
+        table = self._values.get(channel)
+        if table is None:
+            return None
+        record = table.rows.get(key)
+        if record is None:
+            place = self._place(key)
+            return self._value_at(place, channel) if place is not None else None
+        if not live and type(record) is Deferred:
+            record = table.rows[key] = record.record()
+        return record
+
+    def versions(self, channel: str, first: bytes | None, last: bytes | None) -> list[ValueRow]:
+        """A channel's versions from `first` to `last`."""
+        table = self._values.get(channel)
+        if table is None:
+            return []
+        low, high = between(table.ids, first, last)
+        found: list[ValueRow] = []
+        ids, rows = self.ids, table.rows
+        place = 0
+        for key in table.ids[low:high]:
+            record = self.value(channel, key) if key in rows else None
+            if record is None:
+                if place == len(ids) or ids[place] != key:  # often it is the next one
+                    place = bisect_left(ids, key)
+                record = self._value_at(place, channel)
+                place += 1
+            found.append(ValueRow(channel, key, record))
+        return found
+
+    def all_versions(self) -> list[tuple[str, bytes]]:
+        """(channel, id) of all versions."""
+        return [(channel, key) for channel, table in self._values.items() for key in table.ids]
+
+    def writes(self, checkpoint: bytes, *, live: bool) -> list[WriteRow]:
+        """The task writes of one checkpoint, in order."""
+        tasks = self._writes.get(checkpoint)
+        if tasks and not live:
+            for task, row in tasks.items():
+                record: Any = row.record
+                if type(record) is Deferred:
+                    tasks[task] = row._replace(record=record.record())
+        packed = self._packed_writes(checkpoint)
+        if packed:
+            tasks = {**tasks, **packed} if tasks else packed
+        if not tasks:
+            return []
+        rows = list(tasks.values())
+        if len(rows) > 1:
+            rows.sort(key=_order)
+        return rows
+
+    def _packed_writes(self, checkpoint: bytes) -> dict[bytes, WriteRow]:
+        place = self._place(checkpoint) if self._packed else None
+        if place is None or place + 1 == len(self.ids):
+            return {}
+        row = self._commits[place + 1]
+        return _tasks(checkpoint, _unpack(row)[3]) if type(row) is bytes else {}
+
+    def _value_at(self, place: int, channel: str) -> Any:
+        """The version that is packed with a commit."""
+        row = self._commits[place]
+        values: list[Any] = _unpack(row)[2] if type(row) is bytes else []
+        return values[values.index(channel) + 1] if channel in values else None
+
+    def _place(self, key: bytes) -> int | None:
+        ids = self.ids
+        place = bisect_left(ids, key)
+        return place if place < len(ids) and ids[place] == key else None
+
+    def _parent(self, place: int, packed: Any) -> bytes | None:
+        return self.ids[place - 1] if packed is _BEFORE else packed
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def store(self, request: Transact) -> None:
+        """Drop and put the rows of a transaction, and move the head."""
+        for key in request.drop_checkpoints:
+            self._drop_checkpoint(key)
+        for channel, key in request.drop_values:
+            self._drop_value(channel, key)
+        packed = self._pack_commit(request)
+        if packed is None:
+            self._put(request)
+        else:
+            key = request.checkpoints[0][0]
+            self.ids.append(key)
+            self._commits.append(packed)
+            self._packed += 1
+            for channel, _, _ in request.values:
+                table = self._table(channel)
+                table.note(key)
+                table.rows.pop(key, None)
+        if request.head is not None:
+            self.head = request.head
+
+    def _pack_commit(self, request: Transact) -> bytes | None:
+        """The commit in one piece, if it is an ordinary one: it comes after all that is there, and
+        its writes belong to the checkpoint before.
+
+        It is [parent, record, [channel, record, ...], [task, path, record, ...]].
+        """
+        if len(request.checkpoints) != 1:
+            return None
+        key, parent, record = request.checkpoints[0]
+        last = self.ids[-1] if self.ids else None
+        if type(record) is not bytes or (last is not None and last >= key):
+            return None
+        values: list[Any] = []
+        for channel, id, version in request.values:
+            if id != key or type(version) is not bytes:
+                return None
+            values += (channel, version)
+        writes: list[Any] = []
+        for checkpoint, task, path, written in request.writes:
+            if checkpoint != last or type(written) is not bytes:
+                return None
+            writes += (task, path, written)
+        before = _BEFORE if last is not None and parent == last else parent
+        try:
+            return _pack((before, record, values, writes))
+        except TypeError:  # a name that msgpack has no form for
+            return None
+
+    def _put(self, request: Transact) -> None:
+        for row in request.checkpoints:
+            self._put_checkpoint(CheckpointRow(*row))
+        for channel, key, record in request.values:
+            if self._packed:
+                self._unpack(self._place(key))
+            self._put_value(channel, key, record)
+        for checkpoint, task, path, record in request.writes:
+            if self._packed:
+                self._unpack(self._place(checkpoint), 1)
+            self._put_write(WriteRow(checkpoint, task, path, record))
+
+    def _put_checkpoint(self, row: CheckpointRow) -> None:
+        ids, commits = self.ids, self._commits
+        if not ids or ids[-1] < row.id:
+            ids.append(row.id)
+            commits.append(row)
+            return
+        place = bisect_left(ids, row.id)
+        self._unpack(place)
+        if ids[place] == row.id:
+            commits[place] = row
+        else:
+            ids.insert(place, row.id)
+            commits.insert(place, row)
+
+    def _put_value(self, channel: str, key: bytes, record: Any) -> None:
+        table = self._table(channel)
+        table.note(key)
+        table.rows[key] = record
+
+    def _table(self, channel: str) -> _Versions:
+        table = self._values.get(channel)
+        if table is None:
+            table = self._values[channel] = _Versions()
+        return table
+
+    def _put_write(self, row: WriteRow) -> None:
+        tasks = self._writes.get(row.checkpoint)
+        if tasks is None:
+            self._writes[row.checkpoint] = {row.task: row}
+        else:
+            tasks[row.task] = row
+
+    def _unpack(self, place: int | None, after: int = 0) -> None:
+        """Put the rows of the commit at a place, or so many after it, into their tables."""
+        if place is None or place + after >= len(self.ids):
+            return
+        place += after
+        row = self._commits[place]
+        if type(row) is not bytes:
+            return
+        key = self.ids[place]
+        parent, record, values, writes = _unpack(row)
+        self._commits[place] = CheckpointRow(key, self._parent(place, parent), record)
+        self._packed -= 1
+        rest = iter(values)
+        for channel, value in zip(rest, rest, strict=True):
+            self._put_value(channel, key, value)
+        if writes:
+            for task in _tasks(self.ids[place - 1], writes).values():
+                self._put_write(task)
+
+    def _drop_checkpoint(self, key: bytes) -> None:
+        place = self._place(key)
+        if place is not None:
+            self._unpack(place)
+            self._unpack(place, 1)
+            del self.ids[place], self._commits[place]
+        self._writes.pop(key, None)
+
+    def _drop_value(self, channel: str, key: bytes) -> None:
+        table = self._values.get(channel)
+        if table is None:
+            return
+        self._unpack(self._place(key))
+        if table.rows.pop(key, None) is not None:
+            del table.ids[bisect_left(table.ids, key)]
+            if not table.ids:
+                del self._values[channel]
+
+
+def _tasks(checkpoint: bytes, writes: list[Any]) -> dict[bytes, WriteRow]:
+    """Packed task writes as rows."""
+    rest = iter(writes)
+    rows = zip(rest, rest, rest, strict=True)
+    return {task: WriteRow(checkpoint, task, path, record) for task, path, record in rows}
+
+
+def _order(row: WriteRow) -> tuple[str, bytes]:
+    return row.path, row.task
+
+
+__all__ = ["Lane", "between"]
