@@ -150,7 +150,7 @@ class PageReader:
                 values[channel] = None  # its place; the value follows
                 patched[channel] = version[1]
         if patched:
-            read = read_values(reader.open_value, self.lane, patched, reader.codec, track=False)
+            read = read_values(reader, patched, track=False)
             values.update((yield from read)[0])
         return values
 

@@ -7,11 +7,13 @@ from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.deferred import Deferred
-from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.keys import UUID, UUID_TEXT, unpack, unpack_all
 from plait.checkpoint.log.reading import read_items, read_values
+from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import (
     CHECKPOINT,
     ENTIRE,
+    LIST_PATCH,
     SINGLE,
     WRITES,
     CheckpointFrame,
@@ -21,8 +23,14 @@ from plait.checkpoint.log.records import (
     read_checkpoint,
     read_writes,
 )
-from plait.checkpoint.log.requests import CheckpointRow, ReadCheckpoints, ReadWrites, WriteRow
-from plait.checkpoint.serde import Codec, guarded, place, unseal
+from plait.checkpoint.log.requests import (
+    CheckpointRow,
+    ReadCheckpoints,
+    ReadWrites,
+    ValueRow,
+    WriteRow,
+)
+from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
 from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
@@ -46,9 +54,11 @@ class Point:
 class LaneReader:
     """Reads the rows of one lane."""
 
-    __slots__ = ("codec", "lane", "live", "ns", "place", "thread_id")
+    __slots__ = ("codec", "lane", "live", "ns", "place", "recent", "thread_id")
 
-    def __init__(self, thread_id: str, ns: str, codec: Codec, lane: int) -> None:
+    def __init__(
+        self, thread_id: str, ns: str, codec: Codec, lane: int, recent: Recent | None = None
+    ) -> None:
         self.thread_id = thread_id
         self.ns = ns
         self.codec = codec
@@ -56,6 +66,8 @@ class LaneReader:
         self.place = guarded(place(thread_id, ns), codec.guard)
         self.live = type(codec) is Codec and codec.guard is None
         """Whether parts may be read in place of bytes: not where a serializer has a say in them."""
+        self.recent = recent if self.live else None
+        """What was read last."""
 
     def row(self, key: bytes, *, live: bool = False) -> Plan[CheckpointRow | None]:
         """The row of one checkpoint."""
@@ -70,9 +82,7 @@ class LaneReader:
         if wanted and not fits(self.body(frame)[1], wanted):
             return None
         point = yield from self.resolve(row, frame)
-        values, _ = yield from read_values(
-            self.open_value, self.lane, point.map, self.codec, track=False
-        )
+        values, _ = yield from read_values(self, point.map, track=False)
         return (yield from self.snapshot(row, frame, values)), point, frame
 
     def body(self, frame: CheckpointFrame) -> Facts:
@@ -159,6 +169,17 @@ class LaneReader:
             )
         return self._open(record, "checkpoint {!r}, channel {!r}", id, channel)
 
+    def open_patches(self, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
+        """The payloads of list patches among rows, by id; what is missing, `open_value` says."""
+        keys = [row[1] for row in rows]
+        if self.codec.guard is not None or set(map(len, keys)) != {UUID}:
+            return {}
+        before = self.place + UUID_TEXT.to_bytes(4, "big")
+        records = [row[2] for row in rows]
+        payloads = unseal_all(LIST_PATCH, before, unpack_all(keys), place(channel), records)
+        pairs = zip(keys, payloads, strict=True)
+        return {key: payload for key, payload in pairs if payload is not None}
+
     def open_writes(self, row: WriteRow, into: TaskIdWrites) -> Plan[None]:
         """Add what the task of a sealed row wrote."""
         task = unpack(row.task)
@@ -177,9 +198,7 @@ class LaneReader:
         return read_writes(payload)
 
     def _deref(self, ref: Any) -> Plan[Any]:
-        value = yield from read_items(
-            self.open_value, self.lane, ref.channel, ref.version, self.codec
-        )
+        value = yield from read_items(self, ref.channel, ref.version)
         if ref.length == ENTIRE:
             return value
         if not is_list(value):

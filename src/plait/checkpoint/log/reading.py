@@ -6,13 +6,15 @@ read was written by others: every length and place is checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.dicts import dict_stamps
 from plait.checkpoint.log.lists import splice_runs
+from plait.checkpoint.log.recent import LONG, Kept, Recent
 from plait.checkpoint.log.records import (
     DICT_PATCH,
     LIST_PATCH,
@@ -30,28 +32,44 @@ from plait.checkpoint.log.records import (
 from plait.checkpoint.log.requests import ReadValues, ReadVersions, ValueRow
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Run, Version
-from plait.checkpoint.serde import Codec
+from plait.checkpoint.serde import Codec, Recipe, proof
 
-Open: TypeAlias = Callable[[str, bytes, bytes | None], tuple[int, bytes]]
-"""Opens the record of (channel, version); complains where there is none."""
+
+class Source(Protocol):
+    """What opens the records of a lane."""
+
+    @property
+    def lane(self) -> int:
+        """The lane."""
+        ...
+
+    @property
+    def codec(self) -> Codec:
+        """Decodes values."""
+        ...
+
+    @property
+    def recent(self) -> Recent | None:
+        """What was read last, if that is kept."""
+        ...
+
+    def open_value(self, channel: str, key: bytes, record: bytes | None) -> tuple[int, bytes]:
+        """The kind and payload of a version; complains where there is no record."""
+        ...
+
+    def open_patches(self, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
+        """The payloads of the list patches among some versions."""
+        ...
 
 
 def read_values(
-    open: Open,
-    lane: int,
-    wanted: Mapping[str, bytes],
-    codec: Codec,
-    *,
-    track: bool,
-    live: bool = False,
+    source: Source, wanted: Mapping[str, bytes], *, track: bool, live: bool = False
 ) -> Plan[tuple[dict[str, Any], dict[str, Version]]]:
     """Read versions of channels.
 
     Args:
-        open: Opens a record.
-        lane: The lane.
+        source: Opens records.
         wanted: The version of each channel.
-        codec: Decodes values.
         track: Whether later versions will be written against these.
         live: Whether values that were never made bytes may be taken as they are.
 
@@ -65,23 +83,25 @@ def read_values(
     versions: dict[str, Version] = {}
     if not wanted:
         return values, versions
+    codec = source.codec
     keys = list(wanted.items())
-    records: list[Any] = yield ReadValues(lane, keys, live=live)
+    records: list[Any] = yield ReadValues(source.lane, keys, live=live)
     for (channel, key), record in zip(keys, records, strict=True):
         if type(record) is Deferred:
             values[channel], versions[channel] = record.holds, Version(key, key, 0)
             continue
-        kind, payload = open(channel, key, record)
-        reader = _Reader(open, lane, channel, codec)
+        kind, payload = source.open_value(channel, key, record)
         if kind == WHOLE:
             value = codec.loads(payload)
             version = _whole(key, value, len(payload), codec) if track else None
         elif kind in (LIST_PATCH, MANIFEST):
-            value, version = yield from reader.read_list(key, kind, payload)
+            value, version = yield from _Reader(source, channel).read_list(
+                key, kind, payload, proof(record)
+            )
             if track:
                 version.seen = Seen(value, codec)
         elif kind == DICT_PATCH:
-            value, version = yield from reader.read_dict(key, payload)
+            value, version = yield from _Reader(source, channel).read_dict(key, payload)
             if track:
                 version.data, version.stamps = value.copy(), dict_stamps(codec, value)
         else:
@@ -92,19 +112,24 @@ def read_values(
     return values, versions
 
 
-def read_items(open: Open, lane: int, channel: str, key: bytes, codec: Codec) -> Plan[Any]:
+def read_items(source: Source, channel: str, key: bytes) -> Plan[Any]:
     """What one record itself holds: the value of a whole one, the new items of a patch."""
-    records: list[bytes | None] = yield ReadValues(lane, [(channel, key)])
-    return _held(*open(channel, key, records[0]), codec)
+    records: list[bytes | None] = yield ReadValues(source.lane, [(channel, key)])
+    kind, payload = source.open_value(channel, key, records[0])
+    value = source.codec.loads(_packed(kind, payload))
+    if kind != WHOLE and not is_list(value):
+        raise damaged("list")
+    return value
 
 
-def _held(kind: int, payload: bytes, codec: Codec) -> Any:
+def _packed(kind: int, payload: bytes) -> bytes:
+    """The bytes of what a record itself holds."""
     if kind == WHOLE:
-        return codec.loads(payload)
+        return payload
     if kind == LIST_PATCH:
-        return _items(read_list_patch(payload).items, codec)
+        return read_list_patch(payload).items
     if kind == MANIFEST:
-        return _items(read_manifest(payload).items, codec)
+        return read_manifest(payload).items
     raise damaged("value")
 
 
@@ -124,76 +149,144 @@ def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
     return Version(key, key, 0)
 
 
+_Trail: TypeAlias = "list[tuple[bytes, ListPatch]]"
+"""Patches, each with the version that it makes."""
+_ID_AND_RECORD = itemgetter(1, 2)
+"""Of a `ValueRow`."""
+
+
+class _Base(NamedTuple):
+    """What patches of a list stand on."""
+
+    items: list[Any]
+    recipes: list[Recipe]
+    runs: list[Run]
+    size: int
+    written: int
+
+
 class _Reader:
     """Reads one channel's chain of patches."""
 
-    def __init__(self, open: Open, lane: int, channel: str, codec: Codec) -> None:
-        self._open = open
-        self._lane = lane
+    def __init__(self, source: Source, channel: str) -> None:
+        self._source = source
+        self._lane = source.lane
         self._channel = channel
-        self._codec = codec
+        self._codec = source.codec
         self._rows: dict[bytes, bytes] = {}
+        self._patches: dict[bytes, bytes] = {}
+        """Payloads of those rows that are proved to be list patches."""
 
     def read_list(
-        self, key: bytes, kind: int, payload: bytes
+        self, key: bytes, kind: int, payload: bytes, proved: bytes
     ) -> Plan[tuple[list[Any], ListVersion]]:
-        """A list from its newest record."""
-        trail: list[tuple[bytes, ListPatch]] = []
+        """A list from its newest record. `proved` tells that from all others."""
+        kept = self._kept()
+        if kept is not None and kept.id == key and kept.proof == proved:
+            items = self._codec.again(kept.recipes)
+            seen = Seen([], self._codec)  # whoever goes on from here looks at the items
+            runs = kept.runs.copy()
+            return items, ListVersion(
+                key, kept.anchor, kept.depth, seen, runs, kept.size, kept.written
+            )
+        trail, kept, (at, kind, payload) = yield from self._walk(key, kind, payload, kept)
+        if kept is None:
+            base = yield from self._list_base(at, kind, payload)
+        else:
+            base = _base_of(kept, self._codec)
+        anchor, depth = (trail[-1][1].anchor, trail[-1][1].depth) if trail else (key, 0)
+        recent = self._source.recent
+        if recent is None or (kept is None and len(trail) < LONG):
+            inserted = self._codec.loads_all([patch.items for _, patch in trail])
+            items, runs, size, written = _patched(base.items, base, trail, inserted)
+        else:
+            makers = {} if kept is None else kept.makers.copy()
+            inserted = self._codec.remember([patch.items for _, patch in trail], makers)
+            pairs = list(zip(base.items, base.recipes, strict=True))
+            pairs, runs, size, written = _patched(pairs, base, trail, inserted)
+            items, recipes = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            kept = Kept(key, proved, anchor, depth, recipes, makers, runs.copy(), size, written)
+            recent.keep(self._lane, self._channel, kept)
+        return items, ListVersion(key, anchor, depth, Seen([], self._codec), runs, size, written)
+
+    def _kept(self) -> Kept | None:
+        """What was read last of this channel, if this codec makes the same of it."""
+        recent = self._source.recent
+        kept = None if recent is None else recent.find(self._lane, self._channel)
+        return kept if kept is not None and self._codec.agrees(kept.makers) else None
+
+    def _walk(
+        self, key: bytes, kind: int, payload: bytes, kept: Kept | None
+    ) -> Plan[tuple[_Trail, Kept | None, tuple[bytes, int, bytes]]]:
+        """The patches behind a list, oldest first, and what they stand on: `kept`, or a record."""
+        trail: _Trail = []
         at = key
         while kind == LIST_PATCH:
             patch = read_list_patch(payload)
             if trail and trail[-1][1].depth != patch.depth + 1:
                 raise damaged("list")
             if not trail:
-                yield from self._fetch_range(patch.anchor, key)
+                kept = yield from self._fetch_behind(patch, kept)
             trail.append((at, patch))
             at = patch.base
-            kind, payload = yield from self._record(at)
-        items, runs, size, written = yield from self._list_base(at, kind, payload)
+            if kept is not None and at <= kept.id:
+                if at == kept.id and patch.depth == kept.depth + 1:
+                    break
+                kept = None  # a fork that went off before
+                yield from self._fetch_range(patch.anchor, at)
+            known = self._patches.get(at)
+            if known is None:
+                kind, payload = yield from self._record(at)
+            else:
+                payload = known
+        else:
+            kept = None
         trail.reverse()
-        inserted = self._codec.loads_all([patch.items for _, patch in trail])
-        for (version, patch), fresh in zip(trail, inserted, strict=True):
-            if not is_list(fresh):
-                raise damaged("list")
-            size += len(patch.items)
-            written += len(patch.items)
-            runs, lost = _apply(items, runs, patch, fresh, version)
-            if lost:
-                size -= size * lost // (len(items) + lost)
-        anchor, depth = (trail[-1][1].anchor, trail[-1][1].depth) if trail else (key, 0)
-        seen = Seen([], self._codec)  # whoever goes on from here looks at the items
-        return items, ListVersion(key, anchor, depth, seen, runs, size, written)
+        return trail, kept, (at, kind, payload)
 
-    def _list_base(
-        self, key: bytes, kind: int, payload: bytes
-    ) -> Plan[tuple[list[Any], list[Run], int, int]]:
+    def _fetch_behind(self, patch: ListPatch, kept: Kept | None) -> Plan[Kept | None]:
+        """Fetch the records behind the newest: those since `kept`, if that is among them."""
+        if kept is not None and kept.anchor == patch.anchor and kept.id <= patch.base:
+            yield from self._fetch_range(kept.id, patch.base)
+            record = self._rows.get(kept.id)
+            if record is not None and proof(record) == kept.proof:
+                return kept
+        yield from self._fetch_range(patch.anchor, patch.base)
+        return None
+
+    def _list_base(self, key: bytes, kind: int, payload: bytes) -> Plan[_Base]:
         if kind == WHOLE:
             items = _items(payload, self._codec)
+            recipes = [(payload, place) for place in range(len(items))]
             runs = [(key, 0, len(items))] if items else []
-            return items, runs, len(payload), len(payload)
+            return _Base(items, recipes, runs, len(payload), len(payload))
         if kind != MANIFEST:
             raise damaged("list")
         manifest = read_manifest(payload)
         yield from self._fetch(run[0] for run in manifest.runs)
         held: dict[bytes, list[Any]] = {}
+        parts: dict[bytes, bytes] = {}
         sizes: dict[bytes, int] = {}
         items: list[Any] = []
+        recipes: list[Recipe] = []
         size = 0
         for version, start, count in manifest.runs:
             if version not in held:
                 record_kind, data = (
                     (kind, payload) if version == key else (yield from self._record(version))
                 )
-                held[version] = _list_held(record_kind, data, self._codec)
+                parts[version] = _packed(record_kind, data)
+                held[version] = _items(parts[version], self._codec)
                 sizes[version] = len(data)
             pool = held[version]
             if start + count > len(pool):
                 raise damaged("list")
             items += pool[start : start + count]
+            recipes += [(parts[version], place) for place in range(start, start + count)]
             size += sizes[version] * count // max(1, len(pool))
         if len(items) != manifest.length:
             raise damaged("list")
-        return items, manifest.runs, size, sum(sizes.values())
+        return _Base(items, recipes, manifest.runs, size, sum(sizes.values()))
 
     def read_dict(self, key: bytes, payload: bytes) -> Plan[tuple[dict[Any, Any], DictVersion]]:
         """A dict from its newest record, a patch."""
@@ -225,11 +318,12 @@ class _Reader:
         if record is None:
             records: list[bytes | None] = yield ReadValues(self._lane, [(self._channel, key)])
             record = records[0]
-        return self._open(self._channel, key, record)
+        return self._source.open_value(self._channel, key, record)
 
     def _fetch_range(self, first: bytes, last: bytes) -> Plan[None]:
         rows: list[ValueRow] = yield ReadVersions(self._lane, self._channel, first, last)
-        self._rows.update((row.id, row.record) for row in rows)
+        self._rows.update(map(_ID_AND_RECORD, rows))
+        self._patches.update(self._source.open_patches(self._channel, rows))
 
     def _fetch(self, keys: Iterable[bytes]) -> Plan[None]:
         missing = [key for key in dict.fromkeys(keys) if key not in self._rows]
@@ -243,11 +337,25 @@ class _Reader:
                     self._rows[key] = record
 
 
-def _list_held(kind: int, payload: bytes, codec: Codec) -> list[Any]:
-    held = _held(kind, payload, codec)
-    if not is_list(held):
-        raise damaged("list")
-    return held
+def _base_of(kept: Kept, codec: Codec) -> _Base:
+    items = codec.again(kept.recipes)
+    return _Base(items, kept.recipes, kept.runs.copy(), kept.size, kept.written)
+
+
+def _patched(
+    items: list[Any], base: _Base, trail: _Trail, inserted: Sequence[Any]
+) -> tuple[list[Any], list[Run], int, int]:
+    """Apply patches to items (or to these and their recipes): also runs, size, bytes written."""
+    _, _, runs, size, written = base
+    for (version, patch), fresh in zip(trail, inserted, strict=True):
+        if not is_list(fresh):
+            raise damaged("list")
+        size += len(patch.items)
+        written += len(patch.items)
+        runs, lost = _apply(items, runs, patch, fresh, version)
+        if lost:
+            size -= size * lost // (len(items) + lost)
+    return items, runs, size, written
 
 
 def _apply(

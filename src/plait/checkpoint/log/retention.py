@@ -165,6 +165,8 @@ def _drop_lane(session: LogSession, lane: int) -> Plan[None]:
             f"Thread {session.thread_id!r} was taken over by another run while it was deleted; "
             "some of its history may be gone. Delete it again when that run has ended."
         )
+    if session.recent is not None:
+        session.recent.drop(lane)
 
 
 def prune(session: LogSession, rule: Rule) -> Plan[None]:
@@ -402,6 +404,8 @@ def _keep(
     if head is not None and head not in kept:
         batch.head = max(kept)
     yield from session.send(batch)
+    if session.recent is not None:
+        session.recent.drop(reader.lane)
 
 
 def _kept_ancestor(

@@ -22,6 +22,7 @@ from plait.checkpoint.log import peer
 from plait.checkpoint.log.claims import LEASE, Hold, Policy, check_policy
 from plait.checkpoint.log.codecs import codec_for
 from plait.checkpoint.log.heartbeat import heart
+from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.requests import Pause, Renew
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.tending import Tending
@@ -52,6 +53,8 @@ class NativeSaver(Tending):
         check_policy(thread_busy)
         self.thread_busy: Policy = thread_busy
         self._codec: tuple[Any, Codec] | None = None
+        self._recent = Recent()
+        """What was read last, of rows that are not in this process anyway."""
 
     # --- What a subclass adds --------------------------------------------------------------------
 
@@ -71,6 +74,15 @@ class NativeSaver(Tending):
     @property
     def shared(self) -> bool:
         """Whether other processes can reach the same rows."""
+        return False
+
+    @property
+    def stepped(self) -> bool:
+        """Whether a run may advance `aexecute` in its own asyncio task.
+
+        True for savers whose `aexecute` awaits only futures, tasks and `asyncio.sleep`, and nothing
+        that asks for its current task, as `asyncio.timeout` does.
+        """
         return False
 
     def renew(self, request: Renew) -> None:
@@ -106,7 +118,10 @@ class NativeSaver(Tending):
         hold = Hold(
             thread_id, policy, lease, self.renew if shared else None, heart.keep if shared else None
         )
-        return LogSession(thread_id, ns, self._codec_of(registry), hold, drain=self.drain)
+        return LogSession(
+            thread_id, ns, self._codec_of(registry), hold, drain=self.drain,
+            recent=self._recent if shared else None,
+        )  # fmt: skip
 
     def run(self, plan: Plan[T]) -> T:
         """Run a plan of this saver to its end."""

@@ -19,6 +19,7 @@ from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.pages import PageReader
 from plait.checkpoint.log.reader import LaneReader, Point, own_values
 from plait.checkpoint.log.reading import read_values
+from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import (
     CHECKPOINT,
     WHOLE,
@@ -113,7 +114,7 @@ class LogSession:
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
     __slots__ = ("_appended", "_at", "_drain", "_guest", "_hold", "_loaded", "_loaded_fence",
-                 "_place", "_tip", "_versions", "codec", "ns", "thread_id")  # fmt: skip
+                 "_place", "_tip", "_versions", "codec", "ns", "recent", "thread_id")  # fmt: skip
 
     def __init__(
         self,
@@ -124,6 +125,7 @@ class LogSession:
         *,
         guest: bool = False,
         drain: Callable[[], None] | None = None,
+        recent: Recent | None = None,
     ) -> None:
         self.thread_id = thread_id
         self.ns = ns
@@ -141,6 +143,8 @@ class LogSession:
         self._tip: str | None = None
         """The checkpoint that this session loaded or made last."""
         self._guest = guest
+        self.recent = recent
+        """What the saver read last, if it keeps that."""
         """Whether the claim is another session's to give back."""
 
     @property
@@ -177,7 +181,10 @@ class LogSession:
 
     def nested(self, ns: str) -> LogSession:
         """The lane of another namespace of this thread, under the same claim and fence."""
-        return LogSession(self.thread_id, ns, self.codec, self._hold, guest=True, drain=self._drain)
+        return LogSession(
+            self.thread_id, ns, self.codec, self._hold, guest=True, drain=self._drain,
+            recent=self.recent,
+        )  # fmt: skip
 
     # --- reading ---------------------------------------------------------------------------------
 
@@ -221,7 +228,7 @@ class LogSession:
             values, versions = own, {name: Version(found.id, found.id, 0) for name in own}
         else:
             values, versions = yield from read_values(
-                reader.open_value, row.lane, point.map, self.codec, track=True, live=reader.live
+                reader, point.map, track=True, live=reader.live
             )
         self._at, self._versions = point, versions
         self._tip = unpack(found.id)
@@ -275,7 +282,7 @@ class LogSession:
         return [reader.mark(row) for row in rows]
 
     def _reader(self, lane: int) -> LaneReader:
-        return LaneReader(self.thread_id, self.ns, self.codec, lane)
+        return LaneReader(self.thread_id, self.ns, self.codec, lane, self.recent)
 
     # --- claims ----------------------------------------------------------------------------------
 

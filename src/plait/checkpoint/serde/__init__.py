@@ -4,7 +4,7 @@ Register a type of yours in one line, `plait.checkpoint.serde.register(Thing)`, 
 Types that a graph's schemas name are registered for that graph by themselves.
 """
 
-from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, pack_plain
+from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, Makers, Recipe, pack_plain
 from plait.checkpoint.serde.envelope import (
     COMPRESSED,
     ENCRYPTED,
@@ -12,8 +12,10 @@ from plait.checkpoint.serde.envelope import (
     guarded,
     peek,
     place,
+    proof,
     seal,
     unseal,
+    unseal_all,
 )
 from plait.checkpoint.serde.failures import RemoteError
 from plait.checkpoint.serde.refusals import UnstorableValueError
@@ -26,6 +28,8 @@ __all__ = [
     "MAX_DEPTH",
     "Codec",
     "Guard",
+    "Makers",
+    "Recipe",
     "Registry",
     "RemoteError",
     "UnstorableValueError",
@@ -33,7 +37,9 @@ __all__ = [
     "pack_plain",
     "peek",
     "place",
+    "proof",
     "register",
     "seal",
     "unseal",
+    "unseal_all",
 ]

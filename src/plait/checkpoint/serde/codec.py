@@ -11,12 +11,12 @@ that depth is bounded without counting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timezone
 from itertools import chain, islice
 from os import urandom
 from threading import local
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import ormsgpack
 from ormsgpack import Ext
@@ -51,7 +51,7 @@ from plait.checkpoint.serde.refusals import (
 )
 from plait.checkpoint.serde.registry import GLOBAL, Registry
 from plait.checkpoint.serde.shapes import shape_of
-from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
+from plait.errors import StorageError, UnregisteredTypeError
 
 MAX_DEPTH = 100
 """How deep objects (tuples, dataclasses, sets, ...) may be nested within each other."""
@@ -68,6 +68,7 @@ _OPTIONS = (
 _TOGETHER = 16
 """How many values are decoded at a time: what is copied should stay near to the processor."""
 _packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
+_FLAT = frozenset({type(None), bool, int, float, str, bytes})
 _ATOMS = frozenset({type(None), bool, float, bytes})
 _CLASSES: dict[str, type] = {
     c.__name__: c
@@ -78,6 +79,12 @@ _CLASSES: dict[str, type] = {
 # pair whose second item follows it at once; no bytes can know what that is.
 _END = urandom(8)
 _END_PACKED: bytes = _packb(_END)
+
+
+Recipe: TypeAlias = tuple[Any, Any]
+"""How an item is made once more: (what makes it, of what), or (the bytes of a list, which one)."""
+Makers: TypeAlias = dict[bytes, Callable[[Any], Any]]
+"""What recipes rely on: what makes the objects of each wire name."""
 
 
 def pack_plain(value: Any) -> bytes:
@@ -110,6 +117,8 @@ class Codec:
         self._failed = local()
         self.encoders: dict[type, Encoder] = dict(ENCODERS)
         self.objects: dict[bytes, Callable[[Any], Any]] = {}
+        self._restorers: dict[Callable[[Any], Any], bytes] = {}
+        """Decoders that keep nothing of a state but its values, and their wire names."""
         self.decoders: dict[int, Decoder] = {
             **DECODERS,
             OBJECT: self._decode_object,
@@ -146,23 +155,73 @@ class Codec:
         return self._unpack(data)
 
     def loads_all(self, parts: Sequence[bytes]) -> list[Any]:
-        """Decode many values: as `loads` of each, at half the price where they are lists of objects
+        """Decode many values: as `loads` of each, at a lower price where they are lists of objects
         of classes that are registered, such as messages.
         """
         values: list[Any] = []
-        for first in range(0, len(parts), _TOGETHER):
-            some = parts[first : first + _TOGETHER]
+        for some in _batches(parts):
             try:
-                values += self._lists_of_objects(some)
+                values += [[d(s) for d, s in items] for items in self._taken_apart(some)]
             except Exception:  # something else is there, or damaged: which value is it?
-                self._failed.__dict__.pop("error", None)
-                values += map(self.loads, some)
+                values += self._one_by_one(some)
         return values
+
+    def remember(self, parts: Sequence[bytes], makers: Makers) -> list[list[tuple[Any, Recipe]]]:
+        """Decode many lists; each item with its recipe for `again`.
+
+        Args:
+            parts: What `dumps` gave of each list.
+            makers: Where what the recipes rely on is noted.
+
+        Raises:
+            CorruptCheckpointError: The bytes are damaged, or a value is no list.
+        """
+        lists: list[list[tuple[Any, Recipe]]] = []
+        for some in _batches(parts):
+            try:
+                taken = self._taken_apart(some)
+                made = [[d(s) for d, s in items] for items in taken]
+            except Exception:
+                made = self._one_by_one(some)
+                taken = [()] * len(some)
+            for part, items, sources in zip(some, made, taken, strict=True):
+                if type(items) is not list:
+                    raise damaged("no list")
+                recipes: list[Recipe] = [(part, place) for place in range(len(items))]
+                for place, (decode, state) in enumerate(sources):
+                    name = self._restorers.get(decode)
+                    if name is not None and _is_flat(state):
+                        makers[name] = decode
+                        recipes[place] = (decode, state)
+                lists.append(list(zip(items, recipes, strict=True)))
+        return lists
+
+    def agrees(self, makers: Makers) -> bool:
+        """Whether what recipes rely on is what this codec makes of the same names."""
+        try:
+            return all(self._decoder(name) == decode for name, decode in makers.items())
+        except UnregisteredTypeError:
+            return False
+
+    def again(self, recipes: Sequence[Recipe]) -> list[Any]:
+        """New items by their recipes; it must agree with what these rely on."""
+        packed = {id(how): how for how, _ in recipes if how.__class__ is bytes}
+        if not packed:
+            return [how(what) for how, what in recipes]
+        lists = dict(zip(packed, self.loads_all([*packed.values()]), strict=True))
+        return [
+            lists[id(how)][what] if how.__class__ is bytes else how(what) for how, what in recipes
+        ]
+
+    def _one_by_one(self, parts: Sequence[bytes]) -> list[Any]:
+        self._failed.__dict__.pop("error", None)
+        return [self.loads(part) for part in parts]
 
     def forget(self) -> None:
         """Drop what was looked up in the registry, after a change there."""
         self.encoders = dict(ENCODERS)
         self.objects = {}
+        self._restorers = {}
         self._pack = self._packer(0)
 
     # --- Encoding --------------------------------------------------------------------------------
@@ -305,8 +364,8 @@ class Codec:
 
         return unpack
 
-    def _lists_of_objects(self, parts: Sequence[bytes]) -> list[list[Any]]:
-        """Decode parts each of which is a list of registered objects; complains of all others.
+    def _taken_apart(self, parts: Sequence[bytes]) -> list[list[tuple[Callable[[Any], Any], Any]]]:
+        """Lists of registered objects: what makes each, and of what. Complains of all others.
 
         A `slice` holds the number and the bytes of an extension as well as anything, and ormsgpack
         makes it without a step of Python.
@@ -319,16 +378,15 @@ class Codec:
         decoders: list[Callable[[Any], Any]] = []
         states: list[bytes] = []
         for item in chain.from_iterable(lists):
-            data: bytes = item.stop
-            size = (data[0] << 8 | data[1]) + 2
-            name = data[2:size]
-            decoders.append(self.objects.get(name) or self._named(name))
-            states.append(data[size:])
             if item.start != OBJECT:
-                raise damaged("another extension")
+                raise damaged("no object")
+            data: bytes = item.stop
+            size = int.from_bytes(data[:2], "big") + 2
+            decoders.append(self._decoder(data[2:size]))
+            states.append(data[size:])
         count = len(states).to_bytes(4, "big")
         decoded = self._unpack_state(b"".join((b"\xdd", count, *states)))
-        objects = (decode(state) for decode, state in zip(decoders, decoded, strict=True))
+        objects = zip(decoders, decoded, strict=True)
         return [list(islice(objects, len(items))) for items in lists]
 
     def _unreadable(self, error: ValueError) -> BaseException:
@@ -341,8 +399,11 @@ class Codec:
     def _decode_object(self, data: bytes, unpack: Unpack) -> Any:
         size = int.from_bytes(data[:2], "big") + 2
         name = data[2:size]
-        decode = self.objects.get(name) or self._named(name)
-        return decode(unpack(data[size:]))
+        return self._decoder(name)(unpack(data[size:]))
+
+    def _decoder(self, name: bytes) -> Callable[[Any], Any]:
+        """What makes the objects of a wire name."""
+        return self.objects.get(name) or self._named(name)
 
     def _named(self, name: bytes) -> Callable[[Any], Any]:
         text = name.decode()
@@ -352,6 +413,8 @@ class Codec:
             raise unknown_name(text)
         if entry is not None:  # langchain_core may yet be loaded
             self.objects[name] = decode
+            if decode == getattr(entry.cls, "__plait_restore__", None):
+                self._restorers[decode] = name
         return decode
 
     def _known_error(self, name: str) -> type | None:
@@ -366,6 +429,15 @@ class Codec:
         if entry is None:
             raise unknown_name(name)
         return entry.cls
+
+
+def _batches(parts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    return (parts[first : first + _TOGETHER] for first in range(0, len(parts), _TOGETHER))
+
+
+def _is_flat(state: Any) -> bool:
+    """Whether a state is a dict of values that cannot change."""
+    return type(state) is dict and _FLAT.issuperset(map(type, cast("Any", state).values()))
 
 
 def _text_of_message(value: Any, pack: Pack) -> str:
