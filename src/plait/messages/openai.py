@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from json import encoder
 from typing import Any, Literal, cast
 
@@ -21,19 +21,42 @@ from plait.messages.tool import ToolMessage
 Block = dict[str, Any]
 
 _make_scanner: Any = getattr(encoder, "c_make_encoder", None)
-_scan: Any = None
+
+
+def _scan(value: Any, level: int) -> Iterable[str]:
+    """A value as pieces of JSON text."""
+    return (json.dumps(value, ensure_ascii=False),)
+
+
+_quoted: Callable[[str], str] = encoder.encode_basestring  # pyright: ignore
 if _make_scanner is not None:
     # json.dumps makes an encoder, and that one a scanner in C, for each call: three times the work.
     _default = json.JSONEncoder().default
-    _quoted = encoder.encode_basestring  # pyright: ignore
     _scan = _make_scanner(None, _default, _quoted, None, ": ", ", ", False, False, True)
 
 
 def to_json(value: Any) -> str:
-    """A value as JSON text, as `json.dumps(value, ensure_ascii=False)` writes it."""
-    if _scan is None:
+    """A value as JSON text, as `json.dumps(value, ensure_ascii=False)` writes it.
+
+    The arguments of most calls are a few texts and numbers under names. They are written here: for
+    so little, the scanner's own costs are more than its work.
+    """
+    try:
+        if type(value) is not dict:
+            return "".join(_scan(value, 0))
+        parts: list[str] = []
+        for name, item in cast("dict[Any, Any]", value).items():
+            if type(name) is not str:
+                return "".join(_scan(value, 0))
+            if type(item) is str:
+                parts.append(f"{_quoted(name)}: {_quoted(item)}")
+            elif type(item) is int:
+                parts.append(f"{_quoted(name)}: {item}")
+            else:
+                parts.append(f"{_quoted(name)}: {''.join(_scan(item, 0))}")
+        return f"{{{', '.join(parts)}}}"
+    except RecursionError:  # a circle, or very deep: json says which
         return json.dumps(value, ensure_ascii=False)
-    return "".join(_scan(value, 0))
 
 
 def convert_to_openai_messages(
@@ -72,37 +95,48 @@ def convert_to_openai_messages(
     return converted[0] if single else converted
 
 
-ROLES: dict[type[Any], str] = {
-    HumanMessage: "user",
-    AIMessage: "assistant",
-    SystemMessage: "system",
-    ToolMessage: "tool",
-}
-
-
 def plain_messages(messages: list[Any]) -> list[Block] | None:
     """The dicts of messages whose contents are all text, as most are; None if one is more.
 
-    One loop without a call for most messages: agents convert whole histories at every turn.
+    One loop, with lines for each class: agents convert whole histories at every turn, and the
+    interpreter reads a slot fast where it always meets the same class.
     """
     converted: list[Block] = []
-    role_of_class = ROLES.get
-    for message in messages:
-        role = role_of_class(message.__class__)
-        if role is None or message.content.__class__ is not str:
-            return None
-        made: Block = {"role": role, "content": message.content}
-        rare = message.__plait_rare__
-        if rare is not None:
-            if rare.get("additional_kwargs"):
+    made: Block
+    try:
+        for message in messages:
+            kind = type(message)  # pyright: ignore[reportUnknownVariableType]
+            if kind is AIMessage:
+                content, rare = message.content, message.__plait_rare__
+                if rare is not None and "tool_calls" in rare and rare["tool_calls"]:
+                    calls: list[Block] = []
+                    for call in rare["tool_calls"]:
+                        function = {"name": call["name"], "arguments": to_json(call["args"])}
+                        calls.append({"type": "function", "id": call["id"], "function": function})
+                    made = {"role": "assistant", "tool_calls": calls, "content": content}
+                else:
+                    made = {"role": "assistant", "content": content}
+            elif kind is HumanMessage:
+                content, rare = message.content, message.__plait_rare__
+                made = {"role": "user", "content": content}
+            elif kind is ToolMessage:
+                content, rare = message.content, message.__plait_rare__
+                made = {"role": "tool", "tool_call_id": rare["tool_call_id"], "content": content}
+            elif kind is SystemMessage:
+                content, rare = message.content, message.__plait_rare__
+                made = {"role": "system", "content": content}
+            else:
                 return None
-            if name := rare.get("name"):
-                made["name"] = name
-            if role == "tool":
-                made["tool_call_id"] = rare["tool_call_id"]
-            elif calls := rare.get("tool_calls"):
-                made["tool_calls"] = [openai_call(c["id"], c["name"], c["args"]) for c in calls]
-        converted.append(made)
+            if type(content) is not str:
+                return None
+            if rare is not None and ("additional_kwargs" in rare or "name" in rare):
+                if rare.get("additional_kwargs"):
+                    return None
+                if name := rare.get("name"):  # in its place, as the slower way has it
+                    made = {"role": made["role"], "name": name, **made}
+            converted.append(made)
+    except KeyError:  # a tool call without its parts: the slower way says what is missing
+        return None
     return converted
 
 
@@ -124,7 +158,9 @@ class BlockReader:
         if message.name:
             head["name"] = message.name
         if kind == "ai" and message.tool_calls:
-            self.calls = [openai_call(c["id"], c["name"], c["args"]) for c in message.tool_calls]
+            self.calls = [
+                openai_call(c["id"], c["name"], to_json(c["args"])) for c in message.tool_calls
+            ]
         if kind == "ai" and "refusal" in message.additional_kwargs:
             head["refusal"] = message.additional_kwargs["refusal"]
         if kind == "tool":
@@ -279,7 +315,7 @@ READERS = {
 
 
 def openai_call(call_id: Any, name: str, args: Any) -> Block:
-    """A tool call in OpenAI's form."""
+    """A tool call in OpenAI's form; arguments that are text are taken as they are."""
     text = args if isinstance(args, str) else to_json(args)
     return {"type": "function", "id": call_id, "function": {"name": name, "arguments": text}}
 
