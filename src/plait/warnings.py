@@ -62,6 +62,14 @@ class LangGraphDeprecatedSinceV11(LangGraphDeprecationWarning):
         super().__init__(message, *args, since=(1, 1), expected_removal=(3, 0))
 
 
+class BetaWarning(DeprecationWarning):
+    """Something was used that the peer calls experimental: it may change with the peer.
+
+    >>> issubclass(BetaWarning, DeprecationWarning)
+    True
+    """
+
+
 RENAMED: dict[str, tuple[str, Callable[[str], LangGraphDeprecationWarning]]] = {
     "checkpoint_during": ("durability", LangGraphDeprecatedSinceV10),
     "config_schema": ("context_schema", LangGraphDeprecatedSinceV10),
@@ -117,6 +125,7 @@ def take_renamed(
 
 
 __all__ = [
+    "BetaWarning",
     "LangGraphDeprecatedSinceV05",
     "LangGraphDeprecatedSinceV10",
     "LangGraphDeprecatedSinceV11",

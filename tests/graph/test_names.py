@@ -24,7 +24,8 @@ MODULES = """
     checkpoint.serde.jsonplus checkpoint.serde.types
     store.base store.base.batch store.base.embed store.memory store.sqlite store.sqlite.aio
     cache.base cache.memory cache.redis cache.sqlite
-    warnings version callbacks stream
+    warnings version callbacks
+    stream stream.run_stream stream.stream_channel stream.transformers
     prebuilt prebuilt.chat_agent_executor prebuilt.interrupt prebuilt.tool_node
     prebuilt.tool_validator
 """
@@ -32,18 +33,13 @@ MODULES = """
 OWN_TYPES = "a type variable of the peer's own annotations"
 DELTA = "plait stores differences in every channel; savers need no extra method for it"
 EVENTS = "plait refuses unregistered types when they are written, so there is nothing to tell"
-TRANSFORMERS = "streams through transformers are not built; `astream_events` is"
 PENDING = {
     "callbacks": "callbacks for interrupts and resumes are of the tracing issue",
     "checkpoint.base.DeltaChannelHistory": DELTA,
-    "graph.state.CompiledStateGraph.stream_events": TRANSFORMERS,
-    "pregel.remote.RemoteGraph.stream_events": TRANSFORMERS,
     "checkpoint.serde.event_hooks": EVENTS,
     "checkpoint.serde.jsonplus.InvalidModuleError": EVENTS,
     "checkpoint.sqlite.aio.T": OWN_TYPES,
-    "prebuilt.ToolCallTransformer": TRANSFORMERS,
     "store.base.batch.F": OWN_TYPES,
-    "stream": TRANSFORMERS,
 }
 """Module, or what is in one, without the root: why plait does not have it."""
 

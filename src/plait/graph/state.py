@@ -41,6 +41,7 @@ from plait.warnings import take_renamed
 
 if TYPE_CHECKING:
     from plait.store.base import BaseStore
+    from plait.stream.base import Factory
 
 StateT = TypeVar("StateT")
 ContextT = TypeVar("ContextT")
@@ -475,7 +476,7 @@ class StateGraph(Generic[StateT]):
         interrupt_after: Sequence[str] | str | None = None,
         debug: bool = False,
         name: str | None = None,
-        transformers: Any = None,
+        transformers: Sequence[Factory] | None = None,
         schedule: Literal["superstep", "eager"] = "superstep",
     ) -> CompiledStateGraph:
         """Check the graph and make it runnable.
@@ -484,7 +485,8 @@ class StateGraph(Generic[StateT]):
             checkpointer: the saver that keeps its threads. As a subgraph: None inherits the
                 parent's, True keeps a memory of its own, False keeps nothing.
             cache: where results of nodes with a cache policy are kept.
-            transformers: not supported yet.
+            transformers: classes of `StreamTransformer`, or functions that make one for a
+                namespace: they transform the streams of version "v3" (`stream_events`).
             store: long-term memory that nodes find in `runtime.store`.
             interrupt_before: nodes to stop before ("*": all).
             interrupt_after: nodes to stop after ("*": all).
@@ -501,7 +503,6 @@ class StateGraph(Generic[StateT]):
         before, after = _named(interrupt_before), _named(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
         ensure_valid_checkpointer(checkpointer)
-        refuse(f"Graph {name or 'LangGraph'!r}", transformers=transformers)
         if schedule not in SCHEDULES:
             raise InvalidGraphError(
                 f"Unknown schedule {schedule!r}. {nearest(schedule, SCHEDULES)}"
@@ -516,6 +517,7 @@ class StateGraph(Generic[StateT]):
             cache=cache,
             name=name or "LangGraph",
             debug=debug,
+            stream_transformers=transformers,
         )
 
 

@@ -7,6 +7,7 @@ from plait.lazy import lazily
 if TYPE_CHECKING:
     from plait.prebuilt.chat_agent_executor import create_react_agent
     from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime
+    from plait.prebuilt.tool_call_stream import ToolCallTransformer
     from plait.prebuilt.tool_node import ToolNode, tools_condition
     from plait.prebuilt.tool_policies import ToolPolicy
     from plait.prebuilt.tool_validator import ValidationNode
@@ -16,6 +17,7 @@ __getattr__ = lazily(
     {
         "InjectedState": "injection",
         "InjectedStore": "injection",
+        "ToolCallTransformer": "tool_call_stream",
         "ToolNode": "tool_node",
         "ToolPolicy": "tool_policies",
         "ToolRuntime": "injection",
@@ -28,6 +30,7 @@ __getattr__ = lazily(
 __all__ = [
     "InjectedState",
     "InjectedStore",
+    "ToolCallTransformer",
     "ToolNode",
     "ToolPolicy",
     "ToolRuntime",

@@ -6,7 +6,7 @@ from plait.errors import NotSupportedError
 
 INSTEAD = {
     "trace_policy": "leave it out; nothing is traced unless callbacks are given",
-    "transformers": "transform the parts where they are consumed",
+    "transformers": "give them to a graph: compile(transformers=), stream_events(transformers=)",
 }
 """Each such argument, and what to do meanwhile."""
 

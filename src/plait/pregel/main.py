@@ -20,10 +20,10 @@ from plait.pregel.by_hand import assemble, built, check
 from plait.pregel.configs import limit_of
 from plait.pregel.described import Described
 from plait.pregel.drawn import Drawn
-from plait.pregel.later import refuse
 from plait.pregel.node import NodeBuilder, PregelNode
 from plait.pregel.parts import aparts_of, parts_of, result_of, shaped
 from plait.pregel.run import MODES, Options, Run
+from plait.pregel.streamed import Streamed
 from plait.pregel.threads import Threads
 from plait.runnables.config import merge_configs
 from plait.types import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
     from plait.runtime import RunControl
     from plait.store.base import BaseStore
+    from plait.stream.base import Factory
 
 
 DEBUG_MODES = ("updates", "values")
@@ -48,7 +49,7 @@ _BUILT_OF = ("__pydantic_validator__", "__dataclass_fields__")
 """Marks of classes that are built from a dict's entries: pydantic models, dataclasses."""
 
 
-class Pregel(Described, Drawn, Threads):
+class Pregel(Described, Drawn, Streamed, Threads):
     """A graph of nodes over channels, run in super-steps (Malewicz et al., *Pregel*, 2010).
 
     Made by `StateGraph.compile()` and `@entrypoint`, which compile to a plan; or by hand, from
@@ -76,7 +77,7 @@ class Pregel(Described, Drawn, Threads):
         config: what each call's config is added to.
         trigger_to_nodes: accepted; it follows from the nodes.
         name: the graph's name.
-        stream_transformers: not supported.
+        stream_transformers: transform its streams of version "v3", as in `compile`.
         older: `config_type`, the older name of `context_schema`.
 
     Raises:
@@ -120,11 +121,9 @@ class Pregel(Described, Drawn, Threads):
         config: RunnableConfig | None = None,
         trigger_to_nodes: Mapping[str, Sequence[str]] | None = None,
         name: str = "LangGraph",
-        stream_transformers: Any = None,
+        stream_transformers: Sequence[Factory] | None = None,
         **older: Any,
     ) -> None:
-        who = f"Graph {name!r}"
-        refuse(who, transformers=stream_transformers)
         taken = take_renamed("Pregel()", older, ("config_type",), context_schema=context_schema)
         self.retry_policy = policies_of(retry_policy)
         if plan is None:
@@ -151,6 +150,7 @@ class Pregel(Described, Drawn, Threads):
         self.name = name
         self.stream_mode = stream_mode
         self.stream_eager = stream_eager
+        self.stream_transformers = tuple(stream_transformers or ())
         self.layout: Layout | None = None
         """How its checkpoints are shown (see `viewer`)."""
         self.debug = bool(debug)

@@ -245,6 +245,24 @@ class Runnable(Generic[Input, Output]):
         finally:
             await cast("Any", events).aclose()
 
+    def stream_events(
+        self,
+        input: Input,
+        config: RunnableConfig | None = None,
+        *,
+        version: Literal["v1", "v2", "v3"] = "v2",
+        **kwargs: Any,
+    ) -> Any:
+        """Stream what happens inside, in sync code; graphs do, in version "v3".
+
+        Raises:
+            NotImplementedError: always, here.
+        """
+        raise NotImplementedError(
+            f"{self.get_name()!r} has no stream_events(version={version!r}): use "
+            'astream_events() for versions "v1" and "v2", or a graph for "v3".'
+        )
+
     # --- many calls ------------------------------------------------------------------------------
 
     def batch(

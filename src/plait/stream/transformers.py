@@ -1,0 +1,367 @@
+"""The transformers that come with plait: one for each stream mode, and two for nested runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, cast
+
+from typing_extensions import TypedDict
+
+from plait.constants import NS_END
+from plait.stream.base import Factory, ProtocolEvent, Scope, StreamTransformer
+from plait.stream.model_stream import AsyncChatModelStream, ChatModelStream
+from plait.stream.pieces import whole
+from plait.stream.run_stream import (
+    AsyncSubgraphRunStream,
+    SubgraphRunStream,
+    SubgraphStatus,
+    subgraph_stream,
+)
+from plait.stream.stream_channel import StreamChannel
+
+if TYPE_CHECKING:
+    from plait.stream.mux import StreamMux
+
+
+class _ModeTransformer(StreamTransformer):
+    """The parts of one stream mode, of the run itself."""
+
+    _native = True
+
+    def __init__(self, scope: Scope = ()) -> None:
+        super().__init__(scope)
+        self._channel: StreamChannel[Any] = StreamChannel()
+
+    def init(self) -> dict[str, Any]:
+        """The channel, under the name of the mode."""
+        return {self.required_stream_modes[0]: self._channel}
+
+    def process(self, event: ProtocolEvent) -> bool:
+        """Keep the run's own parts."""
+        params = event["params"]
+        if event["method"] == self.required_stream_modes[0] and self._own(params["namespace"]):
+            self._channel.push(params["data"])
+        return True
+
+    def _own(self, namespace: list[str]) -> bool:
+        return tuple(namespace) == self.scope
+
+
+class ValuesTransformer(_ModeTransformer):
+    """`run.values`: the state, first and after each super-step."""
+
+    required_stream_modes = ("values",)
+    error: BaseException | None = None
+    """What the run failed with."""
+
+    def fail(self, err: BaseException) -> None:
+        """Keep the error."""
+        self.error = err
+
+
+class CustomTransformer(_ModeTransformer):
+    """`run.custom`: what nodes write with a stream writer."""
+
+    required_stream_modes = ("custom",)
+
+
+class UpdatesTransformer(_ModeTransformer):
+    """`run.updates`: what each node wrote."""
+
+    required_stream_modes = ("updates",)
+
+
+class CheckpointsTransformer(_ModeTransformer):
+    """`run.checkpoints`: each checkpoint."""
+
+    required_stream_modes = ("checkpoints",)
+
+
+class DebugTransformer(_ModeTransformer):
+    """`run.debug`: tasks and checkpoints, with step and time."""
+
+    required_stream_modes = ("debug",)
+
+
+class TasksTransformer(_ModeTransformer):
+    """`run.tasks`: the start and the end of each task."""
+
+    required_stream_modes = ("tasks",)
+
+
+class MessagesTransformer(StreamTransformer):
+    """`run.messages`: a stream for each message that a model says, or a node returns."""
+
+    required_stream_modes = ("messages",)
+    _native = True
+
+    def __init__(self, scope: Scope = ()) -> None:
+        super().__init__(scope)
+        self._channel: StreamChannel[Any] = StreamChannel()
+        self._open: dict[Any, Any] = {}
+
+    def init(self) -> dict[str, Any]:
+        """The channel of streams."""
+        return {"messages": self._channel}
+
+    def process(self, event: ProtocolEvent) -> bool:
+        """Feed the stream of the message that an event belongs to."""
+        params = event["params"]
+        if event["method"] != "messages" or tuple(params["namespace"]) != self.scope:
+            return True
+        told, about = params["data"]
+        if not isinstance(told, dict):
+            stream = self._stream(told.id, about)
+            for piece in whole(told):
+                stream.dispatch(piece)
+            self._channel.push(stream)
+            return True
+        said = cast("dict[str, Any]", told)
+        key = about.get("run_id")
+        if said["event"] == "message-start":
+            self._open[key] = self._stream(said.get("id"), about)
+            self._channel.push(self._open[key])
+        if key in self._open:
+            self._open[key].dispatch(said)
+        if said["event"] == "message-finish":
+            self._open.pop(key, None)
+        return True
+
+    def _stream(self, message_id: str | None, about: Mapping[str, Any]) -> Any:
+        lane = self._channel.lane
+        kind = AsyncChatModelStream if lane.is_async else ChatModelStream
+        node = about.get("langgraph_node")
+        return kind(namespace=list(self.scope), node=node, message_id=message_id, lane=lane)
+
+    def finalize(self) -> None:
+        """Messages that broke off stay as they are."""
+        self._open.clear()
+
+    def fail(self, err: BaseException) -> None:
+        """Messages that are being said fail with the run."""
+        for stream in self._open.values():
+            stream.fail(err)
+        self._open.clear()
+
+
+class LifecyclePayload(TypedDict):
+    """The beginning or the end of a nested run."""
+
+    event: SubgraphStatus
+    namespace: list[str]
+    graph_name: NotRequired[str]
+    trigger_call_id: NotRequired[str]
+    cause: NotRequired[Any]
+    error: NotRequired[str]
+
+
+class _Nested(StreamTransformer):
+    """Tells nested runs by the tasks in them, and their ends by the ends of the tasks around."""
+
+    required_stream_modes = ("tasks",)
+    deep: ClassVar[bool]
+    """Whether runs nested in nested ones count."""
+    _native = True
+
+    def __init__(self, scope: Scope = ()) -> None:
+        super().__init__(scope)
+        self._running: dict[Scope, Any] = {}
+        self._ended: set[Scope] = set()
+
+    def _begins(self, event: ProtocolEvent) -> Scope | None:
+        """The namespace of the nested run that an event is the first of."""
+        ns = tuple(event["params"]["namespace"])
+        here = len(self.scope)
+        if "result" in event["params"]["data"] or len(ns) <= here or ns[:here] != self.scope:
+            return None
+        if NS_END not in ns[-1] or not (self.deep or len(ns) == here + 1):
+            return None
+        return None if ns in self._running or ns in self._ended else ns
+
+    def _ends(self, event: ProtocolEvent) -> Scope | None:
+        """The namespace of the nested run that ends with a task."""
+        data = event["params"]["data"]
+        if "result" not in data:
+            return None
+        ns = (*event["params"]["namespace"], f"{data['name']}{NS_END}{data['id']}")
+        if ns not in self._running:
+            return None
+        self._ended.add(ns)
+        return ns
+
+
+def _outcome(task: Mapping[str, Any]) -> tuple[SubgraphStatus, str | None]:
+    """How a run ended, by the task around it."""
+    if task.get("error"):
+        return "failed", str(task["error"])
+    return ("interrupted" if task.get("interrupts") else "completed"), None
+
+
+class LifecycleTransformer(_Nested):
+    """`run.lifecycle`, and events `lifecycle`: when nested runs begin and end, at every depth."""
+
+    deep = True
+
+    def __init__(self, scope: Scope = ()) -> None:
+        super().__init__(scope)
+        self._channel: StreamChannel[LifecyclePayload] = StreamChannel("lifecycle")
+
+    def init(self) -> dict[str, Any]:
+        """The channel of payloads."""
+        return {"lifecycle": self._channel}
+
+    def process(self, event: ProtocolEvent) -> bool:
+        """Tell what a task says of nested runs."""
+        if event["method"] != "tasks":
+            return True
+        ns = self._begins(event)
+        if ns is not None:
+            self._running[ns] = None
+            name, _, task_id = ns[-1].partition(NS_END)
+            self._channel.push(
+                {
+                    "event": "started",
+                    "namespace": list(ns),
+                    "graph_name": name,
+                    "trigger_call_id": task_id,
+                }
+            )
+        ended = self._ends(event)
+        if ended is not None:
+            self._end(ended, *_outcome(event["params"]["data"]))
+        return False
+
+    def finalize(self) -> None:
+        """What has no end yet was completed."""
+        for ns in list(self._running):
+            self._end(ns, "completed", None)
+
+    def fail(self, err: BaseException) -> None:
+        """What has no end yet has failed."""
+        for ns in list(self._running):
+            self._end(ns, "failed", str(err))
+
+    def _end(self, ns: Scope, status: SubgraphStatus, error: str | None) -> None:
+        del self._running[ns]
+        payload: LifecyclePayload = {"event": status, "namespace": list(ns)}
+        if error is not None:
+            payload["error"] = error
+        self._channel.push(payload)
+
+
+class SubgraphTransformer(_Nested):
+    """`run.subgraphs`: a stream for each run that is nested directly in this one."""
+
+    deep = False
+    supports_sync = True
+
+    def __init__(self, scope: Scope = ()) -> None:
+        super().__init__(scope)
+        self._channel: StreamChannel[Any] = StreamChannel()
+        self._mux: StreamMux | None = None
+
+    def init(self) -> dict[str, Any]:
+        """The channel of streams."""
+        return {"subgraphs": self._channel}
+
+    def attached(self, mux: StreamMux) -> None:
+        """Nested runs get their streams from this mux."""
+        self._mux = mux
+
+    def process(self, event: ProtocolEvent) -> bool:
+        """Hand an event to the nested run that it belongs to."""
+        self._begin(event)
+        inner = self._inner(event)
+        if inner is not None:
+            inner.mux.push(event)
+        ended = self._leave(event)
+        if ended is not None:
+            ended.mux.fail(ended.failure) if ended.failure else ended.mux.close()
+        return event["method"] != "tasks"
+
+    async def aprocess(self, event: ProtocolEvent) -> bool:
+        """`process` in an event loop."""
+        self._begin(event)
+        inner = self._inner(event)
+        if inner is not None:
+            await inner.mux.apush(event)
+        ended = self._leave(event)
+        if ended is not None:
+            mux = ended.mux
+            await (mux.afail(ended.failure) if ended.failure else mux.aclose())
+        return event["method"] != "tasks"
+
+    def finalize(self) -> None:
+        """What has no end yet was completed."""
+        for handle in self._all_ended("completed", None):
+            handle.mux.close()
+
+    async def afinalize(self) -> None:
+        """`finalize` in an event loop."""
+        for handle in self._all_ended("completed", None):
+            await handle.mux.aclose()
+
+    def fail(self, err: BaseException) -> None:
+        """What has no end yet has failed."""
+        for handle in self._all_ended("failed", str(err)):
+            handle.mux.fail(err)
+
+    async def afail(self, err: BaseException) -> None:
+        """`fail` in an event loop."""
+        for handle in self._all_ended("failed", str(err)):
+            await handle.mux.afail(err)
+
+    def _begin(self, event: ProtocolEvent) -> None:
+        ns = self._begins(event) if event["method"] == "tasks" else None
+        if ns is None:
+            return
+        assert self._mux is not None
+        name, _, task_id = ns[-1].partition(NS_END)
+        handle = subgraph_stream(self._mux.child(ns), ns, name, task_id)
+        self._running[ns] = handle
+        self._channel.push(handle)
+
+    def _inner(self, event: ProtocolEvent) -> Any:
+        """The stream of the nested run that an event belongs to."""
+        ns = tuple(event["params"]["namespace"])
+        return self._running.get(ns[: len(self.scope) + 1])
+
+    def _leave(self, event: ProtocolEvent) -> Any:
+        """The stream of the nested run that ends with an event."""
+        ended = self._ends(event) if event["method"] == "tasks" else None
+        if ended is None:
+            return None
+        handle = self._running.pop(ended)
+        handle.end(*_outcome(event["params"]["data"]))
+        return handle
+
+    def _all_ended(self, status: SubgraphStatus, error: str | None) -> list[Any]:
+        handles = list(self._running.values())
+        self._running.clear()
+        for handle in handles:
+            handle.end(status, error)
+        return handles
+
+
+BUILT_IN: tuple[Factory, ...] = (
+    ValuesTransformer,
+    MessagesTransformer,
+    LifecycleTransformer,
+    SubgraphTransformer,
+)
+"""Those that every run has."""
+
+__all__ = [
+    "AsyncSubgraphRunStream",
+    "CheckpointsTransformer",
+    "CustomTransformer",
+    "DebugTransformer",
+    "LifecyclePayload",
+    "LifecycleTransformer",
+    "MessagesTransformer",
+    "SubgraphRunStream",
+    "SubgraphTransformer",
+    "TasksTransformer",
+    "UpdatesTransformer",
+    "ValuesTransformer",
+]
