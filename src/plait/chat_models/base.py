@@ -7,6 +7,7 @@ token, end and error. A handler with `wants_tokens` makes an invoked model strea
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from plait.callbacks.inside import achunks_inside, chunks_inside, inside
 from plait.chat_models.caching import cache_of, known_chat, prompt_key, to_keep
 from plait.chat_models.language import BaseLanguageModel
 from plait.chat_models.results import (
@@ -136,7 +137,8 @@ class BaseChatModel(BaseLanguageModel):
         run = self._start(messages, ensure_config(config), stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
-            result = self._answer(messages, stop, run, seen, kwargs)
+            with inside(run):
+                result = self._answer(messages, stop, run, seen, kwargs)
             message = message_of(result, run.run_id)
         except BaseException as error:
             run.on_llm_error(error, response=so_far(seen))
@@ -160,7 +162,8 @@ class BaseChatModel(BaseLanguageModel):
         run = await self._astart(messages, ensure_config(config), stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
-            result = await self._aanswer(messages, stop, run, seen, kwargs)
+            with inside(run):
+                result = await self._aanswer(messages, stop, run, seen, kwargs)
             message = message_of(result, run.run_id)
         except BaseException as error:
             await run.on_llm_error(error, response=so_far(seen))
@@ -189,7 +192,8 @@ class BaseChatModel(BaseLanguageModel):
         run = self._start(messages, config, stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
-            for chunk in self._chunks(messages, stop, run, run.run_id, kwargs):
+            chunks = self._chunks(messages, stop, run, run.run_id, kwargs)
+            for chunk in chunks_inside(run, chunks):
                 seen.append(chunk)
                 yield chunk.message
         except BaseException as error:
@@ -218,7 +222,8 @@ class BaseChatModel(BaseLanguageModel):
         run = await self._astart(messages, config, stop, kwargs)
         seen: list[ChatGenerationChunk] = []
         try:
-            async for chunk in self._achunks(messages, stop, run, run.run_id, kwargs):
+            chunks = self._achunks(messages, stop, run, run.run_id, kwargs)
+            async for chunk in achunks_inside(run, chunks):
                 seen.append(chunk)
                 yield chunk.message
         except BaseException as error:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from plait.callbacks.inside import inside
 from plait.callbacks.manager import AsyncCallbackManager, CallbackManager
 from plait.chat_models.language import listening_config
 from plait.chat_models.results import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
@@ -62,7 +63,8 @@ def generate(
     for run, one in zip(runs, asked, strict=True):
         seen: list[ChatGenerationChunk] = []
         try:
-            result = model._answer(one, stop, run, seen, kwargs)  # pyright: ignore[reportPrivateUsage]
+            with inside(run):
+                result = model._answer(one, stop, run, seen, kwargs)  # pyright: ignore[reportPrivateUsage]
             message_of(result, run.run_id)
         except BaseException as error:
             run.on_llm_error(error, response=so_far(seen))
@@ -96,7 +98,8 @@ async def agenerate(
     async def answer(run: Any, one: list[Any]) -> ChatResult:
         seen: list[ChatGenerationChunk] = []
         try:
-            result = await model._aanswer(one, stop, run, seen, kwargs)  # pyright: ignore[reportPrivateUsage]
+            with inside(run):
+                result = await model._aanswer(one, stop, run, seen, kwargs)  # pyright: ignore[reportPrivateUsage]
             message_of(result, run.run_id)
         except BaseException as error:
             await run.on_llm_error(error, response=so_far(seen))

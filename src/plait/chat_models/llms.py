@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.callbacks.inside import achunks_inside, chunks_inside, inside
 from plait.chat_models.caching import cache_of
 from plait.chat_models.language import BaseLanguageModel, listening_config
 from plait.chat_models.results import Generation, GenerationChunk, LLMResult, RunInfo
@@ -179,7 +180,7 @@ class BaseLLM(BaseLanguageModel):
             )
         total: GenerationChunk | None = None
         try:
-            for chunk in self._stream(prompt, stop=stop, **kwargs):
+            for chunk in chunks_inside(run, self._stream(prompt, stop=stop, **kwargs)):
                 total = chunk if total is None else total + chunk
                 if run is not None:
                     run.on_llm_new_token(chunk.text, chunk=chunk)
@@ -219,7 +220,7 @@ class BaseLLM(BaseLanguageModel):
             )
         total: GenerationChunk | None = None
         try:
-            async for chunk in self._astream(prompt, stop=stop, **kwargs):
+            async for chunk in achunks_inside(run, self._astream(prompt, stop=stop, **kwargs)):
                 total = chunk if total is None else total + chunk
                 if run is not None:
                     await run.on_llm_new_token(chunk.text, chunk=chunk)
@@ -296,7 +297,10 @@ class BaseLLM(BaseLanguageModel):
         try:
             given = {"run_manager": heard[0]} if heard else {}
             asked = [prompts[n] for n in new]
-            result = self._generate(asked, stop=stop, **given, **kwargs) if new else LLMResult([])
+            result = LLMResult([])
+            if new:
+                with inside(heard[0] if heard else None):
+                    result = self._generate(asked, stop=stop, **given, **kwargs)
         except BaseException as error:
             for run in heard:
                 run.on_llm_error(error, response=LLMResult([]))
@@ -328,7 +332,8 @@ class BaseLLM(BaseLanguageModel):
             asked = [prompts[n] for n in new]
             result = LLMResult([])
             if new:
-                result = await self._agenerate(asked, stop=stop, **given, **kwargs)
+                with inside(heard[0] if heard else None):
+                    result = await self._agenerate(asked, stop=stop, **given, **kwargs)
         except BaseException as error:
             for run in heard:
                 await run.on_llm_error(error, response=LLMResult([]))

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import var_child_runnable_config
+from plait.callbacks.inside import inside
 from plait.callbacks.manager import AsyncCallbackManager, CallbackManager
 from plait.constants import TAG_HIDDEN
 from plait.drivers.base import Part
@@ -160,7 +161,8 @@ class HeardTask:
         own = self._own = manager.on_chain_start(None, self._given, name=task.name)
         self._begin_inside(own.get_child("seq:step:1"))
         try:
-            writes = call(task, scope)
+            with inside(own):
+                writes = call(task, scope)
             self._tell_messages()
         except BaseException as error:
             self._listening.ended(task)
@@ -178,7 +180,8 @@ class HeardTask:
         own = self._own = await manager.on_chain_start(None, self._given, name=task.name)
         self._begin_inside(own.get_child("seq:step:1"))
         try:
-            writes = await call(task, scope)
+            with inside(own):
+                writes = await call(task, scope)
             self._tell_messages()
         except BaseException as error:
             self._listening.ended(task)
@@ -205,7 +208,8 @@ class HeardTask:
         own = CallbackManager.adopt(child).on_chain_start(None, state, name=name)
         self._enter(own.get_child())
         try:
-            chosen = choose()
+            with inside(own):
+                chosen = choose()
         except BaseException as error:
             own.on_chain_error(error)
             raise
@@ -220,7 +224,8 @@ class HeardTask:
         own = await child.on_chain_start(None, state, name=name)
         self._enter(own.get_child())
         try:
-            chosen = await choose()
+            with inside(own):
+                chosen = await choose()
         except BaseException as error:
             await own.on_chain_error(error)
             raise

@@ -4,6 +4,7 @@ from inspect import signature
 from typing import Any, TypeAlias
 
 from plait.callbacks.context import has_listeners
+from plait.callbacks.inside import inside
 from plait.documents import Document
 from plait.fields import AnnotatedFields
 from plait.runnables.base import Runnable
@@ -61,7 +62,8 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]]):
         name = config.get("run_name") or self.get_name()
         run = manager.on_retriever_start(None, input, config.get("run_id"), name=name)
         try:
-            found = code(input, **_with_run(code, run, kwargs))
+            with inside(run):
+                found = code(input, **_with_run(code, run, kwargs))
         except BaseException as error:
             run.on_retriever_error(error)
             raise
@@ -81,7 +83,8 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]]):
         name = config.get("run_name") or self.get_name()
         run = await manager.on_retriever_start(None, input, config.get("run_id"), name=name)
         try:
-            found = await self._afind(input, run, kwargs)
+            with inside(run):
+                found = await self._afind(input, run, kwargs)
         except BaseException as error:
             await run.on_retriever_error(error)
             raise

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plait.callbacks.context import has_listeners
+from plait.callbacks.inside import inside
 from plait.runnables.config import (
     RunnableConfig,
     ensure_config,
@@ -46,7 +47,8 @@ def call_as_run(
         name=config.get("run_name") or name,
     )
     try:
-        output = work(patch_config(config, callbacks=run.get_child()), run)
+        with inside(run):
+            output = work(patch_config(config, callbacks=run.get_child()), run)
     except BaseException as error:
         run.on_chain_error(error)
         raise
@@ -75,7 +77,8 @@ async def acall_as_run(
         name=config.get("run_name") or name,
     )
     try:
-        output = await work(patch_config(config, callbacks=run.get_child()), run)
+        with inside(run):
+            output = await work(patch_config(config, callbacks=run.get_child()), run)
     except BaseException as error:
         await run.on_chain_error(error)
         raise

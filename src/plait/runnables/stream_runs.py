@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from plait.callbacks.context import has_listeners, inherited_config
+from plait.callbacks.inside import achunks_inside, chunks_inside
 from plait.runnables.addable import add_chunks
 from plait.runnables.config import (
     RunnableConfig,
@@ -44,7 +45,7 @@ def stream_as_run(
     output: Any = None
     inner = patch_config(config, callbacks=run.get_child())
     try:
-        for chunk in made_under(inner, work(inner, run)):
+        for chunk in made_under(inner, chunks_inside(run, work(inner, run))):
             output = add_chunks(output, chunk)
             run.tell("on_chain_stream", "ignore_chain", chunk)
             yield chunk
@@ -80,7 +81,7 @@ async def astream_as_run(
     )
     output: Any = None
     inner = patch_config(config, callbacks=run.get_child())
-    chunks = held_under(work(inner, run), inner)
+    chunks = held_under(achunks_inside(run, work(inner, run)), inner)
     try:
         async for chunk in chunks:
             output = add_chunks(output, chunk)
@@ -144,7 +145,7 @@ def _transform(
     output: Any = None
     inner = patch_config(config, callbacks=run.get_child())
     try:
-        for chunk in made_under(inner, work(heard, inner, run)):
+        for chunk in made_under(inner, chunks_inside(run, work(heard, inner, run))):
             output = add_chunks(output, chunk)
             run.tell("on_chain_stream", "ignore_chain", chunk)
             yield chunk
@@ -206,7 +207,7 @@ async def _atransform(
     )
     output: Any = None
     inner = patch_config(config, callbacks=run.get_child())
-    chunks = held_under(work(heard, inner, run), inner)
+    chunks = held_under(achunks_inside(run, work(heard, inner, run)), inner)
     try:
         async for chunk in chunks:
             output = add_chunks(output, chunk)

@@ -11,6 +11,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from plait.callbacks.context import has_listeners, inherited_config, var_child_runnable_config
+from plait.callbacks.inside import inside
 from plait.errors import ToolDefinitionError
 from plait.fields import AnnotatedFields
 from plait.lazy import lazily
@@ -279,7 +280,8 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         run = manager.on_tool_start(*about, **started)
         child = patch_config(config, callbacks=run.get_child())
         try:
-            output = self._attempt(plan, target, given, call_id, child, run)
+            with inside(run):
+                output = self._attempt(plan, target, given, call_id, child, run)
         except BaseException as error:
             run.on_tool_error(error, tool_call_id=call_id)
             raise
@@ -301,7 +303,8 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         run = await manager.on_tool_start(*about, **started)
         child = patch_config(config, callbacks=run.get_child())
         try:
-            output = await self._aattempt(plan, given, call_id, child, run)
+            with inside(run):
+                output = await self._aattempt(plan, given, call_id, child, run)
         except BaseException as error:
             await run.on_tool_error(error, tool_call_id=call_id)
             raise

@@ -2,18 +2,22 @@
 
 Agents and graphs, models and tools follow the GenAI semantic conventions (`attributes` has their
 names). A span's parent is the run's parent, whatever thread or event loop it runs on; an outermost
-run's parent is the span that is current where it starts.
+run's parent is the span that is current where it starts. While the code of a run runs, its span is
+the current one: spans of instrumented libraries, and of the user's own, become its children.
 """
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
+from uuid import UUID
 
 from plait.errors import MissingExtraError
 from plait.tracing import attributes as names
 from plait.tracing.base import TracedRun, Tracer
 
 try:
-    from opentelemetry import trace
+    from opentelemetry import context, trace
     from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 except ImportError as error:  # pragma: no cover - the extra is installed in tests
     raise MissingExtraError(
@@ -44,13 +48,13 @@ class OpenTelemetryTracer(Tracer):
     def started(self, run: TracedRun, parent: TracedRun | None) -> None:
         """Start the run's span."""
         kind = _kind(run, parent)
-        context = None
+        around = None
         if parent is not None:
-            context = trace.set_span_in_context(parent.notes["span"])
+            around = trace.set_span_in_context(parent.notes["span"])
         run.notes["kind"] = kind
         run.notes["span"] = self._tracer.start_span(
             _title(run, kind),
-            context=context,
+            context=around,
             kind=SpanKind.CLIENT if kind in ("chat_model", "llm") else SpanKind.INTERNAL,
             attributes=_at_start(run, kind),
         )
@@ -75,6 +79,14 @@ class OpenTelemetryTracer(Tracer):
                 content = _answers(run.outputs) if "model" in run.kind else run.outputs
                 span.set_attribute(key.get(run.notes["kind"], names.OUTPUT), as_text(content))
         span.end()
+
+    def enter_run(self, run_id: UUID) -> Callable[[], None] | None:
+        """Make the run's span the current one: spans that its code starts become its children."""
+        run = self._runs.get(run_id)
+        if run is None:
+            return None
+        token = context.attach(trace.set_span_in_context(run.notes["span"]))
+        return partial(context.detach, token)
 
     def event(self, run: TracedRun, name: str, data: Any) -> None:
         """Add a custom event to the run's span."""
