@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 DEBUG_MODES = ("updates", "values")
 """What `debug=True` prints."""
+_NO_MODES: frozenset[str] = frozenset()
 _BUILT_OF = ("__pydantic_validator__", "__dataclass_fields__")
 """Marks of classes that are built from a dict's entries: pydantic models, dataclasses."""
 
@@ -497,7 +498,7 @@ class Pregel(Described, Drawn, Streamed, Threads):
         debug = extras.pop("debug", None)
         debugs = self.debug if debug is None else debug
         printed = _asked(print_mode or (DEBUG_MODES if debugs else ()))
-        modes = _known_modes(_asked(stream_mode), printed)
+        modes = _known_modes(_asked(stream_mode), printed) if stream_mode or printed else _NO_MODES
         if "checkpoint_during" in extras:
             durability = _older_durability(extras.pop("checkpoint_during"), durability)
         options = Options(

@@ -23,6 +23,7 @@ from plait.engine.tasks import task_id
 
 if TYPE_CHECKING:
     from plait.engine.loop import Loop
+    from plait.engine.tasks import Task
     from plait.pregel.main import Pregel
     from plait.pregel.scope import TaskScope
 
@@ -63,6 +64,8 @@ class Nest:
 
     def load(self, session: Session) -> Plan[Snapshot | None]:
         """Where the run starts (see the head of this file)."""
+        if self._is_untrodden():
+            return None
         step = self._scope.task.step
         head = yield from session.load(None)
         if head is not None and around(head.metadata).get(step.ns) == step.checkpoint_id:
@@ -77,6 +80,21 @@ class Nest:
         if head is None or not self._memory:
             return None
         return (yield from self._remembered(session, head))
+
+    def _is_untrodden(self) -> bool:
+        """Whether nobody can have stored anything for this run: then nobody needs to look.
+
+        Its namespace derives from the task around it, whose id derives from the checkpoint that the
+        task stands on. Where the run around has made that checkpoint itself, nobody ran the task
+        before; and in this run it is its first attempt.
+        """
+        loop = self._scope.run.loop
+        if self._memory or loop.went_on or loop.origin is not None or loop.plan.foresight:
+            return False
+        task: Task | None = self._scope.task
+        while task is not None and task.attempt == 1:
+            task = task.parent
+        return task is None
 
     def _origin(self) -> Origin | None:
         """What a replay of the task around it names for this run."""
