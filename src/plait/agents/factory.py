@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.guests import adopted
 from plait.agents.middleware.state import AgentState
 from plait.agents.model_node import ModelNode, ModelTools
 from plait.agents.responses import Responses
@@ -54,7 +55,7 @@ def create_agent(
             with its policies, its interceptors and its way to tell of errors.
         system_prompt: What is put before the messages.
         middleware: What runs between the steps and around the calls (see `AgentMiddleware`). It may
-            bring tools and keys of the state.
+            bring tools and keys of the state. Instances of LangChain's are taken too.
         response_format: A pydantic class, dataclass, TypedDict or JSON schema, or a strategy
             (`ToolStrategy`, `ProviderStrategy`, `AutoStrategy`) with one: the agent's last answer
             comes in this form too, under `structured_response`.
@@ -84,6 +85,7 @@ def create_agent(
     >>> agent.invoke({"messages": "Hi!"})["messages"][-1].content
     'Hello.'
     """
+    middleware = [adopted(one) for one in middleware]
     _check(middleware, transformers)
     responses = Responses(response_format)
     node, model_tools = _tools(tools or (), middleware)

@@ -13,6 +13,7 @@ from plait.agents.structured_output import (
     StructuredOutputError,
     StructuredOutputValidationError,
     ToolStrategy,
+    own_strategy,
     strategy_for,
 )
 from plait.errors import ConfigError
@@ -30,6 +31,7 @@ class Responses:
     """
 
     def __init__(self, response_format: Any) -> None:
+        response_format = own_strategy(response_format)
         strategies = (ToolStrategy, ProviderStrategy, AutoStrategy)
         if response_format is not None and not isinstance(response_format, strategies):
             response_format = AutoStrategy(response_format)
@@ -60,7 +62,7 @@ class Responses:
         Raises:
             ConfigError: It has a tool that the agent does not know.
         """
-        strategy = strategy_for(given, model)
+        strategy = strategy_for(own_strategy(given), model)
         if isinstance(strategy, ToolStrategy):
             for spec in cast("ToolStrategy[Any]", strategy).schema_specs:
                 if spec.name not in self.tools:

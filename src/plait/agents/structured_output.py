@@ -287,6 +287,19 @@ class ProviderStrategyBinding(Generic[SchemaT]):
         return self.spec.parse(data)
 
 
+def own_strategy(given: Any) -> Any:
+    """A strategy of LangChain's as plait's; anything else as it is."""
+    kind = given.__class__
+    if kind.__module__ != "langchain.agents.structured_output":
+        return given
+    if kind.__name__ == "ToolStrategy":
+        told, errors = given.tool_message_content, given.handle_errors
+        return ToolStrategy(given.schema, tool_message_content=told, handle_errors=errors)
+    if kind.__name__ == "ProviderStrategy":
+        return ProviderStrategy(given.schema, strict=given.schema_spec.strict)
+    return AutoStrategy(given.schema) if kind.__name__ == "AutoStrategy" else given
+
+
 def strategy_for(response_format: Any, model: Any) -> Any:
     """The strategy that a response format means for a model.
 
@@ -354,5 +367,6 @@ __all__ = [
     "StructuredOutputError",
     "StructuredOutputValidationError",
     "ToolStrategy",
+    "own_strategy",
     "strategy_for",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast, get_ar
 from typing_extensions import get_type_hints
 
 from plait.errors import ToolInputError
+from plait.prebuilt.guests import as_their_runtime, is_their_runtime
 from plait.pregel.scope import TaskScope
 from plait.pregel.tool_stream import tell
 from plait.runnables.config import ensure_config
@@ -110,12 +111,13 @@ class Injections:
         tool: A tool, plait's or langchain_core's.
     """
 
-    __slots__ = ("fields", "hidden", "needs_runtime", "runtimes", "stores")
+    __slots__ = ("fields", "hidden", "needs_runtime", "runtimes", "stores", "their_runtimes")
 
     def __init__(self, tool: Any) -> None:
         self.fields: dict[str, str | None] = {}
         self.stores: set[str] = set()
         self.runtimes: set[str] = set()
+        self.their_runtimes: dict[str, type[Any]] = {}
         hidden: set[str] = set()
         for name, annotation in _annotations(tool):
             if name == "runtime" and annotation is MISSING:
@@ -141,6 +143,8 @@ class Injections:
             self.stores.add(name)
         elif "ToolRuntime" in names:
             self.runtimes.add(name)
+            if is_their_runtime(kind):
+                self.their_runtimes[name] = kind
 
     def fill(self, tool: str, args: Mapping[str, Any], state: Any, runtime: Any) -> dict[str, Any]:
         """The arguments that the model supplied, with those of the program.
@@ -166,6 +170,8 @@ class Injections:
                 )
             filled.update(dict.fromkeys(self.stores, runtime.store))
         filled.update(dict.fromkeys(self.runtimes, runtime))
+        for name, kind in self.their_runtimes.items():
+            filled[name] = as_their_runtime(kind, runtime)
         return filled
 
     def _of_state(self, tool: str, key: str | None, state: Any) -> Any:

@@ -8,6 +8,7 @@ from plait.errors import ToolInputError
 from plait.messages import RemoveMessage
 from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import is_message, kind_of
+from plait.prebuilt.guests import own_command
 from plait.tools.output import BLOCK_TYPES, as_text
 from plait.types import Command, Send
 
@@ -32,12 +33,16 @@ def checked(result: Any, call: dict[str, Any], form: Form, messages_key: str) ->
     if isinstance(result, Command):
         return _checked_command(cast("Command[Any]", result), call, form, messages_key, True)
     if isinstance(result, list):
-        return _checked_list(cast("list[Any]", result), call, form, messages_key)
+        several = [own_command(one) for one in cast("list[Any]", result)]
+        return _checked_list(several, call, form, messages_key)
     if kind_of(result) == "tool":
         content = msg_content_output(result.content)
         return (
             result if content is result.content else result.model_copy(update={"content": content})
         )
+    command = own_command(result)
+    if command is not result:
+        return checked(command, call, form, messages_key)
     raise ToolInputError(
         f"Tool {call['name']!r} gave {type(result).__name__} for a tool call, where a ToolMessage "
         "or a Command belongs."
