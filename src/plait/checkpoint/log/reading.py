@@ -7,8 +7,9 @@ read was written by others: every length and place is checked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deferred import Deferred
@@ -32,7 +33,7 @@ from plait.checkpoint.log.records import (
 from plait.checkpoint.log.requests import ReadValues, ReadVersions, ValueRow
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Run, Version
-from plait.checkpoint.serde import Codec, Recipe, proof
+from plait.checkpoint.serde import Codec, Recipes, proof
 
 
 class Source(Protocol):
@@ -149,17 +150,30 @@ def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
     return Version(key, key, 0)
 
 
-_Trail: TypeAlias = "list[tuple[bytes, ListPatch]]"
-"""Patches, each with the version that it makes."""
+_Splices: TypeAlias = "list[tuple[int, int, int]]"
+_Trail: TypeAlias = "list[tuple[bytes, int, _Splices, bytes, int]]"
+"""Of each patch the version that it makes, its length, its splices and items, and its depth."""
 _ID_AND_RECORD = itemgetter(1, 2)
 """Of a `ValueRow`."""
+
+
+class _Walk(NamedTuple):
+    """The patches behind a list, oldest first, and what they stand on."""
+
+    trail: _Trail
+    anchor: bytes
+    kept: Kept | None
+    """This, if it is not None; else the record of the version `at`."""
+    at: bytes
+    kind: int
+    payload: bytes
 
 
 class _Base(NamedTuple):
     """What patches of a list stand on."""
 
     items: list[Any]
-    recipes: list[Recipe]
+    recipes: Recipes
     runs: list[Run]
     size: int
     written: int
@@ -183,51 +197,60 @@ class _Reader:
         """A list from its newest record. `proved` tells that from all others."""
         kept = self._kept()
         if kept is not None and kept.id == key and kept.proof == proved:
-            items = self._codec.again(kept.recipes)
-            seen = Seen([], self._codec)  # whoever goes on from here looks at the items
-            runs = kept.runs.copy()
-            return items, ListVersion(
-                key, kept.anchor, kept.depth, seen, runs, kept.size, kept.written
-            )
-        trail, kept, (at, kind, payload) = yield from self._walk(key, kind, payload, kept)
-        if kept is None:
-            base = yield from self._list_base(at, kind, payload)
+            base, trail = _base_of(kept, self._codec), []
+            anchor, depth = kept.anchor, kept.depth
         else:
-            base = _base_of(kept, self._codec)
-        anchor, depth = (trail[-1][1].anchor, trail[-1][1].depth) if trail else (key, 0)
+            trail, anchor, kept, *record = yield from self._walk(key, kind, payload, kept)
+            if kept is None:
+                base = yield from self._list_base(*cast("tuple[bytes, int, bytes]", record))
+            else:
+                base = _base_of(kept, self._codec)
+            depth = trail[-1][4] if trail else 0
+            kept = None
+        items, recipes, runs, size, written = self._follow(base, trail)
         recent = self._source.recent
-        if recent is None or (kept is None and len(trail) < LONG):
-            inserted = self._codec.loads_all([patch.items for _, patch in trail])
-            items, runs, size, written = _patched(base.items, base, trail, inserted)
-        else:
-            makers = {} if kept is None else kept.makers.copy()
-            inserted = self._codec.remember([patch.items for _, patch in trail], makers)
-            pairs = list(zip(base.items, base.recipes, strict=True))
-            pairs, runs, size, written = _patched(pairs, base, trail, inserted)
-            items, recipes = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-            kept = Kept(key, proved, anchor, depth, recipes, makers, runs.copy(), size, written)
+        if kept is None and recent is not None and len(runs) >= LONG:
+            kept = Kept(key, proved, anchor, depth, recipes, runs.copy(), size, written)
             recent.keep(self._lane, self._channel, kept)
-        return items, ListVersion(key, anchor, depth, Seen([], self._codec), runs, size, written)
+        seen = Seen([], self._codec)  # whoever goes on from here looks at the items
+        return items, ListVersion(key, anchor, depth, seen, runs, size, written)
+
+    def _follow(self, base: _Base, trail: _Trail) -> _Base:
+        """What patches make of what they stand on."""
+        if not trail:
+            return base
+        parts = [patch[3] for patch in trail]
+        if self._source.recent is None:
+            recipes, inserted = base.recipes, self._codec.loads_all(parts)
+        else:
+            recipes = base.recipes.copy()
+            inserted = self._codec.remember(parts, recipes)
+        order, runs, size, written = _patched(base, trail, inserted)
+        items = [*base.items, *chain.from_iterable(inserted)]
+        if order is not None:
+            items = [items[place] for place in order]
+            if self._source.recent is not None:
+                recipes = recipes.picked(order)
+        return _Base(items, recipes, runs, size, written)
 
     def _kept(self) -> Kept | None:
         """What was read last of this channel, if this codec makes the same of it."""
         recent = self._source.recent
         kept = None if recent is None else recent.find(self._lane, self._channel)
-        return kept if kept is not None and self._codec.agrees(kept.makers) else None
+        return kept if kept is not None and self._codec.agrees(kept.recipes) else None
 
-    def _walk(
-        self, key: bytes, kind: int, payload: bytes, kept: Kept | None
-    ) -> Plan[tuple[_Trail, Kept | None, tuple[bytes, int, bytes]]]:
-        """The patches behind a list, oldest first, and what they stand on: `kept`, or a record."""
+    def _walk(self, key: bytes, kind: int, payload: bytes, kept: Kept | None) -> Plan[_Walk]:
+        """From the newest record of a list to what its patches stand on: `kept`, or a record."""
         trail: _Trail = []
-        at = key
+        at = anchor = key
         while kind == LIST_PATCH:
             patch = read_list_patch(payload)
-            if trail and trail[-1][1].depth != patch.depth + 1:
+            if trail and trail[-1][4] != patch.depth + 1:
                 raise damaged("list")
             if not trail:
+                anchor = patch.anchor
                 kept = yield from self._fetch_behind(patch, kept)
-            trail.append((at, patch))
+            trail.append((at, patch.length, patch.splices, patch.items, patch.depth))
             at = patch.base
             if kept is not None and at <= kept.id:
                 if at == kept.id and patch.depth == kept.depth + 1:
@@ -242,7 +265,7 @@ class _Reader:
         else:
             kept = None
         trail.reverse()
-        return trail, kept, (at, kind, payload)
+        return _Walk(trail, anchor, kept, at, kind, payload)
 
     def _fetch_behind(self, patch: ListPatch, kept: Kept | None) -> Plan[Kept | None]:
         """Fetch the records behind the newest: those since `kept`, if that is among them."""
@@ -250,14 +273,17 @@ class _Reader:
             yield from self._fetch_range(kept.id, patch.base)
             record = self._rows.get(kept.id)
             if record is not None and proof(record) == kept.proof:
+                if kept.id not in self._patches:
+                    self._source.open_value(self._channel, kept.id, record)
                 return kept
         yield from self._fetch_range(patch.anchor, patch.base)
         return None
 
     def _list_base(self, key: bytes, kind: int, payload: bytes) -> Plan[_Base]:
+        recipes = Recipes()
         if kind == WHOLE:
             items = _items(payload, self._codec)
-            recipes = [(payload, place) for place in range(len(items))]
+            recipes.add_packed(payload, len(items))
             runs = [(key, 0, len(items))] if items else []
             return _Base(items, recipes, runs, len(payload), len(payload))
         if kind != MANIFEST:
@@ -268,7 +294,6 @@ class _Reader:
         parts: dict[bytes, bytes] = {}
         sizes: dict[bytes, int] = {}
         items: list[Any] = []
-        recipes: list[Recipe] = []
         size = 0
         for version, start, count in manifest.runs:
             if version not in held:
@@ -282,7 +307,7 @@ class _Reader:
             if start + count > len(pool):
                 raise damaged("list")
             items += pool[start : start + count]
-            recipes += [(parts[version], place) for place in range(start, start + count)]
+            recipes.add_packed(parts[version], count, start)
             size += sizes[version] * count // max(1, len(pool))
         if len(items) != manifest.length:
             raise damaged("list")
@@ -343,47 +368,50 @@ def _base_of(kept: Kept, codec: Codec) -> _Base:
 
 
 def _patched(
-    items: list[Any], base: _Base, trail: _Trail, inserted: Sequence[Any]
-) -> tuple[list[Any], list[Run], int, int]:
-    """Apply patches to items (or to these and their recipes): also runs, size, bytes written."""
+    base: _Base, trail: _Trail, inserted: Sequence[Any]
+) -> tuple[list[int] | None, list[Run], int, int]:
+    """Follow patches: where the items of a list stand among all that were ever in it (None: it is
+    those, in their order), its runs, size, and bytes written."""
     _, _, runs, size, written = base
-    for (version, patch), fresh in zip(trail, inserted, strict=True):
+    order: list[int] | None = None
+    held = len(base.items)
+    for (version, length, rows, packed, _), fresh in zip(trail, inserted, strict=True):
         if not is_list(fresh):
             raise damaged("list")
-        size += len(patch.items)
-        written += len(patch.items)
-        runs, lost = _apply(items, runs, patch, fresh, version)
-        if lost:
-            size -= size * lost // (len(items) + lost)
-    return items, runs, size, written
-
-
-def _apply(
-    items: list[Any], runs: list[Run], patch: ListPatch, inserted: list[Any], version: bytes
-) -> tuple[list[Run], int]:
-    """Apply a patch to items in place. Returns the new runs and how many items were lost."""
-    rows = patch.splices
-    if len(rows) == 1 and rows[0][0] == len(items) and rows[0][1] == 0:  # an append
-        items += inserted
-        runs.append((version, 0, len(inserted)))
-        lost = 0
-    else:
-        position = 0
-        for start, deleted, _ in rows:
-            if start < position or start + deleted > len(items):
+        count = len(fresh)
+        size += len(packed)
+        written += len(packed)
+        if order is None and rows == [(held, 0, count)]:  # an append
+            runs.append((version, 0, count))
+            held += count
+            if held != length:
                 raise damaged("list")
-            position = start + deleted
-        if sum(row[2] for row in rows) != len(inserted):
-            raise damaged("list")
+            continue
+        if order is None:
+            order = list(range(held))
+        lost = _apply(order, rows, list(range(held, held + count)))
+        held += count
         runs = splice_runs(runs, rows, version)
-        end = len(inserted)
-        for start, deleted, count in reversed(rows):  # from the back, so that places stay true
-            items[start : start + deleted] = inserted[end - count : end]
-            end -= count
-        lost = sum(row[1] for row in rows)
-    if len(items) != patch.length:
+        if len(order) != length:
+            raise damaged("list")
+        size -= size * lost // (length + lost) if lost else 0
+    return order, runs, size, written
+
+
+def _apply(items: list[int], rows: _Splices, inserted: list[int]) -> int:
+    """Apply splices to items in place. Returns how many items were lost."""
+    position = 0
+    for start, deleted, _ in rows:
+        if start < position or start + deleted > len(items):
+            raise damaged("list")
+        position = start + deleted
+    if sum(row[2] for row in rows) != len(inserted):
         raise damaged("list")
-    return runs, lost
+    end = len(inserted)
+    for start, deleted, count in reversed(rows):  # from the back, so that places stay true
+        items[start : start + deleted] = inserted[end - count : end]
+        end -= count
+    return sum(row[1] for row in rows)
 
 
 def _apply_keys(value: dict[Any, Any], patch: DictPatch, codec: Codec) -> None:

@@ -2,7 +2,7 @@
 
 A thread that goes on is loaded at every turn: its whole conversation, of which two messages are
 new. Versions are immutable, so what was read, proved and taken apart once need not be again. What
-is kept are recipes (`Codec.remember`): each load makes new objects, as from storage.
+is kept are recipes (`serde.Recipes`): each load makes new objects, as from storage.
 
 Nothing is taken from here on trust in an id alone: the record of the version that is asked for, or
 that a newer one stands on, is read from the database each time, and must be the one that was kept,
@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from plait.checkpoint.log.versions import Run
-from plait.checkpoint.serde import Makers, Recipe
+from plait.checkpoint.serde import Recipes
 
 ROOM = 16 << 20
 """How many bytes of items a saver keeps recipes of."""
 LONG = 16
-"""Lists of so many records are worth it."""
+"""Lists that lie in so many pieces are worth it."""
 
 
 class Kept(NamedTuple):
@@ -30,9 +30,7 @@ class Kept(NamedTuple):
     """What tells its record from all others."""
     anchor: bytes
     depth: int
-    recipes: list[Recipe]
-    makers: Makers
-    """What the recipes rely on."""
+    recipes: Recipes
     runs: list[Run]
     size: int
     written: int
@@ -44,8 +42,8 @@ class Recent:
     Threads may share it: each step is one that the interpreter does not divide.
 
     >>> recent = Recent(room=100)
-    >>> recent.keep(1, "a", Kept(b"1", b"", b"1", 0, [], {}, [], 60, 60))
-    >>> recent.keep(1, "b", Kept(b"1", b"", b"1", 0, [], {}, [], 60, 60))
+    >>> recent.keep(1, "a", Kept(b"1", b"", b"1", 0, Recipes(), [], 60, 60))
+    >>> recent.keep(1, "b", Kept(b"1", b"", b"1", 0, Recipes(), [], 60, 60))
     >>> recent.find(1, "a"), recent.find(1, "b").size
     (None, 60)
     """

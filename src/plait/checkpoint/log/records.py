@@ -173,7 +173,7 @@ def read_list_patch(payload: bytes) -> ListPatch:
         parts[4] = [tuple(rows[0])]
     else:
         parts[4] = _rows(rows, "list", int, int, int)
-    return ListPatch(*parts)
+    return ListPatch._make(parts)
 
 
 _DICT_PATCH = (bytes, bytes, int, int, bytes)

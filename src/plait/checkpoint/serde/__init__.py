@@ -4,7 +4,7 @@ Register a type of yours in one line, `plait.checkpoint.serde.register(Thing)`, 
 Types that a graph's schemas name are registered for that graph by themselves.
 """
 
-from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, Makers, Recipe, pack_plain
+from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, Recipes, pack_plain
 from plait.checkpoint.serde.envelope import (
     COMPRESSED,
     ENCRYPTED,
@@ -28,8 +28,7 @@ __all__ = [
     "MAX_DEPTH",
     "Codec",
     "Guard",
-    "Makers",
-    "Recipe",
+    "Recipes",
     "Registry",
     "RemoteError",
     "UnstorableValueError",

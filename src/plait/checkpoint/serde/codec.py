@@ -16,7 +16,7 @@ from datetime import timezone
 from itertools import chain, islice
 from os import urandom
 from threading import local
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import ormsgpack
 from ormsgpack import Ext
@@ -81,10 +81,43 @@ _END = urandom(8)
 _END_PACKED: bytes = _packb(_END)
 
 
-Recipe: TypeAlias = tuple[Any, Any]
-"""How an item is made once more: (what makes it, of what), or (the bytes of a list, which one)."""
-Makers: TypeAlias = dict[bytes, Callable[[Any], Any]]
-"""What recipes rely on: what makes the objects of each wire name."""
+class Recipes:
+    """How items are made once more, as often as need be: each time new ones.
+
+    An item is made by a function (`hows`) of a state that holds nothing mutable (`whats`), or it is
+    the one at a place (`whats`) of a list that is packed (`hows`).
+    """
+
+    __slots__ = ("hows", "makers", "whats")
+
+    def __init__(self) -> None:
+        self.hows: list[Any] = []
+        self.whats: list[Any] = []
+        self.makers: dict[bytes, Callable[[Any], Any]] = {}
+        """The functions by wire names."""
+
+    def add(self, name: bytes, decode: Callable[[Any], Any], state: Any) -> None:
+        """Add an item of a class that makes it of a state with nothing mutable in it."""
+        self.makers[name] = decode
+        self.hows.append(decode)
+        self.whats.append(state)
+
+    def add_packed(self, part: bytes, count: int, first: int = 0) -> None:
+        """Add items of a packed list."""
+        self.hows += [part] * count
+        self.whats += range(first, first + count)
+
+    def copy(self) -> Recipes:
+        """The same recipes, to be added to."""
+        return self.picked(range(len(self.hows)))
+
+    def picked(self, places: Sequence[int]) -> Recipes:
+        """Those at some places."""
+        some = Recipes()
+        some.hows = [self.hows[place] for place in places]
+        some.whats = [self.whats[place] for place in places]
+        some.makers = self.makers.copy()
+        return some
 
 
 def pack_plain(value: Any) -> bytes:
@@ -166,51 +199,54 @@ class Codec:
                 values += self._one_by_one(some)
         return values
 
-    def remember(self, parts: Sequence[bytes], makers: Makers) -> list[list[tuple[Any, Recipe]]]:
-        """Decode many lists; each item with its recipe for `again`.
+    def remember(self, parts: Sequence[bytes], recipes: Recipes) -> list[list[Any]]:
+        """Decode many lists, and note how their items are made once more.
 
         Args:
             parts: What `dumps` gave of each list.
-            makers: Where what the recipes rely on is noted.
+            recipes: Where it is noted.
 
         Raises:
             CorruptCheckpointError: The bytes are damaged, or a value is no list.
         """
-        lists: list[list[tuple[Any, Recipe]]] = []
+        lists: list[list[Any]] = []
         for some in _batches(parts):
             try:
                 taken = self._taken_apart(some)
-                made = [[d(s) for d, s in items] for items in taken]
+                lists += [[d(s) for d, s in items] for items in taken]
             except Exception:
-                made = self._one_by_one(some)
-                taken = [()] * len(some)
-            for part, items, sources in zip(some, made, taken, strict=True):
-                if type(items) is not list:
-                    raise damaged("no list")
-                recipes: list[Recipe] = [(part, place) for place in range(len(items))]
-                for place, (decode, state) in enumerate(sources):
+                for part, items in zip(some, self._one_by_one(some), strict=True):
+                    if type(items) is not list:
+                        raise damaged("no list") from None
+                    lists.append(cast("list[Any]", items))
+                    recipes.add_packed(part, len(lists[-1]))
+                continue
+            for part, items in zip(some, taken, strict=True):
+                for place, (decode, state) in enumerate(items):
                     name = self._restorers.get(decode)
-                    if name is not None and _is_flat(state):
-                        makers[name] = decode
-                        recipes[place] = (decode, state)
-                lists.append(list(zip(items, recipes, strict=True)))
+                    if name is not None and _FLAT.issuperset(map(type, state.values())):
+                        recipes.add(name, decode, state)
+                    else:
+                        recipes.add_packed(part, 1, place)
         return lists
 
-    def agrees(self, makers: Makers) -> bool:
+    def agrees(self, recipes: Recipes) -> bool:
         """Whether what recipes rely on is what this codec makes of the same names."""
         try:
-            return all(self._decoder(name) == decode for name, decode in makers.items())
+            return all(self._decoder(name) == decode for name, decode in recipes.makers.items())
         except UnregisteredTypeError:
             return False
 
-    def again(self, recipes: Sequence[Recipe]) -> list[Any]:
+    def again(self, recipes: Recipes) -> list[Any]:
         """New items by their recipes; it must agree with what these rely on."""
-        packed = {id(how): how for how, _ in recipes if how.__class__ is bytes}
+        hows, whats = recipes.hows, recipes.whats
+        packed = {id(how): how for how in hows if how.__class__ is bytes}
         if not packed:
-            return [how(what) for how, what in recipes]
+            return [how(what) for how, what in zip(hows, whats, strict=True)]
         lists = dict(zip(packed, self.loads_all([*packed.values()]), strict=True))
         return [
-            lists[id(how)][what] if how.__class__ is bytes else how(what) for how, what in recipes
+            lists[id(how)][what] if how.__class__ is bytes else how(what)
+            for how, what in zip(hows, whats, strict=True)
         ]
 
     def _one_by_one(self, parts: Sequence[bytes]) -> list[Any]:
@@ -433,11 +469,6 @@ class Codec:
 
 def _batches(parts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     return (parts[first : first + _TOGETHER] for first in range(0, len(parts), _TOGETHER))
-
-
-def _is_flat(state: Any) -> bool:
-    """Whether a state is a dict of values that cannot change."""
-    return type(state) is dict and _FLAT.issuperset(map(type, cast("Any", state).values()))
 
 
 def _text_of_message(value: Any, pack: Pack) -> str:
