@@ -70,9 +70,7 @@ class Reporting:
 
     def emit_values(self) -> None:
         """Tell the whole state."""
-        values = self.state.ordered(self.output)
-        if values is not None and values != {}:
-            self._add("values", values)
+        self._add("values", self.state.ordered(self.output))
 
     def _debug(self, kind: str, step: int, payload: Any) -> None:
         mode = "checkpoints" if kind == "checkpoint" else "tasks"

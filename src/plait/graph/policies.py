@@ -78,6 +78,21 @@ def cache_plan(policy: CachePolicy | None, code: Any, name: str) -> CachePlan | 
     return None if policy is None else CachePlan((*namespace_of(code), name), policy)
 
 
+def check_trace_policy(node: str, policy: Any) -> TracePolicy:
+    """The trace policy of a node; the peer's is one, too.
+
+    Raises:
+        InvalidNodeError: it is none.
+    """
+    for name in ("process_inputs", "process_outputs"):
+        if not callable(getattr(policy, name, None)) and getattr(policy, name, policy) is not None:
+            raise InvalidNodeError(
+                f"Node {node!r} has trace_policy={policy!r}, which is no TracePolicy: pass "
+                "TracePolicy(process_inputs=function, process_outputs=function)."
+            )
+    return policy
+
+
 def bind(node: str, action: Any) -> tuple[Binding, Any]:
     """The code of a node: how to call it, and the Runnable that it is, if it is one.
 
@@ -105,9 +120,14 @@ def _runnable_caller(runnable: Any) -> Callable[..., Any]:
 
 
 def is_graph(runnable: Any) -> bool:
-    """Whether it is a graph of ours, which finds the config of the task around it by itself."""
+    """Whether it is a graph of ours, which finds the config of the task around it by itself.
+
+    One with a config of its own (`with_config`) must be handed it: what the caller says wins.
+    """
     kind = cast("Any", type(runnable))
-    return getattr(kind, "invoke", None) is Pregel.invoke and kind.ainvoke is Pregel.ainvoke
+    if getattr(kind, "invoke", None) is not Pregel.invoke or runnable.config:
+        return False
+    return kind.ainvoke is Pregel.ainvoke
 
 
 def handler_name(node: str | None) -> str:

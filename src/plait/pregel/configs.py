@@ -26,12 +26,14 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     Raises:
         ConfigError: the recursion limit is no positive number.
     """
-    around = _around(call)
+    task = _task_config()
+    around = None if task is call else task
     own = merge_configs(graph, call) if graph and call else (call or graph)
     out = cast("dict[str, Any]", ensure_config(around, own))
     said = [cast("dict[str, Any]", config) for config in (around, graph, call) if config]
     if len(said) > 1:
-        out["tags"] = list(dict.fromkeys(tag for one in said for tag in one.get("tags") or ()))
+        tagged = (*([task] if task else ()), *said)  # its tags come first, even if it is the call's
+        out["tags"] = list(dict.fromkeys(tag for one in tagged for tag in one.get("tags") or ()))
         strays = out["configurable"]  # keys of a config that none knows
         for key in ("metadata", "configurable"):
             out[key] = united = cast("dict[str, Any]", {})
@@ -68,13 +70,10 @@ def inherited(parent: TaskScope | None) -> dict[str, Any]:
     return out
 
 
-def _around(call: Config | None) -> Config | None:
+def _task_config() -> Config | None:
     """The config of the task around this call, which a nested run inherits."""
     scope = current_scope.get()
-    if scope is None:
-        return None
-    around = scope.config()
-    return None if around is call else around
+    return None if scope is None else scope.config()
 
 
 def limit_of(*configs: Config | None) -> int | None:

@@ -282,7 +282,11 @@ def case_crashed_handler_with_a_sibling(env):
     error = env.error(lambda: graph.invoke({"items": ["in"]}, CONFIG))
     state = graph.get_state(CONFIG)
     resumed = list(graph.stream(None, CONFIG, stream_mode=["values", "updates", "tasks"]))
-    return error, state.next, state.values, resumed, calls
+    # The handler and the sibling run beside each other, so their parts come in any order.
+    values = [part for mode, part in resumed if mode == "values"]
+    updates = sorted((part for mode, part in resumed if mode == "updates"), key=repr)
+    tasks = sorted((part["name"], "result" in part) for mode, part in resumed if mode == "tasks")
+    return error, state.next, state.values, values, updates, tasks, calls
 
 
 def case_question_of_a_handler(env):
