@@ -6,6 +6,7 @@ import sys
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
+from functools import cache
 from inspect import isabstract
 from types import FunctionType, ModuleType
 from typing import Any, ForwardRef, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -80,7 +81,10 @@ def _class_parts(
         yield from ((part, scope) for part in generic["args"])
     if issubclass(cls, Enum):
         return
-    yield from _hints(cls, scope)
+    if _is_own(cls):
+        yield from ((hint, scope) for hint in _own_hints(cls))
+    else:
+        yield from _hints(cls, scope)
     for base in getattr(cls, "__orig_bases__", ()):
         yield base, scope
     yield from ((subclass, scope) for subclass in cast("list[Any]", type.__subclasses__(cls)))
@@ -98,6 +102,21 @@ def _hints(owner: Any, scope: Mapping[str, Any]) -> Iterable[tuple[Any, Mapping[
         inner = {**(vars(module) if isinstance(module, ModuleType) else {}), **scope}
         raw = cast("dict[str, Any]", getattr(owner, "__annotations__", {}))
         return [(hint, inner) for hint in raw.values()]
+
+
+def _is_own(cls: type[Any]) -> bool:
+    """Whether a class stands in a module of plait (and was not made by one at run time)."""
+    module = cls.__module__
+    return module.startswith("plait.") and getattr(sys.modules[module], cls.__name__, None) is cls
+
+
+@cache
+def _own_hints(cls: type[Any]) -> list[Any]:
+    """The annotations of a class of plait itself: the same for every graph."""
+    return [
+        _resolve(hint, scope) if isinstance(hint, str | ForwardRef) else hint
+        for hint, scope in _hints(cls, {})
+    ]
 
 
 def _resolve(reference: str | ForwardRef, scope: Mapping[str, Any]) -> Any:
