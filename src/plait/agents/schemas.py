@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, NotRequired, Required, TypeVar, cast, get_args, get_origin
 
 from typing_extensions import TypedDict, get_type_hints
@@ -12,7 +13,7 @@ from plait.errors import ConfigError
 QUALIFIERS = (Required, NotRequired)
 
 
-@dataclass
+@dataclass(frozen=True)
 class StateSchemas:
     """The schemas of an agent's graph.
 
@@ -41,10 +42,16 @@ def merged_schemas(schemas: Iterable[Any], response: Any = Any) -> StateSchemas:
     >>> sorted(merged_schemas([AgentState]).input.__annotations__)
     ['messages']
     """
+    return _merged(tuple(dict.fromkeys(get_origin(one) or one for one in schemas)), response)
+
+
+@lru_cache(maxsize=256)
+def _merged(schemas: tuple[Any, ...], response: Any) -> StateSchemas:
+    """Agents of one kind have the same classes, which are looked at once."""
     keys: dict[str, Any] = {}
     given: dict[str, Any] = {}
     taken: dict[str, Any] = {}
-    for schema in dict.fromkeys(get_origin(one) or one for one in schemas):
+    for schema in schemas:
         for key, hint in _hints(schema).items():
             plain, omit = _unmarked(hint)
             if isinstance(_plain(plain), TypeVar):
