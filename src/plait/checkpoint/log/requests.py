@@ -160,6 +160,8 @@ class Transact:
     claim: Claim | None = None
     fence: int | None = None
     """The fence that the root lane must have (None: do not ask)."""
+    root: int | None = None
+    """The number of the root lane, where the claimer knows it: a shorter way to it."""
     checkpoints: Sequence[tuple[bytes, bytes | None, Any]] = ()
     """(id, parent, record); replaces a row of the same id."""
     values: Sequence[tuple[str, bytes, Any]] = ()

@@ -321,7 +321,7 @@ class LogSession:
             else:
                 batch.release = release
                 if hold.held:
-                    batch.fence = hold.fence
+                    batch.fence, batch.root = hold.fence, hold.root
                     answer = yield batch
                 else:
                     answer = yield from hold.acquire(batch, self._moved)

@@ -26,11 +26,22 @@ WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND id < ?4 ORDER BY id LIMIT ?5;
 SELECT id, parent, record FROM checkpoints
 WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND id < ?4 ORDER BY id DESC LIMIT ?5;
 
+-- name: read_company
+SELECT id, parent, kept, acks FROM checkpoints WHERE lane = ?1 AND id = ?2;
+
+-- name: read_company_after
+SELECT id, parent, kept, acks FROM checkpoints WHERE lane = ?1 AND id > ?2 ORDER BY id LIMIT 1;
+
 -- name: read_value
-SELECT record FROM versions WHERE lane = ?1 AND channel = ?2 AND id = ?3;
+SELECT (SELECT kept FROM checkpoints WHERE lane = ?1 AND id = ?3),
+  (SELECT record FROM versions WHERE lane = ?1 AND channel = ?2 AND id = ?3);
+
+-- name: read_kept
+SELECT id, kept FROM checkpoints
+WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND kept IS NOT NULL;
 
 -- name: read_versions
-SELECT channel, id, record FROM versions
+SELECT id, record FROM versions
 WHERE lane = ?1 AND channel = ?2 AND id >= ?3 AND id <= ?4 ORDER BY id;
 
 -- name: list_values
@@ -39,6 +50,11 @@ SELECT channel, id FROM versions WHERE lane = ?1 ORDER BY channel, id;
 -- name: read_writes
 SELECT checkpoint, task, path, record FROM writes
 WHERE lane = ?1 AND checkpoint >= ?2 AND checkpoint <= ?3 ORDER BY checkpoint, path, task;
+
+-- name: read_acks
+SELECT parent, acks FROM checkpoints
+WHERE lane = ?1 AND id > ?2 AND parent >= ?2 AND acks IS NOT NULL AND id <= coalesce(
+  (SELECT min(id) FROM checkpoints WHERE lane = ?1 AND id > ?3), x'ffff');
 
 -- name: make_lane
 INSERT INTO lanes (thread_id, ns, fence) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING;
@@ -50,10 +66,16 @@ WHERE lane = ?1 AND fence = ?4 AND lease IS ?5;
 -- name: move_head
 UPDATE lanes SET head = ?2 WHERE lane = ?1;
 
--- name: move_head_fenced
-UPDATE lanes SET head = ?3, owner = CASE WHEN ?4 THEN NULL ELSE owner END,
-  lease = CASE WHEN ?4 THEN NULL ELSE lease END
-WHERE thread_id = ?1 AND ns = '' AND fence = ?2 RETURNING lane;
+-- name: find_last
+UPDATE lanes SET last = (SELECT max(id) FROM checkpoints WHERE lane = ?1) WHERE lane = ?1;
+
+-- name: move_on
+UPDATE lanes SET head = ?4, last = ?4
+WHERE lane = ?1 AND thread_id = ?2 AND fence = ?3 AND last IS ?5;
+
+-- name: move_on_and_release
+UPDATE lanes SET head = ?4, last = ?4, owner = NULL, lease = NULL
+WHERE lane = ?1 AND thread_id = ?2 AND fence = ?3 AND last IS ?5;
 
 -- name: release
 UPDATE lanes SET owner = NULL, lease = NULL WHERE lane = ?1;
@@ -61,6 +83,12 @@ UPDATE lanes SET owner = NULL, lease = NULL WHERE lane = ?1;
 -- name: put_checkpoint
 INSERT INTO checkpoints (lane, id, parent, record) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (lane, id) DO UPDATE SET parent = excluded.parent, record = excluded.record;
+
+-- name: put_commit
+INSERT INTO checkpoints (lane, id, parent, record, kept, acks) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: drop_company
+UPDATE checkpoints SET kept = NULL, acks = NULL WHERE lane = ?1 AND id = ?2;
 
 -- name: put_version
 INSERT INTO versions (lane, channel, id, record) VALUES (?1, ?2, ?3, ?4)

@@ -26,13 +26,20 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
-from plait.sqlite import Schema, Statements, fetch
+from plait.checkpoint.sqlite.company import (
+    SQL,
+    Commit,
+    commit_of,
+    split,
+    split_after,
+    values_in,
+    writes_in,
+)
+from plait.sqlite import Schema, fetch
 
 _LAST = b"\xff\xff"
 """Greater than every packed id."""
 
-
-SQL = Statements("plait.checkpoint.sqlite")
 SCHEMA = Schema("plait.checkpoint.sqlite")
 
 
@@ -82,8 +89,8 @@ def read_values(conn: sqlite3.Connection, request: ReadValues) -> list[bytes | N
     cursor.row_factory = None
     sql, lane = SQL.read_value, request.lane
     for channel, key in request.keys:
-        row = cursor.execute(sql, (lane, channel, key)).fetchone()
-        out.append(row[0] if row is not None else None)
+        kept, record = cursor.execute(sql, (lane, channel, key)).fetchone()
+        out.append(record if kept is None else dict(values_in(kept)).get(channel, record))
     return out
 
 
@@ -91,28 +98,49 @@ def read_versions(conn: sqlite3.Connection, request: ReadVersions) -> list[Value
     """A range of versions of one channel."""
     first = request.first if request.first is not None else b""
     last = request.last if request.last is not None else _LAST
-    rows = fetch(conn, SQL.read_versions, request.lane, request.channel, first, last)
-    return [ValueRow(*row) for row in rows]
+    channel = request.channel
+    rows = dict(fetch(conn, SQL.read_versions, request.lane, channel, first, last))
+    alone = len(rows)
+    for key, kept in fetch(conn, SQL.read_kept, request.lane, first, last):
+        for name, record in values_in(kept):
+            if name == channel:
+                rows[key] = record
+    keys = rows if len(rows) == alone else sorted(rows)
+    return [ValueRow(channel, key, rows[key]) for key in keys]
 
 
 def list_values(conn: sqlite3.Connection, request: ListValues) -> list[tuple[str, bytes]]:
     """Which versions a lane holds."""
-    return fetch(conn, SQL.list_values, request.lane)
+    found = set(fetch(conn, SQL.list_values, request.lane))
+    for key, kept in fetch(conn, SQL.read_kept, request.lane, b"", _LAST):
+        found.update((channel, key) for channel, _ in values_in(kept))
+    return sorted(found)
 
 
 def read_writes(conn: sqlite3.Connection, request: ReadWrites) -> list[WriteRow]:
     """The task writes of one checkpoint, or of a range."""
-    last = request.checkpoint if request.last is None else request.last
-    rows = fetch(conn, SQL.read_writes, request.lane, request.checkpoint, last)
-    return [WriteRow(*row) for row in rows]
+    first, last = request.checkpoint, request.last
+    last = first if last is None else last
+    rows = [WriteRow(*row) for row in fetch(conn, SQL.read_writes, request.lane, first, last)]
+    acks = fetch(conn, SQL.read_acks, request.lane, first, last)
+    if not acks:
+        return rows
+    found = {(row.checkpoint, row.task): row for row in rows}
+    for parent, packed in acks:
+        found.update(((parent, row.task), row) for row in writes_in(packed, parent))
+    return sorted(found.values(), key=_order)
+
+
+def _order(row: WriteRow) -> tuple[bytes, str, bytes]:
+    return row.checkpoint, row.path, row.task
 
 
 def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     """The body of one commit, inside a transaction."""
-    if request.head is not None and request.ns == "" and request.claim is None:
-        lane = _step(conn, request)
-        if lane is not None:
-            return Done(lane, lane)
+    commit = commit_of(request)
+    if commit is not None and _move_on(conn, request, commit):
+        lane = request.root or 0
+        return Done(lane, lane)
     root = _lane(conn, request.thread_id, "")
     if request.fence is not None and (root is None or root.fence != request.fence):
         return Refused(root)
@@ -137,17 +165,20 @@ def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     return Done(lane, number)
 
 
-def _step(conn: sqlite3.Connection, request: Transact) -> int | None:
-    """The ordinary commit: its fence is checked where the head moves. None: it is not the one."""
-    move = (request.thread_id, request.fence, request.head, request.release)
-    rows = fetch(conn, SQL.move_head_fenced, *move)
-    if not rows:
-        return None
-    lane: int = rows[0][0]
-    if request.drop_checkpoints or request.drop_values:
-        _drop(conn, lane, request)
-    _put_rows(conn, lane, request)
-    return lane
+def _move_on(conn: sqlite3.Connection, request: Transact, commit: Commit) -> bool:
+    """Do a commit that is one of many of its run. False: it is not the next one of its lane."""
+    lane = request.root
+    id, parent, *_ = commit.row
+    sql = SQL.move_on_and_release if request.release else SQL.move_on
+    execute = conn.cursor().execute
+    if execute(sql, (lane, request.thread_id, request.fence, id, parent)).rowcount != 1:
+        return False
+    execute(SQL.put_commit, (lane, *commit.row))
+    for row in commit.values:
+        execute(SQL.put_version, (lane, *row))
+    for row in commit.writes:
+        execute(SQL.put_write, (lane, *row))
+    return True
 
 
 def _make_lane(conn: sqlite3.Connection, thread_id: str, ns: str, fence: int = 0) -> int:
@@ -170,19 +201,33 @@ def _put(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
 
 def _put_rows(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
     execute = conn.cursor().execute
-    for row in request.checkpoints:
-        execute(SQL.put_checkpoint, (lane, *row))
+    for id, parent, record in request.checkpoints:
+        split(conn, lane, id)
+        split_after(conn, lane, id)
+        execute(SQL.put_checkpoint, (lane, id, parent, record))
+    for id in {id for _, id, _ in request.values}:
+        split(conn, lane, id)
     for row in request.values:
         execute(SQL.put_version, (lane, *row))
+    for checkpoint in {row[0] for row in request.writes}:
+        split_after(conn, lane, checkpoint)
     for row in request.writes:
         execute(SQL.put_write, (lane, *row))
+    if request.checkpoints:
+        execute(SQL.find_last, (lane,))
 
 
 def _drop(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
+    for key in request.drop_checkpoints:
+        split(conn, lane, key)
+        split_after(conn, lane, key)
+    for _, key in request.drop_values:
+        split(conn, lane, key)
     checkpoints = [(lane, key) for key in request.drop_checkpoints]
     conn.executemany(SQL.drop_checkpoint, checkpoints)
     conn.executemany(SQL.drop_writes, checkpoints)
     conn.executemany(SQL.drop_version, [(lane, *key) for key in request.drop_values])
+    conn.execute(SQL.find_last, (lane,))
 
 
 def drop_lane(conn: sqlite3.Connection, request: DropLane) -> Done | Refused:

@@ -1,0 +1,135 @@
+"""What travels with a checkpoint in its own row (see `migrations/0002_company.sql`).
+
+An ordinary commit comes after all that its lane holds. Its small versions, and what tasks of the
+checkpoint before wrote, are packed into its row. Whoever changes one of these, or puts a checkpoint
+between the two, first splits the row into the three tables, where all else lies.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import ormsgpack
+
+from plait.checkpoint.log.records import is_list
+from plait.checkpoint.log.requests import Transact, WriteRow
+from plait.errors import CorruptCheckpointError
+from plait.sql import Statements
+from plait.sqlite import fetch
+
+SQL = Statements("plait.checkpoint.sqlite")
+_SMALL = 512
+"""Bytes that records may have to travel with a checkpoint. Bigger ones would leave pages half
+empty, and would be read and written again with a row of which something else is wanted."""
+
+
+class Commit(NamedTuple):
+    """An ordinary commit: the row of its checkpoint, and what does not travel with it."""
+
+    row: tuple[bytes, bytes | None, Any, bytes | None, bytes | None]
+    """(id, parent, record, kept, acks)."""
+    values: Sequence[tuple[str, bytes, Any]]
+    writes: Sequence[tuple[bytes, bytes, str, Any]]
+
+
+def commit_of(request: Transact) -> Commit | None:
+    """A transaction as an ordinary commit of a run that goes on, if it may be one."""
+    if (
+        request.root is None
+        or request.fence is None
+        or request.ns != ""
+        or len(request.checkpoints) != 1
+        or request.drop_checkpoints
+        or request.drop_values
+    ):
+        return None
+    id, parent, record = request.checkpoints[0]
+    values, writes = request.values, request.writes
+    if request.head != id or (parent is not None and parent >= id):
+        return None
+    kept: list[Any] = []
+    for channel, key, version in values:
+        if key != id:
+            return None
+        kept += (channel, version)
+    acks: list[Any] = []
+    for checkpoint, task, path, written in writes:
+        if checkpoint != parent:
+            return None
+        acks += (task, path, written)
+    beside, before = _small(kept), _small(acks)
+    row = id, parent, record, beside, before
+    return Commit(row, () if beside else values, () if before else writes)
+
+
+def _small(pieces: list[Any]) -> bytes | None:
+    """The pieces of rows in one, if they are small (and any)."""
+    if not pieces or len(pieces[-1]) > _SMALL:
+        return None
+    try:
+        packed = ormsgpack.packb(pieces)
+    except TypeError:  # a name that msgpack has no form for
+        return None
+    return packed if len(packed) <= _SMALL else None
+
+
+def values_in(kept: bytes) -> Iterator[tuple[str, bytes]]:
+    """(channel, record) of the versions in a row. Raises CorruptCheckpointError."""
+    pieces = _pieces(kept, (str, bytes))
+    return zip(pieces[::2], pieces[1::2], strict=True)
+
+
+def writes_in(acks: bytes, parent: bytes) -> Iterator[WriteRow]:
+    """The task writes in a row of which this is the parent. Raises CorruptCheckpointError."""
+    pieces = _pieces(acks, (bytes, str, bytes))
+    for task, path, record in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+        yield WriteRow(parent, task, path, record)
+
+
+def _pieces(packed: bytes, kinds: tuple[type, ...]) -> list[Any]:
+    try:
+        pieces: Any = ormsgpack.unpackb(packed)
+    except ValueError as error:
+        raise _damaged() from error
+    if not is_list(pieces) or [*map(type, pieces)] != [*kinds] * (len(pieces) // len(kinds)):
+        raise _damaged()
+    return pieces
+
+
+def _damaged() -> CorruptCheckpointError:
+    return CorruptCheckpointError(
+        "A row of stored checkpoints is damaged: what was packed into it cannot be read. Restore "
+        "the database from a backup."
+    )
+
+
+def split(conn: sqlite3.Connection, lane: int, id: bytes) -> None:
+    """Put what travels with a checkpoint into the tables."""
+    for row in fetch(conn, SQL.read_company, lane, id):
+        _split(conn, lane, *row)
+
+
+def split_after(conn: sqlite3.Connection, lane: int, id: bytes) -> None:
+    """The same of the checkpoint that comes after an id: it may hold the acks of that one."""
+    for row in fetch(conn, SQL.read_company_after, lane, id):
+        _split(conn, lane, *row)
+
+
+def _split(
+    conn: sqlite3.Connection,
+    lane: int,
+    id: bytes,
+    parent: bytes | None,
+    kept: bytes | None,
+    acks: bytes | None,
+) -> None:
+    if kept is None and acks is None:
+        return
+    if kept is not None:
+        rows = [(lane, channel, id, record) for channel, record in values_in(kept)]
+        conn.executemany(SQL.put_version, rows)
+    if acks is not None:
+        conn.executemany(SQL.put_write, [(lane, *row) for row in writes_in(acks, parent or b"")])
+    conn.execute(SQL.drop_company, (lane, id))
