@@ -2,7 +2,8 @@
 
 Each contestant gets a place of its own, empty but for its tables. What a place holds is counted
 with its indexes, and for SQLite with the log beside the file; what the tables took while they were
-empty is taken off.
+empty is taken off. That includes the first page of each table and index, which SQLite takes when it
+makes them. Postgres takes it with their first row, so it is counted there from the beginning.
 """
 
 import gc
@@ -61,14 +62,32 @@ def _on_disk(folder: Path) -> int:
     return sum(f.stat().st_size for f in folder.iterdir() if not f.name.endswith("-shm"))
 
 
+_PAGES = """
+WITH tables AS (
+  SELECT oid, reltoastrelid FROM pg_class
+  WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+), least AS (
+  SELECT oid, 1 AS pages FROM tables
+  UNION ALL SELECT reltoastrelid, 1 FROM tables WHERE reltoastrelid <> 0
+), relations AS (
+  SELECT oid, pages FROM least
+  UNION ALL SELECT indexrelid, 2 FROM pg_index JOIN least ON indrelid = least.oid
+)
+SELECT coalesce(
+  (SELECT sum(pg_total_relation_size(oid)) FROM tables)
+  + (SELECT sum(greatest(
+    pages * current_setting('block_size')::bigint - pg_relation_size(oid), 0)) FROM relations),
+  0
+)::bigint
+"""
+"""All that the tables of a schema take, with their first pages: an index has two of them."""
+
+
 def _in_schema(target: str) -> int:
     import psycopg
 
     with psycopg.connect(target) as conn:
-        row = conn.execute(
-            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class "
-            "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace"
-        ).fetchone()
+        row = conn.execute(_PAGES).fetchone()
     assert row is not None
     return row[0]
 

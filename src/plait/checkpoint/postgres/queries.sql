@@ -4,6 +4,11 @@
 SELECT lane, thread_id, ns, head, fence, owner, lease, plait_clock() FROM plait_lanes
 WHERE thread_id = $1::text AND ns = $2::text;
 
+-- name: read_lanes
+SELECT asked.place, lane, thread_id, ns, head, fence, owner, lease, plait_clock()
+FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (thread_id, ns, place)
+JOIN plait_lanes USING (thread_id, ns);
+
 -- name: list_lanes
 SELECT lane, thread_id, ns, head, fence, owner, lease, plait_clock() FROM plait_lanes
 ORDER BY lane;
@@ -27,32 +32,57 @@ WHERE lane = $1::bigint AND name = 'c' AND id >= $2::bytea AND id <= $3::bytea A
 ORDER BY id DESC LIMIT $5::bigint;
 
 -- name: read_values
-SELECT record FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (name, id, place)
+SELECT company.kept, stored.record
+FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (name, id, place)
 LEFT JOIN plait_records AS stored ON stored.lane = $1::bigint
   AND stored.name = wanted.name AND stored.id = wanted.id
+LEFT JOIN plait_records AS company ON company.lane = $1::bigint
+  AND company.name = 'c' AND company.id = wanted.id
 ORDER BY place;
 
 -- name: read_versions
-SELECT id, record FROM plait_records
+SELECT id, record, NULL AS kept FROM plait_records
 WHERE lane = $1::bigint AND name = $2::text AND id >= $3::bytea AND id <= $4::bytea
-ORDER BY id;
+UNION ALL
+SELECT id, NULL, kept FROM plait_records
+WHERE lane = $1::bigint AND name = 'c' AND id >= $3::bytea AND id <= $4::bytea
+  AND position($5::bytea IN kept) > 0;
 
 -- name: list_values
 SELECT substr(name, 2), id FROM plait_records
-WHERE lane = $1::bigint AND name >= 'v' AND name < 'w' ORDER BY name, id;
+WHERE lane = $1::bigint AND name >= 'v' AND name < 'w'
+UNION
+SELECT convert_from(fields[n], 'UTF8'), id
+FROM (
+  SELECT id, plait_fields(kept) AS fields FROM plait_records
+  WHERE lane = $1::bigint AND name = 'c' AND kept IS NOT NULL
+) AS company, generate_series(1, cardinality(fields), 2) AS n;
 
 -- name: read_writes
-SELECT id, task, about, record FROM plait_records
+SELECT id, task, about, record, NULL AS acks FROM plait_records
 WHERE lane = $1::bigint AND name = 'w' AND id >= $2::bytea AND id <= $3::bytea
-ORDER BY id, about, task;
+UNION ALL
+SELECT about, NULL, NULL, NULL, acks FROM plait_records
+WHERE lane = $1::bigint AND name = 'c' AND acks IS NOT NULL AND id > $2::bytea
+  AND id <= coalesce((
+    SELECT id FROM plait_records
+    WHERE lane = $1::bigint AND name = 'c' AND id > $3::bytea ORDER BY id LIMIT 1
+  ), '\xffff');
+
+-- name: commit
+SELECT * FROM plait_commit(
+  $1::text, $2::text, $3::bigint, $4::bigint,
+  $5::bytea, $6::bytea, $7::bytea, $8::bytea, $9::bytea, $10::boolean, $11::boolean
+);
 
 -- name: transact
 SELECT * FROM plait_transact(
   $1::text, $2::text, $3::bigint, $4::bigint,
   $5::text, $6::bigint, $7::float8, $8::float8,
   $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[],
-  $14::bytea, $15::boolean,
-  $16::bytea[], $17::text[], $18::bytea[]
+  $14::bytea, $15::bytea,
+  $16::bytea, $17::boolean,
+  $18::bytea[], $19::text[], $20::bytea[]
 );
 
 -- name: transact_all
@@ -61,7 +91,8 @@ SELECT * FROM plait_transact_all(
   $5::text[], $6::bigint[], $7::float8[], $8::float8[],
   $9::bigint[],
   $10::text[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[],
-  $15::bytea[], $16::boolean[]
+  $15::bytea[], $16::bytea[],
+  $17::bytea[], $18::boolean[]
 );
 
 -- name: drop_lane

@@ -27,6 +27,7 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
+from plait.checkpoint.postgres.company import Company, company_of, value_in, writes_in
 from plait.postgres import (
     Schema,
     Steps,
@@ -55,7 +56,8 @@ def steps_of(request: Any) -> Callable[[], Steps[Any]]:
     return partial(_STEPS[request.__class__], request)
 
 
-def _lane_row(row: tuple[Any, ...]) -> LaneRow:
+def lane_row(row: tuple[Any, ...]) -> LaneRow:
+    """A row of `plait_lanes`, with the clock."""
     lane, thread_id, ns, *rest = row
     return LaneRow(lane, from_text(thread_id), from_text(ns), *rest)
 
@@ -63,7 +65,7 @@ def _lane_row(row: tuple[Any, ...]) -> LaneRow:
 def read_lane(request: ReadLane) -> Steps[LaneRow | None]:
     """The lane of a thread and namespace."""
     rows = yield SQL.read_lane, (to_text(request.thread_id), to_text(request.ns))
-    return _lane_row(rows[0]) if rows else None
+    return lane_row(rows[0]) if rows else None
 
 
 def list_lanes(request: ListLanes) -> Steps[list[LaneRow]]:
@@ -72,13 +74,13 @@ def list_lanes(request: ListLanes) -> Steps[list[LaneRow]]:
         rows = yield SQL.list_lanes, ()
     else:
         rows = yield SQL.list_lanes_of, (to_text(request.thread_id),)
-    return [_lane_row(row) for row in rows]
+    return [lane_row(row) for row in rows]
 
 
 def list_threads(request: ListThreads) -> Steps[list[LaneRow]]:
     """A page of root lanes."""
     rows = yield SQL.list_threads, (request.after, request.limit)
-    return [_lane_row(row) for row in rows]
+    return [lane_row(row) for row in rows]
 
 
 def read_checkpoints(request: ReadCheckpoints) -> Steps[list[CheckpointRow]]:
@@ -104,7 +106,11 @@ def read_values(request: ReadValues) -> Steps[list[bytes | None]]:
     names = text_array([_name(channel) for channel, _ in request.keys])
     keys = bytes_array([key for _, key in request.keys])
     rows = yield SQL.read_values, (request.lane, names, keys)
-    return [row[0] for row in rows]
+    found: list[bytes | None] = []
+    for (channel, _), (kept, record) in zip(request.keys, rows, strict=True):
+        along = value_in(kept, channel)
+        found.append(record if along is None else along)
+    return found
 
 
 def read_versions(request: ReadVersions) -> Steps[list[ValueRow]]:
@@ -112,8 +118,14 @@ def read_versions(request: ReadVersions) -> Steps[list[ValueRow]]:
     first = request.first if request.first is not None else _FIRST
     last = request.last if request.last is not None else _LAST
     channel = request.channel
-    rows = yield SQL.read_versions, (request.lane, _name(channel), first, last)
-    return [ValueRow(channel, key, record) for key, record in rows]
+    told = to_text(channel)
+    rows = yield SQL.read_versions, (request.lane, "v" + told, first, last, told.encode())
+    found: dict[bytes, bytes] = {}
+    for key, record, kept in rows:
+        known = record if kept is None else value_in(kept, channel)
+        if known is not None:
+            found[key] = known
+    return [ValueRow(channel, key, found[key]) for key in sorted(found)]
 
 
 def list_values(request: ListValues) -> Steps[list[tuple[str, bytes]]]:
@@ -126,12 +138,45 @@ def read_writes(request: ReadWrites) -> Steps[list[WriteRow]]:
     """The task writes of one checkpoint, or of a range."""
     last = request.checkpoint if request.last is None else request.last
     rows = yield SQL.read_writes, (request.lane, request.checkpoint, last)
-    return [WriteRow(row[0], row[1], from_text(row[2].decode()), row[3]) for row in rows]
+    found: dict[tuple[bytes, bytes], WriteRow] = {}
+    for checkpoint, task, path, record, acks in rows:
+        if acks is None:
+            row = WriteRow(checkpoint, task, from_text(path.decode()), record)
+            found[checkpoint, task] = row
+        else:
+            found.update(((checkpoint, row.task), row) for row in writes_in(acks, checkpoint))
+    if len(found) < 2:
+        return list(found.values())
+    return sorted(found.values(), key=_write_order)
+
+
+def _write_order(row: WriteRow) -> tuple[bytes, str, bytes]:
+    return row.checkpoint, row.path, row.task
 
 
 def transact(request: Transact) -> Steps[Done | Refused]:
     """One commit. Its times are sent as how long from now: the server has the clock."""
     claim = request.claim
+    company = company_of(request)
+    if claim is None and _is_commit(request, company):
+        id, parent, record = request.checkpoints[0]
+        rows = yield (
+            SQL.commit,
+            (
+                to_text(request.thread_id),
+                to_text(request.ns),
+                request.seed,
+                request.fence,
+                id,
+                parent,
+                record,
+                company.kept,
+                company.acks,
+                request.head is not None,
+                request.release,
+            ),
+        )
+        return _answer(rows[0], request.thread_id)
     rows = yield (
         SQL.transact,
         (
@@ -144,7 +189,9 @@ def transact(request: Transact) -> Steps[Done | Refused]:
                 if claim is not None
                 else _NO_CLAIM
             ),
-            *_columns(_rows(request)),
+            *_columns(_rows(request, company)),
+            company.kept,
+            company.acks,
             request.head,
             request.release,
             bytes_array(request.drop_checkpoints),
@@ -155,6 +202,16 @@ def transact(request: Transact) -> Steps[Done | Refused]:
     return _answer(rows[0], request.thread_id)
 
 
+def _is_commit(request: Transact, company: Company) -> bool:
+    """Whether a transaction is a checkpoint with its company, and nothing else."""
+    return (
+        len(request.checkpoints) == 1
+        and not (company.values or company.writes)
+        and (request.head is None or request.head == request.checkpoints[0][0])
+        and not (request.drop_checkpoints or request.drop_values)
+    )
+
+
 _Row: TypeAlias = tuple[str, bytes, bytes, bytes | None, bytes]
 """(name, id, task, about, record): see `migrations/0004_records.sql`."""
 
@@ -163,13 +220,13 @@ def _name(channel: str) -> str:
     return "v" + to_text(channel)
 
 
-def _rows(request: Transact) -> list[_Row]:
+def _rows(request: Transact, company: Company) -> list[_Row]:
     rows: list[_Row] = [
         ("c", id, b"", parent, record) for id, parent, record in request.checkpoints
     ]
-    for checkpoint, task, path, record in request.writes:
+    for checkpoint, task, path, record in company.writes:
         rows.append(("w", checkpoint, task, to_text(path).encode(), record))
-    for channel, id, record in request.values:
+    for channel, id, record in company.values:
         rows.append((_name(channel), id, b"", None, record))
     return rows
 
@@ -191,7 +248,8 @@ def transact_all(request: Together) -> Steps[list[Done | Refused]]:
     order = sorted(range(len(requests)), key=lambda n: to_text(requests[n].thread_id))
     sorted_ = [requests[n] for n in order]
     claims = [each.claim for each in sorted_]
-    parts = [_rows(each) for each in sorted_]
+    companies = [company_of(each) for each in sorted_]
+    parts = [_rows(each, company) for each, company in zip(sorted_, companies, strict=True)]
     now = time()
     rows = yield (
         SQL.transact_all,
@@ -206,6 +264,8 @@ def transact_all(request: Together) -> Steps[list[Done | Refused]]:
             float_array([claim and claim.new_lease - now for claim in claims]),
             int_array([len(part) for part in parts]),
             *_columns([row for part in parts for row in part]),
+            bytes_array([company.kept for company in companies]),
+            bytes_array([company.acks for company in companies]),
             bytes_array([each.head for each in sorted_]),
             bool_array([each.release for each in sorted_]),
         ),

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Self
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
 from plait.checkpoint.log.claims import Policy
 from plait.checkpoint.log.groups import LoopGroup, ThreadGroup
-from plait.checkpoint.log.requests import Renew
+from plait.checkpoint.log.requests import ReadLane, Renew, Together
 from plait.checkpoint.log.saver import NativeSaver
+from plait.checkpoint.postgres.lanes import read_lanes
 from plait.checkpoint.postgres.rows import SCHEMA, may_join, steps_of
 from plait.postgres import Database, Target
 
 _WIDTH = 2
 """Transactions in flight at once: while one waits for the disk, the server works on the other."""
+
+
+_Groups: TypeAlias = WeakKeyDictionary[asyncio.AbstractEventLoop, LoopGroup]
 
 
 class PostgresLog(NativeSaver):
@@ -34,7 +40,8 @@ class PostgresLog(NativeSaver):
         self._database = Database(conn, SCHEMA, max_connections=max_connections, timeout=timeout)
         self._heartbeat: Database | None = None
         self._group = ThreadGroup(self._do, width=_WIDTH)
-        self._groups: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopGroup] = WeakKeyDictionary()
+        self._groups: _Groups = WeakKeyDictionary()
+        self._looks: _Groups = WeakKeyDictionary()
 
     @classmethod
     def from_conn_string(
@@ -68,6 +75,11 @@ class PostgresLog(NativeSaver):
     @property
     def shared(self) -> bool:
         """Other processes can reach the same rows."""
+        return True
+
+    @property
+    def stepped(self) -> bool:
+        """What psycopg does, it does in tasks of its own."""
         return True
 
     def renew(self, request: Renew) -> None:
@@ -105,16 +117,26 @@ class PostgresLog(NativeSaver):
 
     async def aexecute(self, request: Any) -> Any:
         """Do one storage request without blocking the event loop."""
-        if not may_join(request):
-            return await self._ado(request)
+        if may_join(request):
+            return await self._group_of(self._groups, self._ado).do(request)
+        if type(request) is ReadLane:
+            return await self._group_of(self._looks, self._alook).do(request)
+        return await asyncio.ensure_future(self._ado(request))
+
+    def _group_of(self, groups: _Groups, execute: Callable[[Any], Awaitable[Any]]) -> LoopGroup:
         loop = asyncio.get_running_loop()
-        group = self._groups.get(loop)
+        group = groups.get(loop)
         if group is None:
-            group = self._groups[loop] = LoopGroup(self._ado, width=_WIDTH)
-        return await group.do(request)
+            group = groups[loop] = LoopGroup(execute, width=_WIDTH)
+        return group
 
     def _do(self, request: Any) -> Any:
         return self._database.run(steps_of(request))
 
     async def _ado(self, request: Any) -> Any:
         return await self._database.arun(steps_of(request))
+
+    async def _alook(self, request: Any) -> Any:
+        if type(request) is Together:
+            return await self._database.arun(partial(read_lanes, request))
+        return await self._ado(request)
