@@ -34,7 +34,6 @@ OWN_TYPES = "a type variable of the peer's own annotations"
 DELTA = "plait stores differences in every channel; savers need no extra method for it"
 EVENTS = "plait refuses unregistered types when they are written, so there is nothing to tell"
 PENDING = {
-    "callbacks": "callbacks for interrupts and resumes are of the tracing issue",
     "checkpoint.base.DeltaChannelHistory": DELTA,
     "checkpoint.serde.event_hooks": EVENTS,
     "checkpoint.serde.jsonplus.InvalidModuleError": EVENTS,

@@ -3,6 +3,8 @@
 from operator import add
 from typing import Annotated, Any, Literal, TypedDict
 
+from plait.agents import create_agent
+from plait.chat_models.fake import ScriptedChatModel
 from plait.errors import (
     ConfigError,
     InvalidGraphError,
@@ -226,11 +228,16 @@ def checkpointer_that_is_none() -> None:
 @mistake(
     "An argument that this version does not support yet",
     NotSupportedError,
-    "'a'",
-    "trace_policy=",
-    "leave it out",
+    "create_agent",
+    "transformers=",
+    "compile(transformers=)",
 )
 def unsupported_argument() -> None:
+    create_agent(ScriptedChatModel([]), transformers=[object])
+
+
+@mistake("A trace policy that is none", InvalidNodeError, "'a'", "trace_policy=", "TracePolicy(")
+def trace_policy_that_is_none() -> None:
     StateGraph(State).add_node("a", nothing, trace_policy=object())
 
 

@@ -11,6 +11,15 @@ from plait.lazy import lazily
 if TYPE_CHECKING:
     from plait.callbacks.base import BaseCallbackManager, Callbacks
     from plait.callbacks.custom import adispatch_custom_event, dispatch_custom_event
+    from plait.callbacks.graph import (
+        GraphCallbackHandler,
+        GraphInterruptEvent,
+        GraphLifecycleEvent,
+        GraphLifecycleStatus,
+        GraphResumeEvent,
+        get_async_graph_callback_manager_for_config,
+        get_sync_graph_callback_manager_for_config,
+    )
     from plait.callbacks.handlers import AsyncCallbackHandler, BaseCallbackHandler
     from plait.callbacks.manager import (
         AsyncCallbackManager,
@@ -47,11 +56,18 @@ _HOMES = {
     "CallbackManagerForToolRun": "manager",
     "Callbacks": "base",
     "FileCallbackHandler": "printing",
+    "GraphCallbackHandler": "graph",
+    "GraphInterruptEvent": "graph",
+    "GraphLifecycleEvent": "graph",
+    "GraphLifecycleStatus": "graph",
+    "GraphResumeEvent": "graph",
     "StdOutCallbackHandler": "printing",
     "StreamingStdOutCallbackHandler": "printing",
     "UsageMetadataCallbackHandler": "usage",
     "adispatch_custom_event": "custom",
     "dispatch_custom_event": "custom",
+    "get_async_graph_callback_manager_for_config": "graph",
+    "get_sync_graph_callback_manager_for_config": "graph",
     "get_usage_metadata_callback": "usage",
 }
 
@@ -75,11 +91,18 @@ __all__ = [
     "CallbackManagerForToolRun",
     "Callbacks",
     "FileCallbackHandler",
+    "GraphCallbackHandler",
+    "GraphInterruptEvent",
+    "GraphLifecycleEvent",
+    "GraphLifecycleStatus",
+    "GraphResumeEvent",
     "StdOutCallbackHandler",
     "StreamingStdOutCallbackHandler",
     "UsageMetadataCallbackHandler",
     "adispatch_custom_event",
     "dispatch_custom_event",
+    "get_async_graph_callback_manager_for_config",
+    "get_sync_graph_callback_manager_for_config",
     "get_usage_metadata_callback",
     "has_listeners",
     "var_child_runnable_config",

@@ -18,7 +18,7 @@ from plait.graph.renames import edges_of, join_name, renames_of
 from plait.graph.schema import coercion, is_mapping_schema
 from plait.pregel.main import Pregel
 from plait.pregel.node import PregelNode
-from plait.types import Command
+from plait.types import Command, TracePolicy
 
 if TYPE_CHECKING:
     from plait.graph.state import StateGraph
@@ -140,6 +140,10 @@ class CompiledStateGraph(Pregel):
         from plait.graph.outline import outline_of  # only graphs that are drawn need it
 
         return outline_of(self.builder)
+
+    @property
+    def trace_policies(self) -> Mapping[str, TracePolicy]:
+        return self.builder.trace_policies
 
     @property
     def takes_extras(self) -> bool:

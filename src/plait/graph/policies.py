@@ -14,7 +14,7 @@ from plait.pregel.binding import Binding
 from plait.pregel.caching import namespace_of
 from plait.pregel.main import Pregel
 from plait.pregel.unknown import OnUnknown, checked_policy
-from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
+from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy, TracePolicy
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ from plait.graph.branch import Branch, literals
 from plait.graph.compile import CompiledStateGraph, build_plan
 from plait.graph.foresight import declared_writes
 from plait.graph.nodes import NodeSpec
-from plait.graph.policies import NOTHING, Policies, bind, handler_name
+from plait.graph.policies import NOTHING, Policies, bind, check_trace_policy, handler_name
 from plait.graph.renames import check_versions, former_names
 from plait.graph.routes import may_route
 from plait.graph.schema import (
@@ -34,9 +34,15 @@ from plait.graph.schema import (
     is_pydantic,
     managed_of,
 )
-from plait.pregel.later import refuse
 from plait.pregel.unknown import OnUnknown
-from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy, ensure_valid_checkpointer
+from plait.types import (
+    CachePolicy,
+    Checkpointer,
+    Command,
+    RetryPolicy,
+    TracePolicy,
+    ensure_valid_checkpointer,
+)
 from plait.warnings import take_renamed
 
 if TYPE_CHECKING:
@@ -101,6 +107,8 @@ class StateGraph(Generic[StateT]):
         self.input_schema: Any = input_schema or state_schema
         self.output_schema: Any = output_schema or state_schema
         self.nodes: dict[str, NodeSpec] = {}
+        self.trace_policies: dict[str, TracePolicy] = {}
+        """Node to what tracers record of it."""
         self.compiled = False
         """Whether a graph was compiled from it: changes come too late for that one."""
         self.defaults = NOTHING
@@ -158,7 +166,7 @@ class StateGraph(Generic[StateT]):
         error_handler: Any = None,
         destinations: Mapping[str, str] | tuple[str, ...] | None = None,
         timeout: Any = None,
-        trace_policy: Any = None,
+        trace_policy: TracePolicy | None = None,
         renamed_from: str | Sequence[str] = (),
         writes: Sequence[str] | None = None,
         on_unknown: OnUnknown | None = None,
@@ -179,7 +187,7 @@ class StateGraph(Generic[StateT]):
                 with the same input and, where a parameter is annotated with `NodeError`, the error.
                 It may return a Command; the node's edges are not followed.
             timeout: how long one attempt may take, in seconds or as a `TimeoutPolicy`.
-            trace_policy: not supported yet.
+            trace_policy: what tracers record of its input and output (`TracePolicy`).
             destinations: where its Commands may go.
             renamed_from: the names it had before, oldest first: threads that were stored under one
                 of them go on under today's.
@@ -195,7 +203,6 @@ class StateGraph(Generic[StateT]):
         Raises:
             InvalidGraphError: the name is taken, reserved or invalid.
             InvalidNodeError: there is no function, or it has parameters that nothing can fill.
-            NotSupportedError: an argument that this version cannot honour.
         """
         if not isinstance(node, str):
             action, node = node, node_name(node)
@@ -214,7 +221,8 @@ class StateGraph(Generic[StateT]):
                 retry_policy=retry_policy,
             )
             input_schema, retry_policy = given["input_schema"], given["retry_policy"]
-        refuse(f"Node {node!r}", trace_policy=trace_policy)
+        if trace_policy is not None:
+            self.trace_policies[node] = check_trace_policy(node, trace_policy)
         if error_handler is not None:
             bind(handler_name(node), error_handler)  # a handler that cannot be called is told here
         binding, runnable = bind(node, action)
@@ -498,7 +506,6 @@ class StateGraph(Generic[StateT]):
 
         Raises:
             InvalidGraphError: the structure is wrong (see `validate`), or an unknown schedule.
-            NotSupportedError: an argument that this version cannot honour.
         """
         before, after = _named(interrupt_before), _named(interrupt_after)
         self.validate([*(before or ()), *(after or ())])

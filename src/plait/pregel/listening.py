@@ -19,6 +19,8 @@ from plait.constants import TAG_HIDDEN
 from plait.drivers.base import Part
 from plait.engine.plan import Writes
 from plait.engine.tasks import Task
+from plait.pregel.traced import show
+from plait.pregel.turning_points import TurningPoints
 from plait.scope import Scope
 from plait.typing import MISSING
 
@@ -41,6 +43,7 @@ def told(run: Run, parts: Generator[Part, None, None]) -> Generator[Part, None, 
     run.listening = Listening(run, own)
     try:
         yield from parts
+        run.listening.turning.ended(run.driver.outcome)
     except BaseException as error:
         own.on_chain_error(error)
         raise
@@ -57,6 +60,7 @@ async def atold(run: Run, parts: AsyncGenerator[Part, None]) -> AsyncGenerator[P
     try:
         async for part in parts:
             yield part
+        await run.listening.turning.aended(run.driver.outcome)
     except BaseException as error:
         await parts.aclose()
         await own.on_chain_error(error)
@@ -83,7 +87,7 @@ class Listening:
         own: the manager of its own run, sync or async.
     """
 
-    __slots__ = ("_children", "_own", "_run", "hears_chunks")
+    __slots__ = ("_children", "_own", "_run", "hears_chunks", "turning")
 
     def __init__(self, run: Run, own: Any) -> None:
         self._run = run
@@ -91,6 +95,8 @@ class Listening:
         self._children: dict[Task, Any] = {}
         self.hears_chunks = any(hasattr(each, "on_chain_stream") for each in own.handlers)
         """Whether anybody wants to hear of the chunks of the run's stream."""
+        self.turning = TurningPoints(run, own)
+        """Tells when the run stops to ask, and when it goes on."""
 
     def of(self, scope: TaskScope) -> HeardTask | None:
         """How the code of a task is entered; None where nobody needs to hear of it."""
@@ -157,6 +163,7 @@ class HeardTask:
     def call(self, call: Callable[[Task, Scope], Writes]) -> Writes:
         """Run the task's code as a run of its own."""
         task, scope = self._scope.task, self._scope
+        self._listening.turning.going_on()
         manager = self._begin(CallbackManager)
         own = self._own = manager.on_chain_start(None, self._given, name=task.name)
         self._begin_inside(own.get_child("seq:step:1"))
@@ -176,6 +183,7 @@ class HeardTask:
     async def acall(self, call: Callable[[Task, Scope], Awaitable[Writes]]) -> Writes:
         """`call` for async code."""
         task, scope = self._scope.task, self._scope
+        await self._listening.turning.agoing_on()
         manager = self._begin(AsyncCallbackManager)
         own = self._own = await manager.on_chain_start(None, self._given, name=task.name)
         self._begin_inside(own.get_child("seq:step:1"))
@@ -236,7 +244,11 @@ class HeardTask:
         scope, listening = self._scope, self._listening
         self._metadata = scope.config()["metadata"]
         listening.saw_input(self._given)
-        return listening.manager(scope.task, self._metadata, kind)
+        manager = listening.manager(scope.task, self._metadata, kind)
+        policy = scope.run.graph.trace_policies.get(scope.task.name)
+        if policy is not None:
+            manager.handlers = show(manager.handlers, policy)
+        return manager
 
     def _begin_inside(self, child: Any) -> None:
         self._listening.began(self._scope.task, child)

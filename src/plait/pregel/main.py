@@ -31,6 +31,7 @@ from plait.types import (
     Checkpointer,
     Command,
     RetryPolicy,
+    TracePolicy,
 )
 from plait.warnings import take_renamed, warn_renamed
 
@@ -177,6 +178,11 @@ class Pregel(Described, Drawn, Streamed, Threads):
         if not isinstance(context, dict) or not any(hasattr(schema, mark) for mark in _BUILT_OF):
             return cast("Any", context)
         return schema(**cast("dict[str, Any]", context))
+
+    @property
+    def trace_policies(self) -> Mapping[str, TracePolicy]:
+        """Node to what tracers record of it, where that is not all."""
+        return {}
 
     @property
     def takes_extras(self) -> bool:
