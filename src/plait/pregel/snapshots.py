@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.callbacks.context import inherited_config
 from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.constants import NS_SEP
 from plait.drivers.base import Storage
@@ -31,16 +32,31 @@ def addressed(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], Stora
     Raises:
         ConfigError: the graph has no saver or no such subgraph, or the config no thread id.
     """
-    both = graph.config and config
-    merged = merge_configs(graph.config, config) if both else ensure_config(config or graph.config)
-    configurable: dict[str, Any] = merged.get("configurable") or {}
+    configurable = _only_configurable(graph, config)
+    if configurable is None:
+        both = graph.config and config
+        merged = (
+            merge_configs(graph.config, config) if both else ensure_config(config or graph.config)
+        )
+        configurable = merged.get("configurable") or {}
     if graph.checkpointer in (None, True, False):
         raise ConfigError(
             f"No checkpointer set: graph {graph.name!r} keeps no threads. Compile it with "
             "checkpointer=InMemorySaver() or SqliteSaver(...)."
         )
     ns = configurable.get("checkpoint_ns") or ""
-    return graph_at(graph, ns), configurable, open_storage(graph, configurable, ns=ns)
+    at = graph_at(graph, ns) if ns else graph
+    return at, configurable, open_storage(graph, configurable, ns=ns)
+
+
+def _only_configurable(graph: Pregel, config: Any) -> dict[str, Any] | None:
+    """What is configurable, where that is all that a config says and nothing else has a say."""
+    if graph.config or type(config) is not dict or len(cast("dict[str, Any]", config)) != 1:
+        return None
+    configurable = cast("dict[str, Any]", config).get("configurable")
+    if type(configurable) is not dict or inherited_config() is not None:
+        return None
+    return cast("dict[str, Any]", configurable)
 
 
 def graph_at(graph: Pregel, ns: str) -> Pregel:

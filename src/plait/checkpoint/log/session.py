@@ -17,7 +17,7 @@ from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.pages import PageReader
-from plait.checkpoint.log.reader import LaneReader, Point, own_values
+from plait.checkpoint.log.reader import LaneReader, Point, full_point, own_values
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import (
@@ -31,8 +31,10 @@ from plait.checkpoint.log.records import (
 )
 from plait.checkpoint.log.requests import (
     Append,
+    CheckpointRow,
     Done,
     LaneRow,
+    ReadCheckpoints,
     ReadLane,
     ReadWrites,
     Refused,
@@ -218,11 +220,14 @@ class LogSession:
         reader = self._reader(row.lane)
         if wanted is None:
             return None
-        found = yield from reader.row(wanted, live=reader.live)
-        if found is None:
+        rows: list[CheckpointRow] = yield ReadCheckpoints(
+            row.lane, wanted, wanted, live=reader.live
+        )
+        if not rows:
             return None
+        found = rows[0]
         frame = reader.open_checkpoint(found)
-        point = yield from reader.resolve(found, frame)
+        point = full_point(found, frame) or (yield from reader.resolve(found, frame))
         own = own_values(found, point.map)
         if own is not None:
             values, versions = own, {name: Version(found.id, found.id, 0) for name in own}
@@ -230,9 +235,9 @@ class LogSession:
             values, versions = yield from read_values(
                 reader, point.map, track=True, live=reader.live
             )
-        self._at, self._versions = point, versions
-        self._tip = unpack(found.id)
-        return (yield from reader.snapshot(found, frame, values))
+        snapshot = yield from reader.snapshot(found, frame, values)
+        self._at, self._versions, self._tip = point, versions, snapshot.id
+        return snapshot
 
     def history(
         self,
@@ -282,7 +287,7 @@ class LogSession:
         return [reader.mark(row) for row in rows]
 
     def _reader(self, lane: int) -> LaneReader:
-        return LaneReader(self.thread_id, self.ns, self.codec, lane, self.recent)
+        return LaneReader(self.thread_id, self.ns, self.codec, lane, self.recent, self._place)
 
     # --- claims ----------------------------------------------------------------------------------
 
