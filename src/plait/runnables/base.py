@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from plait.runnables.event_stream import StreamEvent
     from plait.runnables.fields import ConfigurableFieldSpec
     from plait.runnables.retry import ExponentialJitterParams
+    from plait.runnables.run_log import RunLogPatch
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -244,6 +245,71 @@ class Runnable(Generic[Input, Output]):
                 yield event
         finally:
             await cast("Any", events).aclose()
+
+    async def astream_log(
+        self,
+        input: Input,
+        config: RunnableConfig | None = None,
+        *,
+        diff: bool = True,
+        with_streamed_output_list: bool = True,
+        include_names: Sequence[str] | None = None,
+        include_types: Sequence[str] | None = None,
+        include_tags: Sequence[str] | None = None,
+        exclude_names: Sequence[str] | None = None,
+        exclude_types: Sequence[str] | None = None,
+        exclude_tags: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> "AsyncIterator[RunLogPatch]":
+        """Stream a log of what happens inside, as patches; `astream_events` is its successor.
+
+        Args:
+            input: The input.
+            config: The config.
+            diff: Yield what each step changes; else a `RunLog`, the whole `state`, after each.
+            with_streamed_output_list: List the chunks of the outermost run.
+            include_names: Only log runs with one of these names, or which another `include`
+                argument names.
+            include_types: Likewise by type: "chain", "prompt", "parser", "llm", "tool",
+                "retriever".
+            include_tags: Likewise by tag.
+            exclude_names: Log no runs with one of these names.
+            exclude_types: Log no runs of one of these types.
+            exclude_tags: Log no runs with one of these tags.
+            kwargs: Passed on to `astream`.
+
+        Yields:
+            `RunLogPatch`es; their sum is a `RunLog`.
+
+        >>> import asyncio
+        >>> from plait.runnables import RunnableLambda
+        >>> async def outputs():
+        ...     shout = RunnableLambda(str.upper, name="shout")
+        ...     logs = [log async for log in shout.astream_log("hi", diff=False)]
+        ...     return logs[-1].state["final_output"]
+        >>> asyncio.run(outputs())
+        'HI'
+        """
+        from plait.runnables.event_stream import Filter  # loads asyncio
+        from plait.runnables.log_stream import astream_log
+
+        wanted = Filter(
+            include_names, include_types, include_tags, exclude_names, exclude_types, exclude_tags
+        )
+        patches = astream_log(
+            self,
+            input,
+            config,
+            diff=diff,
+            with_streamed_output_list=with_streamed_output_list,
+            wanted=wanted,
+            **kwargs,
+        )
+        try:
+            async for patch in patches:
+                yield patch
+        finally:
+            await cast("Any", patches).aclose()
 
     def stream_events(
         self,

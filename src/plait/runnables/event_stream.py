@@ -404,11 +404,16 @@ async def astream_events(
                 yield {**event, "parent_ids": []}
         await task
     finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.wait([task])
-            if not task.cancelled():
-                task.exception()  # the consumer has left: there is nobody to tell
+        await stop(task)
 
 
-__all__ = ["EventStream", "Filter", "StreamEvent", "astream_events"]
+async def stop(task: asyncio.Task[None]) -> None:
+    """Stop a run that nobody reads any more, if it still runs."""
+    if not task.done():
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # the consumer has left: there is nobody to tell
+
+
+__all__ = ["EventStream", "Filter", "HeardRun", "StreamEvent", "astream_events", "stop"]

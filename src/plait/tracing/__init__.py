@@ -1,6 +1,7 @@
 """Tracers: what happens in a run, as spans of OpenTelemetry or as lines on the console.
 
-A tracer is a handler: pass it in the config's `callbacks`. Names load on first use.
+A tracer is a handler: pass it in the config's `callbacks`. Names load on first use. The logs that
+`astream_log` yields are here too, under the path where LangChain has them.
 """
 
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 from plait.lazy import lazily
 
 if TYPE_CHECKING:
+    from plait.runnables.run_log import RunLog, RunLogPatch
     from plait.tracing.base import TracedRun, Tracer
     from plait.tracing.console import ConsoleTracer
     from plait.tracing.otel import OpenTelemetryTracer
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "ConsoleTracer": "console",
     "OpenTelemetryTracer": "otel",
+    "RunLog": "plait.runnables.run_log",
+    "RunLogPatch": "plait.runnables.run_log",
     "TracedRun": "base",
     "Tracer": "base",
 }
 
 __getattr__ = lazily(__name__, _HOMES)
 
-__all__ = ["ConsoleTracer", "OpenTelemetryTracer", "TracedRun", "Tracer"]
+__all__ = ["ConsoleTracer", "OpenTelemetryTracer", "RunLog", "RunLogPatch", "TracedRun", "Tracer"]
