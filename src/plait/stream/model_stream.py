@@ -31,10 +31,11 @@ class Kept(Generic[T]):
             if at < len(self.items):
                 yield self.items[at]
                 at += 1
-            elif not self._ended() and not self.lane.pump() and at == len(self.items):
-                self._ended()
+                continue
+            if self._ended():
                 return
-            elif self.done:
+            if not self.lane.pump() and at == len(self.items):
+                self._ended()
                 return
 
     async def aeach(self) -> AsyncIterator[T]:
