@@ -64,7 +64,12 @@ class Slow:
 
 
 class SlowSqlite(Slow, SqliteSaver):  # pyright: ignore
-    """In a SQLite file."""
+    """In a SQLite file. What is done in the thread of the event loop waits at no gate."""
+
+    def _do_on(self, database: Any, request: Any) -> Any:
+        if database is not self._database:
+            self._note(request)
+        return super()._do_on(database, request)
 
 
 class SlowPostgres(Slow, PostgresSaver):  # pyright: ignore

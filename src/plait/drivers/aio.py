@@ -7,6 +7,7 @@ from _thread import get_ident
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from plait.drivers.base import (
@@ -435,7 +436,10 @@ class AioDriver:
         if self._behind is not None:
             await self._behind.join()
             self._raise_write_error()
-        return await _to_its_end(storage.saver.arun(plan))
+        work = storage.saver.arun(plan)
+        if storage.saver.stepped:
+            return await _stepped_to_its_end(work, self.aio)
+        return await _to_its_end(work)
 
     async def _write_behind(self, plan: Any) -> None:
         if self._behind is None:
@@ -534,10 +538,48 @@ async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # the cancellation is what the caller hears of
+        await _outcome_known(task)
         raise
+
+
+async def _outcome_known(task: asyncio.Future[Any]) -> None:
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.exception()  # the cancellation is what the caller hears of
+
+
+async def _stepped_to_its_end(work: Coroutine[Any, Any, T], aio: asyncio.AbstractEventLoop) -> T:
+    """`_to_its_end` without an asyncio task of its own, unless it is cancelled.
+
+    What the work waits for is not awaited here, since a cancellation would cancel it: a future
+    that nobody else knows is.
+    """
+    try:
+        waits_for: asyncio.Future[Any] | None = work.send(None)
+        while True:
+            gate: asyncio.Future[None] = aio.create_future()
+            if waits_for is None:
+                aio.call_soon(_open, gate)
+            else:
+                waits_for.add_done_callback(partial(_open, gate))
+            try:
+                await gate
+            except asyncio.CancelledError:
+                rest = _awaited(InContext(work, copy_context(), waits_for))
+                await _outcome_known(aio.create_task(rest))
+                raise
+            waits_for = work.send(None)
+    except StopIteration as end:
+        return end.value
+
+
+def _open(gate: asyncio.Future[None], _: Any = None) -> None:
+    if not gate.done():
+        gate.set_result(None)
+
+
+async def _awaited(awaitable: Awaitable[T]) -> T:
+    return await awaitable
 
 
 def _being_cancelled() -> bool:

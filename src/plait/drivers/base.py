@@ -35,6 +35,15 @@ class PlanRunner(Protocol):
         """Whether plans may take a while: they reach a file or a server."""
         ...
 
+    @property
+    def stepped(self) -> bool:
+        """Whether `arun` may be advanced in anybody's asyncio task.
+
+        What it awaits is futures, tasks and `sleep`; nothing in it asks for its current task, as
+        `asyncio.timeout` does.
+        """
+        ...
+
     def run(self, plan: Plan[Any]) -> Any: ...
 
     async def arun(self, plan: Plan[Any]) -> Any: ...

@@ -31,6 +31,7 @@ class Database:
         synchronous: What a commit survives. "NORMAL": the death of the process; "FULL": also a
             loss of power.
         timeout: Seconds to wait for other writers.
+        folds: Whether commits fold the log beside the file in when it is long.
     """
 
     def __init__(
@@ -40,14 +41,16 @@ class Database:
         *,
         synchronous: Synchronous = "NORMAL",
         timeout: float = 30.0,
+        folds: bool = True,
     ) -> None:
         self._given = target if isinstance(target, sqlite3.Connection) else None
         self.path = (
             _path_of(target) if isinstance(target, sqlite3.Connection) else os.fspath(target)
         )
         self._schema = schema
-        self._synchronous = synchronous
+        self._synchronous: Synchronous = synchronous
         self._timeout = timeout
+        self._folds = folds
         self._conn: sqlite3.Connection | None = None
         self._pid = 0
         self._closed = False
@@ -73,6 +76,30 @@ class Database:
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do work in one write transaction; what it raises rolls back."""
         return self.run(lambda conn: _transact(conn, work))
+
+    @property
+    def quick(self) -> bool:
+        """Whether a commit need not wait for the disk, and another connection can make it."""
+        return self._given is None and self.shared and self._synchronous in ("OFF", "NORMAL")
+
+    def impatient(self) -> Database | None:
+        """Another connection to the same file, open, whose calls wait for no writer and no disk.
+
+        None where it cannot be opened now. Whoever uses it folds the log in by this one.
+        """
+        self.run(_nothing)  # which may wait, and makes the tables
+        other = Database(
+            self.path, self._schema, synchronous=self._synchronous, timeout=0.0, folds=False
+        )
+        try:
+            other.run(_nothing)
+        except (StorageUnavailableError, CorruptCheckpointError):
+            return None  # whoever uses this one hears why
+        return other
+
+    def fold(self) -> None:
+        """Fold the log beside the file in, as far as nobody needs it."""
+        self.run(lambda conn: fetch(conn, "PRAGMA wal_checkpoint(PASSIVE)"))
 
     def close(self) -> None:
         """Close the connection, unless it was given. A later use raises."""
@@ -115,15 +142,19 @@ class Database:
         )
         if self.shared:
             _use_wal(conn, self._timeout)
-            conn.execute(f"PRAGMA wal_autocheckpoint = {_WAL_PAGES}")
+            conn.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES if self._folds else 0}")
         conn.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[self._synchronous]}")
         return conn
 
 
-_WAL_PAGES = 256
+WAL_PAGES = 256
 """Pages that the log beside the file may hold before it is folded in: a megabyte, not the four of
 SQLite's default, which would weigh more than most threads."""
 _SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
+
+
+def _nothing(conn: sqlite3.Connection) -> None:
+    return None
 
 
 def _path_of(conn: sqlite3.Connection) -> str:
@@ -197,4 +228,4 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["Database", "Synchronous", "explain", "fetch"]
+__all__ = ["WAL_PAGES", "Database", "Synchronous", "explain", "fetch"]

@@ -454,6 +454,8 @@ class ForeignRunner:
 
     shared = True
     """Nobody knows where the saver keeps its rows."""
+    stepped = False
+    """Nor what its async methods rely on."""
 
     def __init__(self, saver: Any, codec: Codec | None = None) -> None:
         self.saver = saver

@@ -133,6 +133,7 @@ class Hold:
         "fence",
         "held",
         "lease_seconds",
+        "looked",
         "parked",
         "policy",
         "refused",
@@ -167,14 +168,16 @@ class Hold:
         self.superseded = False
         self.fence = 0
         self.root: int | None = None
+        self.looked = False
+        """Whether a load has looked at the root lane since the last claim."""
         self.seen: LaneRow | None = None
-        """The root lane as a load saw it, so that a claim need not read it again."""
+        """What it saw (None: no lane yet), so that a claim need not read it again."""
         self.token = ""
 
     def look(self, root: LaneRow | None) -> None:
         """Note the root lane as a load begins. An owner at work now may store what the rest of
         the load does not see, so a claim after it is refused even if the owner dies meanwhile."""
-        self.seen = root
+        self.looked, self.seen = True, root
         self._busy = root is not None and _respected(root)
 
     def comes_first(self) -> bool:
@@ -200,9 +203,10 @@ class Hold:
         """
         _identities.mine()
         self.token = token = f"{_identities.prefix}{next(_serials)}"
-        row, self.seen = self.seen, None
+        row, looked = self.seen, self.looked
+        self.seen, self.looked = None, False
         busy, self._busy = self._busy, False
-        if row is None:
+        if not looked:
             row = yield ReadLane(self.thread_id, "")
         pause = _FIRST_PAUSE
         while True:

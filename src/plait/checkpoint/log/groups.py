@@ -5,9 +5,13 @@ busy is taken along by the next transaction, and hears his own outcome after it 
 transaction that fails as a whole is rolled back, and each of its requests is done alone, so that
 no request fails for the sake of another.
 
+Tasks of an event loop that ask in the same round of their loop go together from the start. Such a
+batch is done in the loop's own thread where that is no slower than what its runs do there anyway (a
+hop to another thread and back costs more than many a transaction); else by a worker thread.
+
 Who waits in what order is decided once (`Turns`, `together`); `ThreadGroup` and `LoopGroup` are its
-two small drivers: one for threads, which also serves event loops by a worker thread, and one for
-the tasks of a single event loop.
+two small drivers: one for threads, which also serves event loops, and one for the tasks of a single
+event loop.
 """
 
 from __future__ import annotations
@@ -17,7 +21,8 @@ import os
 from _thread import allocate_lock
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from plait.checkpoint.base import arun_plan, run_plan
@@ -27,6 +32,8 @@ from plait.errors import StorageError
 
 MOST = 128
 """Requests in one transaction: more only make everybody wait longer."""
+MOST_HERE = 32
+"""Requests of an event loop in one transaction: the loop may stand still as long as it takes."""
 
 _Loop = asyncio.AbstractEventLoop
 
@@ -93,17 +100,17 @@ class Turns:
                 self._waiting.append(ticket)
             return False
 
-    def leave(self) -> list[Ticket]:
+    def leave(self, most: int = MOST) -> list[Ticket]:
         """End a turn: those who go next, together. For none, the turn is free."""
         with self._mutex:
             if not self._waiting:
                 self._free += 1
-            return self._take(MOST)
+            return self._take(most)
 
-    def join(self, batch: list[Ticket]) -> None:
+    def join(self, batch: list[Ticket], most: int = MOST) -> None:
         """Let those who wait come along with a batch that is about to begin."""
         with self._mutex:
-            batch += self._take(MOST - len(batch))
+            batch += self._take(most - len(batch))
 
     def _take(self, most: int) -> list[Ticket]:
         waiting = self._waiting
@@ -117,6 +124,13 @@ class Turns:
             except ValueError:
                 return False
             return True
+
+
+class NotHere(BaseException):
+    """A request cannot be done in the thread of an event loop now; nothing of it was done.
+
+    Nothing that handles the errors of requests may take it for one.
+    """
 
 
 def together(batch: Sequence[Ticket]) -> Plan[None]:
@@ -178,13 +192,36 @@ def _tell_here(batch: Sequence[Ticket]) -> None:
             told.set_result(ticket.answer)
 
 
+class DoesHere(Protocol):
+    """Does requests in the thread of an event loop."""
+
+    def may(self, request: Any) -> bool:
+        """Whether a request is of a kind that it does."""
+        ...
+
+    def execute(self, request: Any) -> Any:
+        """Do a request, which may be a `Together`, or raise `NotHere`."""
+        ...
+
+
+class _Round:
+    """What the tasks of one event loop ask for in one round of it."""
+
+    __slots__ = ("loop", "tickets")
+
+    def __init__(self, loop: _Loop) -> None:
+        self.loop = loop
+        self.tickets: list[Ticket] = []
+
+
 class ThreadGroup:
-    """Groups the requests of threads, and of event loops that a worker thread serves.
+    """Groups the requests of threads, and of event loops.
 
     Args:
         execute: Does one request, which may be a `Together`.
         width: How many transactions may be in flight.
         submit: Runs a function on a worker thread (None: event loops are not served).
+        here: Does what it may in the thread of an event loop (None: nothing).
     """
 
     def __init__(
@@ -193,10 +230,14 @@ class ThreadGroup:
         *,
         width: int = 1,
         submit: Callable[[Callable[[], None]], None] | None = None,
+        here: DoesHere | None = None,
     ) -> None:
         self._execute = execute
         self._width = width
         self._submit = submit
+        self._here = here
+        self._most = MOST if here is None else MOST_HERE
+        self._round: _Round | None = None
         self._turns = Turns(width)
         _all.add(self)
 
@@ -228,47 +269,108 @@ class ThreadGroup:
             raise
 
     async def ado(self, request: Any) -> Any:
-        """Do a request on the worker thread, alone or in company."""
-        assert self._submit is not None
+        """Do a request of an event loop, alone or in company."""
         ticket = Ticket(request)
-        ticket.loop = asyncio.get_running_loop()
-        ticket.told = ticket.loop.create_future()
-        if self._turns.enter(ticket):
-            self._submit(lambda: self._lead([ticket]))
-        return await ticket.told
+        ticket.loop = loop = asyncio.get_running_loop()
+        ticket.told = told = loop.create_future()
+        if self._here is None or not self._here.may(request):
+            self._ask([ticket])
+            return await told
+        round = self._round
+        if round is None or round.loop is not loop:
+            round = self._round = _Round(loop)
+        tickets = round.tickets
+        tickets.append(ticket)
+        if len(tickets) == 1:
+            loop.call_soon(self._begin, round)
+        elif len(tickets) == MOST_HERE:
+            self._begin(round)
+        return await told
+
+    def _begin(self, round: _Round) -> None:
+        """Do what was asked for in a round, or see that it is done."""
+        batch, round.tickets = round.tickets, []
+        if not batch:
+            return
+        if self._turns.enter():
+            self._lead_here(batch, self._turns)
+        else:
+            self._ask(batch)
+
+    def _lead_here(self, batch: list[Ticket], turns: Turns) -> None:
+        """Do a batch in the thread of the loop of all its requests, or have the worker do it."""
+        here = self._here
+        assert here is not None
+        left: list[Ticket] = []
+        try:
+            run_plan(together(batch), here.execute)
+        except NotHere:
+            left = [ticket for ticket in batch if not ticket.settled]
+        except BaseException as error:
+            _abandon(batch, error)
+            raise
+        finally:
+            _tell_here([ticket for ticket in batch if ticket.settled])
+            if left:
+                self._send(left)
+            else:
+                self._hand_on(turns)
+
+    def _ask(self, batch: Sequence[Ticket]) -> None:
+        """Have the worker do a batch when it is its turn."""
+        for ticket in batch:
+            if self._turns.enter(ticket):
+                self._send([ticket])
+
+    def _send(self, batch: list[Ticket]) -> None:
+        """Have the worker do a batch now."""
+        assert self._submit is not None
+        self._submit(partial(self._lead, batch))
 
     def _lead(self, batch: list[Ticket]) -> None:
         """Do a batch, with those who wait by now."""
         turns = self._turns
-        turns.join(batch)
+        turns.join(batch, self._most)
         try:
             run_plan(together(batch), self._execute)
         except BaseException as error:
             _abandon(batch, error)
             raise
         finally:
+            self._hand_on(turns)  # first, so that who is told finds the storage free
             _tell(batch)
-            self._hand_on(turns)
 
     def _hand_on(self, turns: Turns) -> None:
         """End a turn; the first of those who waited leads the next batch."""
-        batch = turns.leave()
+        here = self._here
+        batch = turns.leave(self._most)
         if not batch:
             return
-        if batch[0].loop is None:
+        loop = batch[0].loop
+        if loop is None:
             batch[0].batch = batch
             batch[0].gate.release()
-        else:
-            assert self._submit is not None
-            self._submit(lambda: self._lead(batch))
+            return
+        if here is not None and all(t.loop is loop and here.may(t.request) for t in batch):
+            try:
+                loop.call_soon_threadsafe(self._lead_here, batch, turns)
+            except RuntimeError:  # the loop was closed
+                pass
+            else:
+                return
+        self._send(batch)
 
     def reset(self) -> None:
         """In a forked child: whoever was at work or waiting does not exist here."""
         self._turns = Turns(self._width)
+        self._round = None
 
 
 class LoopGroup:
-    """Groups the requests of the tasks of one event loop; else like `ThreadGroup`."""
+    """Groups the requests of the tasks of one event loop; else like `ThreadGroup`.
+
+    What is executed has an asyncio task of its own, whoever asked for it.
+    """
 
     def __init__(self, execute: Callable[[Any], Awaitable[Any]], *, width: int = 1) -> None:
         self._execute = execute
@@ -279,7 +381,7 @@ class LoopGroup:
         """Do a request, alone or in company."""
         if self._turns.enter():
             try:
-                return await self._execute(request)
+                return await asyncio.ensure_future(self._execute(request))
             finally:
                 self._hand_on()
         ticket = Ticket(request)
@@ -320,4 +422,4 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["LoopGroup", "ThreadGroup", "Ticket", "Turns", "together"]
+__all__ = ["DoesHere", "LoopGroup", "NotHere", "ThreadGroup", "Ticket", "Turns", "together"]

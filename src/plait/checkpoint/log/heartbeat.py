@@ -34,26 +34,27 @@ class _Heart:
         self._holds: WeakSet[Hold] = WeakSet()
         self._wake = Event()
         self._running = False
+        self._pause = 0.0
+        """How long the thread sleeps now, unless it is woken."""
 
     def keep(self, hold: Hold) -> None:
         """Renew a hold's lease until it is given back, lost or dropped."""
         with self._lock:
             self._holds.add(hold)
             if self._running:
-                if hold.lease_seconds < self._shortest():
+                if hold.lease_seconds / _BEATS < self._pause:
                     self._wake.set()
                 return
             self._running = True
+            self._pause = hold.lease_seconds / _BEATS
         Thread(target=self._beat, name="plait-heartbeat", daemon=True).start()
-
-    def _shortest(self) -> float:
-        return min((hold.lease_seconds for hold in self._holds), default=1.0)
 
     def _beat(self) -> None:
         while True:
             with self._lock:
-                pause = self._shortest() / _BEATS
-            self._wake.wait(pause)
+                shortest = min((hold.lease_seconds for hold in self._holds), default=1.0)
+                self._pause = shortest / _BEATS
+            self._wake.wait(self._pause)
             self._wake.clear()
             with self._lock:
                 held = [hold for hold in self._holds if hold.held]

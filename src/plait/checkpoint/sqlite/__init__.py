@@ -10,6 +10,7 @@ from plait.checkpoint.log.claims import Policy
 from plait.checkpoint.log.groups import ThreadGroup
 from plait.checkpoint.log.requests import Renew, Together
 from plait.checkpoint.log.saver import NativeSaver
+from plait.checkpoint.sqlite.here import Here
 from plait.checkpoint.sqlite.rows import ANY, READS, SCHEMA, WRITES, renew
 from plait.sqlite import Database, Synchronous, Worker
 
@@ -48,7 +49,9 @@ class SqliteSaver(NativeSaver):
         self._database = Database(conn, SCHEMA, synchronous=synchronous, timeout=timeout)
         self._heartbeat: Database | None = None
         self._worker = Worker("plait-sqlite")
-        self._group = ThreadGroup(self._do, submit=self._worker.submit)
+        submit = self._worker.submit
+        self._here = Here(self._do_on, self._database, submit) if self._database.quick else None
+        self._group = ThreadGroup(self._do, submit=submit, here=self._here)
 
     @classmethod
     def from_conn_string(
@@ -74,6 +77,11 @@ class SqliteSaver(NativeSaver):
         """Whether other processes can reach the same rows."""
         return self._database.shared
 
+    @property
+    def stepped(self) -> bool:
+        """Async calls await nothing but futures."""
+        return True
+
     def renew(self, request: Renew) -> None:
         """Prolong claims on a connection of its own, beside whatever the saver is doing."""
         self._renewer().transact(lambda conn: renew(conn, request))
@@ -98,6 +106,8 @@ class SqliteSaver(NativeSaver):
     def close(self) -> None:
         """Close the database, after the calls in flight."""
         self._worker.close()
+        if self._here is not None:
+            self._here.close()
         self._database.close()
         if self._heartbeat is not None:
             self._heartbeat.close()
@@ -117,19 +127,22 @@ class SqliteSaver(NativeSaver):
         return self._group.do(request)
 
     async def aexecute(self, request: Any) -> Any:
-        """Do one storage request on the database's own thread."""
+        """Do one storage request in the loop's thread or in the database's (see `here`)."""
         return await self._group.ado(request)
 
     def _do(self, request: Any) -> Any:
+        return self._do_on(self._database, request)
+
+    def _do_on(self, database: Database, request: Any) -> Any:
         kind = request.__class__
         read = READS.get(kind)
         if read is not None:
-            return self._database.run(lambda conn: read(conn, request))
+            return database.run(lambda conn: read(conn, request))
         if kind is Together:
             parts = [(ANY[each.__class__], each) for each in request.requests]
-            return self._database.transact(lambda conn: [do(conn, each) for do, each in parts])
+            return database.transact(lambda conn: [do(conn, each) for do, each in parts])
         write = WRITES[kind]
-        return self._database.transact(lambda conn: write(conn, request))
+        return database.transact(lambda conn: write(conn, request))
 
 
 def _nothing(conn: sqlite3.Connection) -> None:

@@ -1,0 +1,134 @@
+"""Commits in the thread of an event loop: those that are done sooner than another thread is asked.
+
+A commit takes SQLite some tens of microseconds, a hop to a worker thread and back more than that on
+the loop's side alone. So requests of event loops are done where they are made, on a connection of
+their own that never waits: it gives up at once where somebody else is writing, and never folds in
+the log beside the file, which waits for the disk. The worker thread does that from time to time,
+and the commit after it, which begins the log anew and waits for the disk once more; and whatever is
+more than a small commit; and everything for a while after the disk was slow.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+from plait.checkpoint.log.groups import NotHere
+from plait.checkpoint.log.requests import ReadLane, Together, Transact
+from plait.errors import StorageUnavailableError
+from plait.sqlite import WAL_PAGES, Database
+
+_PAGE = 4096
+_PAGES = 8
+"""Pages that a commit writes whatever it stores: the ends of tables and indexes."""
+_ROWS_PER_PAGE = 3
+_MOST_BYTES = 256 * 1024
+_SLOW = 0.05
+"""Seconds that an event loop may stand still for a commit, once."""
+_REST = 64
+"""Requests that then go to the worker thread."""
+
+
+class Here:
+    """Does requests in the thread of an event loop.
+
+    Args:
+        do: Does a request on a database.
+        patient: The database that the worker thread uses.
+        submit: Runs a function on the worker thread, before what is submitted later.
+    """
+
+    def __init__(
+        self,
+        do: Callable[[Database, Any], Any],
+        patient: Database,
+        submit: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self._do = do
+        self._patient = patient
+        self._submit = submit
+        self._database: Database | None = None
+        self._asked = self._closed = False
+        self._elsewhere = 0
+        """Transactions that must go to the worker."""
+        self._pages = 0
+        """Pages written since the worker could fold the log in, at most about."""
+
+    def may(self, request: Any) -> bool:
+        """Whether a request is of a kind that is done here."""
+        if type(request) is Transact:
+            return not (request.drop_checkpoints or request.drop_values)
+        return type(request) is ReadLane
+
+    def execute(self, request: Any) -> Any:
+        """Do a request, or several `Together`.
+
+        Raises:
+            NotHere: The worker must do it; nothing was done.
+        """
+        parts: Sequence[Any] = request.requests if type(request) is Together else (request,)
+        writes = [each for each in parts if type(each) is Transact]
+        database = self._database
+        if database is None:
+            if writes and not self._asked:
+                self._asked = True
+                self._submit(self._set_up)
+            raise NotHere
+        if writes:
+            self._count(writes)
+        began = perf_counter()
+        try:
+            return self._do(database, request)
+        except StorageUnavailableError as error:
+            if _is_busy(error.__cause__):
+                raise NotHere from error
+            raise
+        finally:
+            if perf_counter() - began > _SLOW:
+                self._elsewhere = _REST
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._asked = self._closed = True
+        if self._database is not None:
+            self._database.close()
+
+    def _set_up(self) -> None:
+        opened = self._database = self._patient.impatient()
+        if self._closed and opened is not None:
+            opened.close()
+
+    def _fold(self) -> None:
+        self._patient.fold()
+
+    def _count(self, writes: Sequence[Transact]) -> None:
+        """Take note of what is about to be written, or leave it to the worker."""
+        if self._elsewhere > 0:
+            self._elsewhere -= 1
+            raise NotHere
+        rows = size = 0
+        for each in writes:
+            for part in (each.checkpoints, each.values, each.writes):
+                rows += len(part)
+                for row in part:
+                    size += len(row[-1])
+        if size > _MOST_BYTES:
+            raise NotHere
+        self._pages += _PAGES + rows // _ROWS_PER_PAGE + size // _PAGE
+        if self._pages > WAL_PAGES:
+            self._pages = 0
+            self._submit(self._fold)
+            raise NotHere
+
+
+def _is_busy(cause: BaseException | None) -> bool:
+    """Whether somebody else is writing."""
+    return isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )
+
+
+__all__ = ["Here"]
