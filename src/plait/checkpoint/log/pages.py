@@ -126,7 +126,10 @@ class PageReader:
         records: list[Any] = yield ReadValues(self.lane, missing, live=reader.live)
         for version, record in zip(missing, records, strict=True):
             if type(record) is Deferred:
-                self._fixed[version] = record.holds
+                if type(record.holds) in FIXED:
+                    self._fixed[version] = record.holds
+                else:
+                    self._packed[version] = reader.codec.dumps(record.holds)
                 continue
             kind, payload = reader.open_value(*version, record)
             value = reader.codec.loads(payload) if kind == WHOLE else self

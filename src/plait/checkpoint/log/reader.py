@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
-from plait.checkpoint.log.deferred import Deferred
+from plait.checkpoint.log.deferred import Deferred, given
 from plait.checkpoint.log.keys import UUID, UUID_TEXT, unpack, unpack_all
 from plait.checkpoint.log.reading import read_items, read_values
 from plait.checkpoint.log.recent import Recent
@@ -57,13 +57,14 @@ class LaneReader:
     __slots__ = ("codec", "lane", "live", "ns", "place", "recent", "thread_id")
 
     def __init__(
-        self, thread_id: str, ns: str, codec: Codec, lane: int, recent: Recent | None = None
-    ) -> None:
+        self, thread_id: str, ns: str, codec: Codec, lane: int, recent: Recent | None = None,
+        at: bytes | None = None,
+    ) -> None:  # fmt: skip
         self.thread_id = thread_id
         self.ns = ns
         self.codec = codec
         self.lane = lane
-        self.place = guarded(place(thread_id, ns), codec.guard)
+        self.place = guarded(place(thread_id, ns), codec.guard) if at is None else at
         self.live = type(codec) is Codec and codec.guard is None
         """Whether parts may be read in place of bytes: not where a serializer has a say in them."""
         self.recent = recent if self.live else None
@@ -117,7 +118,7 @@ class LaneReader:
         self, row: CheckpointRow, frame: CheckpointFrame, values: dict[str, Any]
     ) -> Plan[Snapshot]:
         found: list[WriteRow] = yield ReadWrites(self.lane, row.id, live=self.live)
-        writes, ids = yield from self.writes(found)
+        writes, ids = (yield from self.writes(found)) if found else ([], {})
         ts, metadata, frontier = self.facts(row, frame)
         id, parent = self.ids(row)
         return Snapshot(id, parent, ts, metadata, frontier, values, writes, None, ids)
@@ -209,8 +210,9 @@ class LaneReader:
 
     def resolve(self, row: CheckpointRow, frame: CheckpointFrame) -> Plan[Point]:
         """The channel map of a checkpoint: its changes, over its ancestors' up to a full map."""
-        if frame.full is not None:
-            return Point(row.id, row.id, 0, dict(frame.full))
+        point = full_point(row, frame)
+        if point is not None:
+            return point
         rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, frame.anchor, row.id)
         by_id = {each.id: each for each in rows}
         trail = [(row.id, frame)]
@@ -233,13 +235,20 @@ class LaneReader:
         return Point(row.id, anchor, depth, map)
 
 
+def full_point(row: CheckpointRow, frame: CheckpointFrame) -> Point | None:
+    """The point of a checkpoint that needs no ancestor to tell its channel map."""
+    return None if frame.full is None else Point(row.id, row.id, 0, frame.full.copy())
+
+
 def own_values(row: CheckpointRow, map: Mapping[str, bytes]) -> dict[str, Any] | None:
     """The values of a checkpoint that was read live and has made every version that it has."""
     record: Any = row.record
     if type(record) is not Deferred:
         return None
     changed: Mapping[str, Any] = record.holds[0].changed
-    return dict(changed) if changed.keys() == map.keys() else None
+    if changed.keys() != map.keys():
+        return None
+    return {name: given(value) for name, value in changed.items()}
 
 
 def live_writes(row: WriteRow, into: TaskIdWrites, ids: dict[str, str]) -> bool:
@@ -252,7 +261,7 @@ def live_writes(row: WriteRow, into: TaskIdWrites, ids: dict[str, str]) -> bool:
     if task.derived:
         ids[task.path] = id
     for channel, value in task.writes:
-        into.append((id, channel, value))
+        into.append((id, channel, given(value)))
     return True
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.deferred import Deferred
+from plait.checkpoint.log.deferred import Deferred, given
 from plait.checkpoint.log.dicts import dict_stamps
 from plait.checkpoint.log.lists import splice_runs
 from plait.checkpoint.log.recent import LONG, Kept, Recent
@@ -89,7 +89,7 @@ def read_values(
     records: list[Any] = yield ReadValues(source.lane, keys, live=live)
     for (channel, key), record in zip(keys, records, strict=True):
         if type(record) is Deferred:
-            values[channel], versions[channel] = record.holds, Version(key, key, 0)
+            values[channel], versions[channel] = given(record.holds), Version(key, key, 0)
             continue
         kind, payload = source.open_value(channel, key, record)
         if kind == WHOLE:
