@@ -130,6 +130,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_tool_calling::injected_arguments_are_not_shown": "What a reviewed tool shows",
     "g_tool_calling::models_are_shown_as_data": "What a reviewed tool shows",
     "g_tool_calling::parallel_questions_of_one_node": "Questions of parallel tools",
+    "g_agents_used::tools_that_send_their_parent_on": "Updates of tools that send their parent on",
     "g_agent_people::a_call_that_a_hook_makes": "Approvals are bound to their calls",
     "g_agent_people::calls_that_changed_since": "Approvals are bound to their calls",
     "g_agent_people::calls_with_one_id": "Approvals are bound to their calls",

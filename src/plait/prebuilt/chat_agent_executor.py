@@ -143,7 +143,7 @@ def create_react_agent(
         _connect_tools(builder, Routes(entry, finish, direct, version == "v2"), last, bool(direct))
     else:
         builder.add_edge(last, finish)
-    return builder.compile(
+    compiled = builder.compile(
         checkpointer,
         store=store,
         interrupt_before=interrupt_before,
@@ -151,6 +151,16 @@ def create_react_agent(
         debug=debug,
         name=name,
     )
+    _let_store(compiled, response_format)
+    return compiled
+
+
+def _let_store(compiled: "CompiledStateGraph", response_format: Any) -> None:
+    """Let the agent's threads hold answers of the form that they are asked for in."""
+    pair = isinstance(response_format, tuple)
+    schema: Any = cast("Any", response_format)[1] if pair else response_format
+    if isinstance(schema, type):
+        compiled.registry().register_schema(schema)
 
 
 def _connect_tools(
