@@ -9,8 +9,15 @@ from typing import Any, cast
 import psycopg
 
 from plait.errors import ConfigError, StorageUnavailableError
-from plait.importing.rows import PeerCheckpoint, PeerTask, PeerWrite, Size
-from plait.importing.sqlite import checkpoint_of, told
+from plait.importing.rows import (
+    PeerCheckpoint,
+    PeerTask,
+    PeerWrite,
+    Size,
+    Source,
+    checkpoint_of,
+    told,
+)
 from plait.importing.values import Stored, Tree
 
 _PAGE = 64
@@ -57,7 +64,7 @@ _SIZES = (
 )
 
 
-class PostgresSource:
+class PostgresSource(Source):
     """A database of LangGraph's `PostgresSaver`.
 
     Args:
@@ -68,12 +75,15 @@ class PostgresSource:
         StorageUnavailableError: The server cannot be reached.
     """
 
+    SQL_THREADS = _THREADS
+    SQL_PARENTS = _PARENTS
+
     def __init__(self, url: str) -> None:
         with _reached():
             self._conn = psycopg.connect(url, autocommit=True)
         try:
-            self._rows("SET default_transaction_read_only = on")
-            missing = _TABLES - {row[0] for row in self._rows(_FIND_TABLES)}
+            self.rows("SET default_transaction_read_only = on")
+            missing = _TABLES - {row[0] for row in self.rows(_FIND_TABLES)}
             if missing:
                 raise ConfigError(
                     f"This database is none of LangGraph's PostgresSaver: it lacks the tables "
@@ -83,7 +93,7 @@ class PostgresSource:
             self._conn.close()
             raise
 
-    def _rows(self, sql: str, *given: Any) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, *given: Any) -> list[tuple[Any, ...]]:
         with _reached():
             cursor = self._conn.execute(cast("Any", sql), given)
             return cursor.fetchall() if cursor.description else []
@@ -91,23 +101,14 @@ class PostgresSource:
     def close(self) -> None:
         self._conn.close()
 
-    def threads(self) -> list[str]:
-        return [row[0] for row in self._rows(_THREADS)]
-
-    def parents(self, thread: str) -> dict[str, dict[str, str | None]]:
-        found: dict[str, dict[str, str | None]] = {}
-        for ns, id, parent in self._rows(_PARENTS, thread):
-            found.setdefault(ns, {})[id] = parent or None
-        return found
-
     def tasks(self, thread: str) -> Iterable[PeerTask]:
-        return [PeerTask(*row) for row in self._rows(_TASKS, thread)]
+        return [PeerTask(*row) for row in self.rows(_TASKS, thread)]
 
     def checkpoints(self, thread: str, ns: str) -> Iterator[PeerCheckpoint]:
-        blobs = {(row[0], row[1]) for row in self._rows(_VERSIONS, thread, ns, _EMPTY)}
+        blobs = {(row[0], row[1]) for row in self.rows(_VERSIONS, thread, ns, _EMPTY)}
         last, rows = "", [()]
         while rows:
-            rows = self._rows(_CHECKPOINTS, thread, ns, last, _PAGE)
+            rows = self.rows(_CHECKPOINTS, thread, ns, last, _PAGE)
             for id, parent, tree, metadata in rows:
                 last = id
                 with told(thread, id):
@@ -140,19 +141,19 @@ class PostgresSource:
     def _values(self, thread: str, ns: str, versions: Mapping[str, str]) -> dict[str, Tree]:
         if not versions:
             return {}
-        rows = self._rows(_VALUES, thread, ns, list(versions), list(versions.values()))
+        rows = self.rows(_VALUES, thread, ns, list(versions), list(versions.values()))
         return {name: Stored(tag, blob or b"") for name, tag, blob in rows}
 
     def writes(self, thread: str, ns: str, checkpoint: str) -> list[PeerWrite]:
         return [
             PeerWrite(task, path, channel, tag or "null", blob or b"")
-            for task, path, channel, tag, blob in self._rows(_WRITES, thread, ns, checkpoint)
+            for task, path, channel, tag, blob in self.rows(_WRITES, thread, ns, checkpoint)
         ]
 
     def size(self, thread: str) -> Size:
         total = Size(0, 0)
         for sql in _SIZES:
-            total += Size(*self._rows(sql, thread)[0])
+            total += Size(*self.rows(sql, thread)[0])
         return total
 
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from plait.checkpoint.log.records import is_dict
 from plait.errors import (
     ConfigError,
-    CorruptCheckpointError,
-    StorageError,
     StorageUnavailableError,
-    UnregisteredTypeError,
 )
-from plait.importing.calls import damaged
-from plait.importing.rows import PeerCheckpoint, PeerTask, PeerWrite, Size
-from plait.importing.values import Tree, read_tree
+from plait.importing.rows import (
+    PeerCheckpoint,
+    PeerTask,
+    PeerWrite,
+    Size,
+    Source,
+    checkpoint_of,
+    told,
+)
+from plait.importing.values import read_tree
 
 _CHECKPOINTS = {"thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "type",
                 "checkpoint", "metadata"}  # fmt: skip
@@ -49,7 +51,7 @@ ORDER BY path, task, idx
 """
 
 
-class SqliteSource:
+class SqliteSource(Source):
     """A file of LangGraph's `SqliteSaver`.
 
     Args:
@@ -59,6 +61,9 @@ class SqliteSource:
         ConfigError: There is no such file, or it is no database of LangGraph's.
         StorageUnavailableError: It cannot be opened.
     """
+
+    SQL_THREADS = _THREADS
+    SQL_PARENTS = _PARENTS
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         found = Path(path)
@@ -79,7 +84,7 @@ class SqliteSource:
             )
         self._path = "CAST(task_path AS TEXT)" if "task_path" in self._columns("writes") else "''"
 
-    def _rows(self, sql: str, *given: Any) -> Iterator[tuple[Any, ...]]:
+    def rows(self, sql: str, *given: Any) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._conn.execute(sql, given)
         except sqlite3.Error as error:
@@ -89,25 +94,16 @@ class SqliteSource:
         return StorageUnavailableError(f"{self._at} cannot be read: {error}.")
 
     def _columns(self, table: str) -> set[str]:
-        return {row[1] for row in self._rows(f"PRAGMA table_info({table})")}
+        return {row[1] for row in self.rows(f"PRAGMA table_info({table})")}
 
     def close(self) -> None:
         self._conn.close()
 
-    def threads(self) -> list[str]:
-        return [row[0] for row in self._rows(_THREADS)]
-
-    def parents(self, thread: str) -> dict[str, dict[str, str | None]]:
-        found: dict[str, dict[str, str | None]] = {}
-        for ns, id, parent in self._rows(_PARENTS, thread):
-            found.setdefault(ns, {})[id] = parent or None
-        return found
-
     def tasks(self, thread: str) -> Iterable[PeerTask]:
-        return [PeerTask(*row) for row in self._rows(_TASKS.format(path=self._path), thread)]
+        return [PeerTask(*row) for row in self.rows(_TASKS.format(path=self._path), thread)]
 
     def checkpoints(self, thread: str, ns: str) -> Iterator[PeerCheckpoint]:
-        for id, parent, tag, data, metadata in self._rows(_ROWS, thread, ns):
+        for id, parent, tag, data, metadata in self.rows(_ROWS, thread, ns):
             with told(thread, id):
                 tree = read_tree(tag, data or b"")
                 found = checkpoint_of(id, parent or None, tree, json.loads(metadata or "{}"))
@@ -115,7 +111,7 @@ class SqliteSource:
 
     def writes(self, thread: str, ns: str, checkpoint: str) -> list[PeerWrite]:
         sql = _WRITES.format(path=self._path)
-        return [PeerWrite(*row) for row in self._rows(sql, thread, ns, checkpoint)]
+        return [PeerWrite(*row) for row in self.rows(sql, thread, ns, checkpoint)]
 
     def size(self, thread: str) -> Size:
         total = Size(0, 0)
@@ -123,49 +119,9 @@ class SqliteSource:
             columns = sorted(self._columns(table))
             lengths = " + ".join(f"coalesce(length(CAST({c} AS BLOB)), 0)" for c in columns)
             sql = f"SELECT count(*), coalesce(sum({lengths}), 0) FROM {table} WHERE thread_id = ?"
-            for row in self._rows(sql, thread):
+            for row in self.rows(sql, thread):
                 total += Size(*row)
         return total
 
 
-@contextmanager
-def told(thread: str, id: str) -> Generator[None]:
-    """Errors of a whole checkpoint say which one."""
-    try:
-        yield
-    except (StorageError, ValueError, TypeError) as error:
-        known = isinstance(error, UnregisteredTypeError)
-        kind = UnregisteredTypeError if known else CorruptCheckpointError
-        raise kind(f"Thread {thread!r}: checkpoint {id} cannot be read: {error}.") from error
-
-
-def checkpoint_of(id: str, parent: str | None, tree: Tree, metadata: Any) -> PeerCheckpoint:
-    """A checkpoint from the tree that LangGraph stores; its values lie in it."""
-    if not (is_dict(tree) and is_dict(metadata) and "ts" in tree):
-        raise damaged("it has not the form of a checkpoint")
-    held, versions = tree.get("channel_values"), tree.get("channel_versions")
-    seen = tree.get("versions_seen", {})
-    if not (is_dict(held) and is_dict(versions) and is_dict(seen)):
-        raise damaged("it has not the form of a checkpoint")
-    if not all(type(key) is str for key in (*held, *versions, *metadata)):
-        raise damaged("a channel has no name")
-    if not all(is_dict(each) for each in seen.values()):
-        raise damaged("it has not the form of a checkpoint")
-
-    def load(names: Iterable[str]) -> dict[str, Tree]:
-        return {name: held[name] for name in names}
-
-    return PeerCheckpoint(
-        id,
-        parent,
-        int(tree.get("v", 0)),
-        str(tree["ts"]),
-        metadata,
-        frozenset(held),
-        versions,
-        seen,
-        load,
-    )
-
-
-__all__ = ["SqliteSource", "checkpoint_of", "told"]
+__all__ = ["SqliteSource"]
