@@ -96,7 +96,7 @@ def test_with_config_chooses_for_good_and_keeps_the_rest():
         {"configurable": {"model": "openai:m", "thread_id": "t"}, "tags": ["x"]}
     )
     assert tagged.config["configurable"] == {"thread_id": "t"}
-    assert tagged.bound.model_for(None).model == "m"
+    assert tagged.model_for(None).bound.model == "m"
 
 
 def test_no_sdk_is_imported_before_the_first_call():

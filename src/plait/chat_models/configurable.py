@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
+from warnings import warn
 
 from plait.chat_models.names import make
 from plait.errors import ConfigError
 from plait.runnables.base import Runnable
-from plait.runnables.config import RunnableConfig, ensure_config
+from plait.runnables.config import RunnableConfig, ensure_config, merge_configs
 
 QUEUED = ("bind_tools", "with_structured_output")
 KEPT = 16
@@ -40,6 +41,7 @@ def init_chat_model(
         The chat model; with configurable fields, a Runnable that makes it for each call.
 
     Raises:
+        TypeError: `model` is no text.
         UnknownProviderError: No provider that plait knows (a ValueError, too).
 
     >>> init_chat_model("openai:gpt-5", temperature=0)
@@ -48,9 +50,20 @@ def init_chat_model(
     >>> chosen.model_for({"configurable": {"model": "anthropic:claude-sonnet-4-5"}})
     ChatAnthropic(model='claude-sonnet-4-5')
     """
+    if model is not None and not isinstance(cast("object", model), str):
+        raise TypeError(
+            f"`model` is a text such as 'openai:gpt-5', not {type(model).__name__}. A model that "
+            "is made already is used as it is."
+        )
     if not model and not configurable_fields:
         configurable_fields = ("model", "model_provider")
     if not configurable_fields:
+        if config_prefix:
+            warn(
+                f"config_prefix={config_prefix!r} changes nothing: no field can be chosen. Say "
+                "which by configurable_fields=(...).",
+                stacklevel=2,
+            )
         return make(cast("str", model), model_provider, kwargs)
     if model:
         kwargs["model"] = model
@@ -70,6 +83,7 @@ class ConfigurableModel(Runnable[Any, Any]):
         fields: What a config may say; "any": all.
         prefix: How their names begin in the config.
         queued: What is asked of the model once it is made: (method, args, kwargs).
+        config: What the model's runs have besides (tags, metadata, ...).
     """
 
     def __init__(
@@ -78,11 +92,13 @@ class ConfigurableModel(Runnable[Any, Any]):
         fields: Literal["any"] | Sequence[str],
         prefix: str = "",
         queued: Sequence[tuple[str, Any, dict[str, Any]]] = (),
+        config: RunnableConfig | None = None,
     ) -> None:
         self._defaults = dict(defaults)
         self._fields: Any = fields if isinstance(fields, str) else tuple(fields)
         self._prefix = prefix
         self._queued = list(queued)
+        self._config = config
         self._made: dict[tuple[Any, ...], Any] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -96,7 +112,9 @@ class ConfigurableModel(Runnable[Any, Any]):
 
         def queue(*args: Any, **kwargs: Any) -> ConfigurableModel:
             queued = [*self._queued, (name, args, kwargs)]
-            return ConfigurableModel(self._defaults, self._fields, self._prefix, queued)
+            return ConfigurableModel(
+                self._defaults, self._fields, self._prefix, queued, self._config
+            )
 
         return queue
 
@@ -127,7 +145,7 @@ class ConfigurableModel(Runnable[Any, Any]):
         made = make(name, params.pop("model_provider", None), params)
         for method, args, kwargs in self._queued:
             made = getattr(made, method)(*args, **kwargs)
-        return made
+        return made.with_config(self._config) if self._config else made
 
     def _chosen(self, config: RunnableConfig | None) -> dict[str, Any]:
         said = ensure_config(config).get("configurable") or {}
@@ -145,15 +163,13 @@ class ConfigurableModel(Runnable[Any, Any]):
         said: dict[str, Any] = given.get("configurable") or {}
         chosen = self._chosen(cast("RunnableConfig", given)) if said else {}
         defaults = {**self._defaults, **chosen}
-        made = ConfigurableModel(defaults, self._fields, self._prefix, self._queued)
         names = {self._prefix + name for name in chosen}
         rest = {k: v for k, v in said.items() if k not in names}
         given = {k: v for k, v in given.items() if k != "configurable"}
         if rest:
             given["configurable"] = rest
-        if not given:
-            return made
-        return Runnable[Any, Any].with_config(made, cast("RunnableConfig", given))
+        own = merge_configs(self._config, cast("RunnableConfig", given)) if given else self._config
+        return ConfigurableModel(defaults, self._fields, self._prefix, self._queued, own)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Invoke the chosen model."""

@@ -140,7 +140,7 @@ def path_of(*names: str) -> str:
     return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
 
 
-def changes(path: str, old: Any, new: Any) -> Iterator[Op]:
+def changes(path: str, old: object, new: object) -> Iterator[Op]:
     """The operations that make `new` of `old`, which stands at `path`.
 
     >>> list(changes("/n", {"a": [1]}, {"a": [1, 2], "b": 3}))
@@ -164,12 +164,12 @@ def changes(path: str, old: Any, new: Any) -> Iterator[Op]:
             yield {"op": "add", "path": f"{path}/{n}", "value": now[n]}
         for n in range(len(items) - 1, len(now) - 1, -1):
             yield {"op": "remove", "path": f"{path}/{n}"}
-    elif not _same(cast("object", old), cast("object", new)):
+    elif not _same(old, new):
         yield {"op": "replace", "path": path, "value": new}
 
 
-def _same(old: object, new: object) -> bool:
-    return type(old) is type(new) and old == new
+def _same(old: Any, new: Any) -> bool:
+    return type(old) is type(new) and bool(old == new)
 
 
 __all__ = ["LogEntry", "RunLog", "RunLogPatch", "RunState", "applied", "changes", "path_of"]
