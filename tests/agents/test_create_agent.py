@@ -11,7 +11,6 @@ from plait.agents.middleware import (
     AgentMiddleware,
     ExtendedModelResponse,
     ModelRequest,
-    TracePolicy,
     after_agent,
     after_model,
     before_agent,
@@ -35,9 +34,11 @@ from plait.errors import (
 from plait.messages import AIMessage, SystemMessage
 from plait.prebuilt import ToolNode
 from plait.prebuilt.tool_node import ToolPolicy
+from plait.stream import CustomTransformer, UpdatesTransformer
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
 from plait.types import Command, RetryPolicy
+from plait.warnings import BetaWarning
 
 USER: Any = {"messages": [("user", "hi")]}
 THREAD: Any = {"configurable": {"thread_id": "1"}}
@@ -334,14 +335,17 @@ def test_two_middlewares_of_one_name_are_refused() -> None:
         create_agent(ScriptedChatModel([]), middleware=same)
 
 
-def test_what_this_version_cannot_honour_is_refused() -> None:
-    class Traced(AgentMiddleware):
-        trace_policy = TracePolicy()
+def test_an_agent_tells_its_tool_calls_and_what_its_middleware_transforms() -> None:
+    class Updates(AgentMiddleware):
+        transformers = (UpdatesTransformer,)
 
-    with pytest.raises(NotSupportedError, match="'Traced' asks for trace_policy"):
-        create_agent(ScriptedChatModel([]), middleware=[Traced()])
-    with pytest.raises(NotSupportedError, match="transformers"):
-        create_agent(ScriptedChatModel([]), transformers=[object])
+    agent = create_agent(
+        ScriptedChatModel(["Hello."]), middleware=[Updates()], transformers=[CustomTransformer]
+    )
+    with pytest.warns(BetaWarning):
+        run = agent.stream_events({"messages": "Hi!"}, version="v3")
+    assert {"custom", "tool_calls", "updates"} < set(run.extensions)
+    assert [list(update) for update in run.updates] == [["model"]]
 
 
 def test_a_prompt_that_is_none_says_what_to_use() -> None:

@@ -3,8 +3,6 @@
 from operator import add
 from typing import Annotated, Any, Literal, TypedDict
 
-from plait.agents import create_agent
-from plait.chat_models.fake import ScriptedChatModel
 from plait.errors import (
     ConfigError,
     InvalidGraphError,
@@ -228,12 +226,12 @@ def checkpointer_that_is_none() -> None:
 @mistake(
     "An argument that this version does not support yet",
     NotSupportedError,
-    "create_agent",
+    "'LangGraph'",
     "transformers=",
     "compile(transformers=)",
 )
 def unsupported_argument() -> None:
-    create_agent(ScriptedChatModel([]), transformers=[object])
+    graph_of(a=nothing).compile().invoke({}, transformers=[object])
 
 
 @mistake("A trace policy that is none", InvalidNodeError, "'a'", "trace_policy=", "TracePolicy(")

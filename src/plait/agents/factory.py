@@ -18,7 +18,6 @@ from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_models import as_agent_model
 from plait.prebuilt.tool_node import ToolNode
-from plait.pregel.later import refuse
 from plait.runnables.config import RunnableConfig
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def create_agent(
     debug: bool = False,
     name: str | None = None,
     cache: Any = None,
-    transformers: Any = None,
+    transformers: Sequence[Any] | None = None,
 ) -> "CompiledStateGraph":
     """An agent: a model that calls tools, sees their results, and goes on until it has an answer.
 
@@ -68,7 +67,8 @@ def create_agent(
         debug: Print what happens.
         name: The agent's; it signs its messages, and is its node's name in a larger graph.
         cache: Keeps results of nodes.
-        transformers: Not supported yet.
+        transformers: Of streams of version "v3", as in `StateGraph.compile`; those of middleware
+            come before them. The agent's tool calls are always told, as `run.tool_calls`.
 
     Returns:
         The compiled graph.
@@ -78,7 +78,6 @@ def create_agent(
             the agent has not.
         DuplicateMiddlewareError: Two middlewares have the same name.
         ToolDefinitionError: Something is no tool.
-        NotSupportedError: An argument that this version cannot honour.
 
     >>> from plait.chat_models.fake import GenericFakeChatModel
     >>> agent = create_agent(GenericFakeChatModel(messages=iter(["Hello."])))
@@ -86,7 +85,7 @@ def create_agent(
     'Hello.'
     """
     middleware = [adopted(one) for one in middleware]
-    _check(middleware, transformers)
+    _check(middleware)
     responses = Responses(response_format)
     node, model_tools = _tools(tools or (), middleware)
     first = _system_message(system_prompt)
@@ -112,6 +111,7 @@ def create_agent(
         interrupt_after=interrupt_after,
         debug=debug,
         name=name,
+        transformers=_transformers(middleware, transformers or ()),
     )
     config: RunnableConfig = {"recursion_limit": STEPS}
     if name:
@@ -119,9 +119,22 @@ def create_agent(
     return cast("CompiledStateGraph", compiled.with_config(config))
 
 
-def _check(middleware: Sequence[Any], transformers: Any) -> None:
-    """Refuse what is no middleware, is there twice, or asks for what this version cannot do."""
-    refuse("create_agent", transformers=transformers or None)
+def _transformers(middleware: Sequence[Middleware], given: Sequence[Any]) -> list[Any]:
+    """What transforms the streams of the agent: each once."""
+    wanted = [*(each for one in middleware for each in one.transformers), *given]
+    if not any(getattr(each, "__name__", None) == "ToolCallTransformer" for each in wanted):
+        wanted.insert(0, _tool_calls)
+    return list(dict.fromkeys(wanted))
+
+
+def _tool_calls(scope: tuple[str, ...]) -> Any:
+    from plait.prebuilt.tool_call_stream import ToolCallTransformer  # few runs are read by it
+
+    return ToolCallTransformer(scope)
+
+
+def _check(middleware: Sequence[Any]) -> None:
+    """Refuse what is no middleware, or is there twice."""
     names: set[str] = set()
     for one in middleware:
         if not isinstance(one, AgentMiddleware):
@@ -130,7 +143,6 @@ def _check(middleware: Sequence[Any], transformers: Any) -> None:
                 "decorators of plait.agents.middleware make."
             )
         who = f"Middleware {one.name!r}"
-        refuse(who, transformers=one.transformers or None, trace_policy=one.trace_policy)
         if one.name in names:
             raise DuplicateMiddlewareError(
                 f"{who} is there twice, and nodes are named after it. Remove one, or give one of "

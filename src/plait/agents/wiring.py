@@ -110,13 +110,15 @@ class Wiring:
         if kind == "after_agent":
             jumps["end"] = END
         if name == self._last and self._routed:
-            self._builder.add_node(name, HookNode(one, kind, jumps))
+            hook = HookNode(one, kind, jumps)
+            self._builder.add_node(name, hook, trace_policy=one.trace_policy)
             return
         declared = self._declared(one, kind, jumps)
         free = {jump for jump, target in jumps.items() if target == then}
         if kind.startswith("before"):
             free.add("model")  # where it goes anyway
-        self._builder.add_node(name, HookNode(one, kind, {*declared, *free}))
+        hook = HookNode(one, kind, {*declared, *free})
+        self._builder.add_node(name, hook, trace_policy=one.trace_policy)
         targets = {jump: to for jump, to in declared.items() if to != name}
         if not declared:
             self._builder.add_edge(name, then)

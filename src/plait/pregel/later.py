@@ -5,7 +5,6 @@ from __future__ import annotations
 from plait.errors import NotSupportedError
 
 INSTEAD = {
-    "trace_policy": "leave it out; nothing is traced unless callbacks are given",
     "transformers": "give them to a graph: compile(transformers=), stream_events(transformers=)",
 }
 """Each such argument, and what to do meanwhile."""
