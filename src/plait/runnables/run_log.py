@@ -164,7 +164,7 @@ def changes(path: str, old: object, new: object) -> Iterator[Op]:
             yield {"op": "add", "path": f"{path}/{n}", "value": now[n]}
         for n in range(len(items) - 1, len(now) - 1, -1):
             yield {"op": "remove", "path": f"{path}/{n}"}
-    elif not _same(old, new):
+    elif not _same(cast("Any", old), cast("Any", new)):
         yield {"op": "replace", "path": path, "value": new}
 
 
