@@ -11,6 +11,7 @@ import langchain_core.callbacks as theirs
 import pytest
 from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.language_models import GenericFakeChatModel as TheirModel
+from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 
 import plait.callbacks as ours
 from plait.chat_models.fake import ScriptedChatModel
@@ -234,3 +235,12 @@ def test_a_run_that_nobody_hears_loads_no_manager():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_tracers_of_langchain_record_what_models_say():
+    tracer = RunCollectorCallbackHandler()
+    chain = RunnableLambda(lambda x: ScriptedChatModel(["It is dry."]).invoke(x))
+    chain.invoke("hi", {"callbacks": [tracer]})
+    model = tracer.traced_runs[0].child_runs[0]
+    said = model.outputs["generations"][0][0]
+    assert (said["text"], said["type"], model.error) == ("It is dry.", "ChatGeneration", None)

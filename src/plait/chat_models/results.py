@@ -25,9 +25,26 @@ class _Plain:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """The plain data of it, as langchain_core's tracers read it; options reach messages.
+
+        >>> Generation("hi").model_dump()
+        {'generation_info': None, 'text': 'hi', 'type': 'Generation'}
+        """
+        data = {slot: _dumped(getattr(self, slot), options) for slot in self._shown()}
+        return {**data, "type": type(self).__name__}
+
     def __repr__(self) -> str:
         shown = (f"{slot}={getattr(self, slot)!r}" for slot in self._shown())
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _dumped(value: Any, options: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_dumped(item, options) for item in cast("list[Any]", value)]
+    if hasattr(value, "model_dump"):
+        return value.model_dump(**options)
+    return value
 
 
 def _slots(kind: type) -> tuple[str, ...]:
