@@ -135,7 +135,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agent_people::calls_that_changed_since": "Approvals are bound to their calls",
     "g_agent_people::calls_with_one_id": "Approvals are bound to their calls",
     "g_agent_people::schemas_of_arguments": "Schemas of arguments in questions",
-    "g_agent_middleware::a_reducer_before_a_mark": "Reducers before a mark",
+    "g_agent_middleware_state::a_reducer_before_a_mark": "Reducers before a mark",
     "g_agent_middleware::jumps_to_the_end_from_after_agent": "Jumps of hooks",
     "g_agent_middleware::undeclared_jumps": "Jumps of hooks",
     "g_agent_structured::an_answer_that_does_not_fit_beside_a_tool": "Answers in no form",

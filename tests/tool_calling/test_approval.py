@@ -18,7 +18,7 @@ from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
 from plait.prebuilt import ToolNode
 from plait.tool_calling import approval as owner
-from plait.tool_calling.approval import Approval, binding_of, decide, outcomes, policies
+from plait.tool_calling.approval import Approval, binding_of, decide, policies
 from plait.tool_calling.asking import ask
 from plait.tool_calling.shapes import decision_shape
 from plait.tools import tool
@@ -157,13 +157,6 @@ def test_each_decision_has_its_outcome():
     assert (told.message.content, told.message.status) == ("m", "success")
 
 
-def test_outcomes_are_in_the_order_of_the_calls_and_ungated_calls_run():
-    calls = [call_of(id="1"), call_of("look", id="2"), call_of(id="3")]
-    asked = [approval_of(calls[2]), approval_of(calls[0])]
-    results = outcomes(calls, asked, [{"type": "respond", "message": "no"}, YES])
-    assert [each.call and each.call["id"] for each in results] == ["1", "2", None]
-
-
 # --- asking in a graph ---------------------------------------------------------------------------
 
 
@@ -178,7 +171,7 @@ def gate_graph(ran):
             approvals,
             lambda answer: owner.read_decisions(answer, approvals),
         )
-        for one in outcomes(calls, approvals, said):
+        for one in map(decide, approvals, said):
             if one.call is not None:
                 ran.append((one.call["id"], one.call["args"]))
 

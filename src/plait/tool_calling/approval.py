@@ -382,22 +382,6 @@ def _refusal(call: Mapping[str, Any], reason: str | None) -> str:
     )
 
 
-def outcomes(
-    calls: Sequence[Mapping[str, Any]], approvals: Sequence[Approval], decisions: Sequence[Decision]
-) -> list[Outcome]:
-    """What becomes of all calls of a message, in their order; those nobody was asked about run.
-
-    >>> call = {"name": "rm", "args": {}, "id": "1", "type": "tool_call"}
-    >>> asked = Approval(call, policies({"rm": True})["rm"], "")
-    >>> [each.call is None for each in outcomes([call], [asked], [{"type": "reject"}])]
-    [True]
-    """
-    decided = {
-        each.call["id"]: decide(each, said) for each, said in zip(approvals, decisions, strict=True)
-    }
-    return [decided.get(call["id"]) or Outcome(cast("ToolCall", call)) for call in calls]
-
-
 __all__ = [
     "DEFAULT_PREFIX",
     "Approval",
@@ -407,7 +391,6 @@ __all__ = [
     "binding_of",
     "check_binding",
     "decide",
-    "outcomes",
     "plain",
     "policies",
     "read_decision",
