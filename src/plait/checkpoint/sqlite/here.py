@@ -21,9 +21,9 @@ from plait.errors import StorageUnavailableError
 from plait.sqlite import WAL_PAGES, Database
 
 _PAGE = 4096
-_PAGES = 8
+_PAGES = 4
 """Pages that a commit writes whatever it stores: the ends of tables and indexes."""
-_ROWS_PER_PAGE = 3
+_ROWS_PER_PAGE = 4
 _MOST_BYTES = 256 * 1024
 _SLOW = 0.05
 """Seconds that an event loop may stand still for a commit, once."""
