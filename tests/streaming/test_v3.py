@@ -14,8 +14,9 @@ from langchain_core.messages import AIMessage as PeersMessage
 from plait.chat_models.fake import ScriptedChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.config import emit_token
-from plait.errors import ConfigError
+from plait.errors import ConfigError, NotSupportedError
 from plait.graph import START, MessagesState, StateGraph
+from plait.pregel.remote import RemoteGraph
 from plait.stream import StreamChannel, StreamTransformer
 from plait.warnings import BetaWarning
 
@@ -190,3 +191,10 @@ def test_what_nobody_consumes_is_not_kept() -> None:
     run = start(numbers(one), {"n": []}, transformers=[Counts])
     assert run.output == {"n": [1]}
     assert list(run.extensions["counts"]) == []
+
+
+def test_graphs_on_a_server_have_no_projections_yet() -> None:
+    graph = RemoteGraph("helper")
+    for call in (graph.stream_events, graph.astream_events):
+        with pytest.raises(NotSupportedError, match="stream_mode="):
+            call({}, version="v3")

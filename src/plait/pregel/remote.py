@@ -21,6 +21,12 @@ Headers = Mapping[str, str] | None
 Nodes = Sequence[str] | Literal["*"] | None
 
 
+_NO_PROJECTIONS = (
+    'its runs have no projections (version "v3") yet. Use stream(stream_mode=[...], '
+    "subgraphs=True) or astream_events()."
+)
+
+
 class RemoteGraph(Runnable[Any, Any]):
     """A graph on a server that speaks LangGraph's API, with the methods of a compiled graph.
 
@@ -145,6 +151,38 @@ class RemoteGraph(Runnable[Any, Any]):
             for told in reception.heard(part.event, part.data):
                 yield told
         reception.ended()
+
+    def stream_events(
+        self,
+        input: Any,
+        config: RunnableConfig | None = None,
+        *,
+        version: Literal["v1", "v2", "v3"] = "v2",
+        **kwargs: Any,
+    ) -> Any:
+        """Not for graphs on a server.
+
+        Raises:
+            NotSupportedError: always.
+        """
+        raise NotSupportedError(f"Graph {self.name!r} is on a server: {_NO_PROJECTIONS}")
+
+    def astream_events(
+        self,
+        input: Any,
+        config: RunnableConfig | None = None,
+        *,
+        version: Literal["v1", "v2", "v3"] = "v2",
+        **kwargs: Any,
+    ) -> Any:
+        """`Runnable.astream_events`, for versions "v1" and "v2".
+
+        Raises:
+            NotSupportedError: version "v3".
+        """
+        if version == "v3":
+            raise NotSupportedError(f"Graph {self.name!r} is on a server: {_NO_PROJECTIONS}")
+        return super().astream_events(input, config, version=version, **kwargs)
 
     def invoke(
         self,
