@@ -124,7 +124,7 @@ async def test_the_log_beside_the_file_stays_short(tmp_path: Path) -> None:
         await ready(saver)
         for n in range(600):
             await saver.aexecute(put(f"thread {n}", record=bytes(4000)))
-        assert 10 < len(saver.elsewhere) < 120
+        assert 5 < len(saver.elsewhere) < 120
         assert len(saver.at_home) + len(saver.elsewhere) == 600
         beside = tmp_path / "log.db-wal"
         assert beside.stat().st_size < 3 * here.WAL_PAGES * 4096
