@@ -237,7 +237,7 @@ def test_fifty_runs_share_two_connections_and_give_them_back(
 ) -> None:
     with PostgresSaver(postgres_url, max_connections=2) as saver:
         seen: list[int] = []
-        graph = chain(saver, before=lambda: seen.append(saver._database._pool._free._value))
+        graph = chain(saver, before=lambda: seen.append(saver._database._pool._free.qsize()))
 
         def run(number: int) -> Any:
             return graph.invoke({"items": []}, config(number))
@@ -245,7 +245,7 @@ def test_fifty_runs_share_two_connections_and_give_them_back(
         with ThreadPoolExecutor(50) as pool:
             assert [*pool.map(run, range(50))] == [{"items": NODES}] * 50
         assert postgres_server.connections(postgres_url) <= 3, "two, and that of the heartbeat"
-        assert saver._database._pool._free._value == 2
+        assert saver._database._pool._free.qsize() == 2
     postgres_server.wait_until_left(postgres_url)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from threading import BoundedSemaphore
+from queue import Empty, SimpleQueue
 from time import monotonic, sleep
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -69,17 +69,22 @@ class Pool(_Idle[Connection[Any]]):
 
     def __init__(self, conninfo: str, size: int) -> None:
         super().__init__(conninfo, size)
-        self._free = BoundedSemaphore(size)
+        self._free: SimpleQueue[None] = SimpleQueue()
+        """As many as may be lent now: a semaphore in C."""
+        for _ in range(size):
+            self._free.put(None)
 
     def getconn(self, timeout: float) -> Connection[Any]:
         """Take a connection. Raises PoolTimeout, or what psycopg says of a server out of reach."""
         end = monotonic() + timeout
-        if not self._free.acquire(timeout=timeout):
-            raise self._full()
+        try:
+            self._free.get(timeout=timeout)
+        except Empty:
+            raise self._full() from None
         try:
             return self._take() or self._connect(end)
         except BaseException:
-            self._free.release()
+            self._free.put(None)
             raise
 
     def _connect(self, end: float) -> Connection[Any]:
@@ -101,7 +106,7 @@ class Pool(_Idle[Connection[Any]]):
             for each in self._keep(conn):
                 each.close()
         finally:
-            self._free.release()
+            self._free.put(None)
 
     def check(self) -> None:
         """Close the idle connections: what cut another one may have cut them, too."""

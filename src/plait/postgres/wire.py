@@ -8,6 +8,7 @@ its statement to a cursor (`packed` gives None), a column that is not goes to ps
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from struct import Struct
 from typing import Any, TypeAlias
@@ -24,8 +25,10 @@ except ImportError:  # not in psycopg's documentation: without it, cursors do th
 
 _INT, _FLOAT, _INT4 = Struct("!q"), Struct("!d"), Struct("!i")
 _TRUE, _FALSE = b"\1", b"\0"
+_BINARY = Format.BINARY
 
-_PACK: dict[type, tuple[int, Callable[[Any], bytes]]] = {
+_PACK: dict[type, tuple[int, Callable[[Any], bytes | None]]] = {
+    type(None): (0, lambda value: value),
     str: (25, str.encode),
     bytes: (17, bytes),
     int: (20, _INT.pack),
@@ -55,19 +58,13 @@ def packed(conn: Connection[Any] | AsyncConnection[Any], values: Sequence[Any]) 
         return None
     if pgconn.parameter_status(b"client_encoding") != b"UTF8":
         return None
-    data: list[bytes | None] = []
-    types: list[int] = []
-    for value in values:
-        if value is None:
-            data.append(None)
-            types.append(0)
-            continue
-        known = _PACK.get(value.__class__)
-        if known is None:
-            return None
-        types.append(known[0])
-        data.append(known[1](value))
-    return data, types
+    try:
+        known = [_PACK[value.__class__] for value in values]
+    except KeyError:
+        return None
+    return [pack(value) for (_, pack), value in zip(known, values, strict=True)], [
+        oid for oid, _ in known
+    ]
 
 
 def query(
@@ -81,26 +78,26 @@ def query(
     assert _fetch is not None
     data, types = values
     pgconn = conn.pgconn
-    pgconn.send_query_params(sql.encode(), data, types, [Format.BINARY] * len(data), Format.BINARY)
+    pgconn.send_query_params(_encoded(sql), data, types, [_BINARY] * len(data), _BINARY)
     result = (yield from _fetch(pgconn))[-1]
     if result.status == ExecStatus.COMMAND_OK:
         return []
     if result.status != ExecStatus.TUPLES_OK:
         raise errors.error_from_result(result)
-    loads = [_loader(conn, result.ftype(n)) for n in range(result.nfields)]
-    value = result.get_value
+    kind, known, value = result.ftype, _UNPACK.get, result.get_value
+    columns = [(n, known(kind(n)) or _loader(conn, kind(n))) for n in range(result.nfields)]
     return [
-        tuple(
-            None if (data := value(row, n)) is None else load(data) for n, load in enumerate(loads)
-        )
+        tuple([None if (data := value(row, n)) is None else load(data) for n, load in columns])
         for row in range(result.ntuples)
     ]
 
 
+@lru_cache(maxsize=256)  # statements are constant
+def _encoded(sql: str) -> bytes:
+    return sql.encode()
+
+
 def _loader(conn: Connection[Any] | AsyncConnection[Any], oid: int) -> Callable[[bytes], Any]:
-    load = _UNPACK.get(oid)
-    if load is not None:
-        return load
     kind = conn.adapters.get_loader(oid, Format.BINARY) or conn.adapters.get_loader(
         0, Format.BINARY
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from struct import Struct
 from typing import Any, NamedTuple, TypeAlias
 
@@ -37,31 +38,34 @@ def company_of(request: Transact) -> Company:
     if len(request.checkpoints) != 1:
         return Company(None, None, values, writes)
     id, parent, record = request.checkpoints[0]
+    size = _SIZE.pack
     room = _ROOM - len(record)
     acks: list[bytes] = []
     for checkpoint, task, path, written in writes:
-        room -= len(written) + 64
-        if checkpoint != parent or room < len(path) * 4:
+        label = _label(path)
+        room -= len(task) + len(label) + len(written) + 4
+        if checkpoint != parent or room < 0:
             return Company(None, None, values, writes)
-        acks += (task, to_text(path).encode(), written)
+        acks += (size(len(task)), task, label, size(len(written)), written)
     kept: list[bytes] = []
     left: list[Value] = []
     for value in values:
-        name = to_text(value[0]).encode()
-        size = len(name) + len(value[2]) + 4
-        if value[1] == id and size <= room:
-            room -= size
-            kept += (name, value[2])
+        channel, at, version = value
+        label = _label(channel)
+        more = len(label) + len(version) + 2
+        if at == id and more <= room:
+            room -= more
+            kept += (label, size(len(version)), version)
         else:
             left.append(value)
-    return Company(_packed(kept), _packed(acks), left, ())
+    return Company(b"".join(kept) if kept else None, b"".join(acks) if acks else None, left, ())
 
 
-def _packed(fields: Sequence[bytes]) -> bytes | None:
-    if not fields:
-        return None
-    size = _SIZE.pack
-    return b"".join([part for field in fields for part in (size(len(field)), field)])
+@lru_cache(maxsize=1024)  # names of channels and paths of tasks come again and again
+def _label(name: str) -> bytes:
+    """A name, after its length; one that is too long is longer than all room."""
+    field = to_text(name).encode()
+    return _SIZE.pack(min(len(field), 0xFFFF)) + field
 
 
 def values_in(kept: bytes) -> Iterator[tuple[str, bytes]]:
