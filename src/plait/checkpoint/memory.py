@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count, islice
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 from weakref import WeakSet
 
 from plait.checkpoint.base import SerializerProtocol
@@ -42,6 +42,10 @@ from plait.checkpoint.tables import Lane, between
 from plait.errors import NotSupportedError
 
 _APPENDED = Done(0, 0)
+_OF_ONE_LANE = frozenset(
+    {ReadCheckpoints, ReadValues, ReadVersions, ListValues, ReadWrites, DropLane}
+)
+"""Requests that name a lane by its number."""
 
 
 class _Rows:
@@ -66,8 +70,8 @@ class _Rows:
             Renew: self._renew,
         }
         self._lock = Lock()
-        self._appended: list[Append] = []
-        """Commits whose rows are not made yet, in order."""
+        self._appended: dict[tuple[str, str], list[Append]] = {}
+        """Commits whose rows are not made yet: of each lane, in order."""
         _all.add(self)
 
     def execute(self, request: Any) -> Any:
@@ -75,28 +79,44 @@ class _Rows:
             if type(request) is Append:
                 return self._append(request)
             if self._appended:
-                self._make_rows()
+                self._make_rows(self._concerned(request))
             return self._handlers[type(request)](request)
 
     def drain(self) -> None:
         """Make the rows of all appended commits."""
         with self._lock:
-            self._make_rows()
+            self._make_rows(list(self._appended))
 
     def _append(self, request: Append) -> Done | Refused:
         root = self._lanes.get((request.session.thread_id, ""))
         if root is None or root.claim.fence != request.fence:
             return Refused(root.row if root is not None else None)
-        self._appended.append(request)
+        session = request.session
+        self._appended.setdefault((session.thread_id, session.ns), []).append(request)
         if request.release:
             root.claim = root.claim._replace(owner=None, lease=None)
         return _APPENDED
 
-    def _make_rows(self) -> None:
-        appended, self._appended = self._appended, []
-        for each in appended:
-            batch = each.session.rows_of(each.checkpoint, each.writes)
-            self._lane(batch.thread_id, batch.ns).store(batch)
+    def _concerned(self, request: Any) -> Sequence[tuple[str, str]]:
+        """The lanes that a request may be about."""
+        kind = cast("type[Any]", type(request))
+        if kind is Transact or (kind is ReadLane and not self._is_owned(request)):
+            return ((request.thread_id, request.ns),)
+        if kind in _OF_ONE_LANE and (lane := self._by_number.get(request.lane)) is not None:
+            return ((lane.claim.thread_id, lane.claim.ns),)
+        return list(self._appended)
+
+    def _is_owned(self, request: ReadLane) -> bool:
+        """Whether the root lane that is read has an owner. Its run may be gone, which shows when
+        nothing refers to it: commits that it appended must not."""
+        root = self._lanes.get((request.thread_id, "")) if request.ns == "" else None
+        return root is not None and root.claim.owner is not None
+
+    def _make_rows(self, lanes: Sequence[tuple[str, str]]) -> None:
+        for place in lanes:
+            for each in self._appended.pop(place, ()):
+                batch = each.session.rows_of(each.checkpoint, each.writes)
+                self._lane(*place).store(batch)
 
     def free(self) -> None:
         """In a forked child: the lock's holder does not exist here."""
@@ -247,7 +267,6 @@ class InMemorySaver(NativeSaver):
                 "plait's own. For threads in a file, use SqliteSaver."
             )
         super().__init__(serde=serde, thread_busy=thread_busy)
-        self.recent = None  # all of it is here already
         self._rows = _Rows()
 
     @property

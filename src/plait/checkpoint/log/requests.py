@@ -182,6 +182,9 @@ class RowMaker(Protocol):
     @property
     def thread_id(self) -> str: ...
 
+    @property
+    def ns(self) -> str: ...
+
     def rows_of(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
         """The transaction that the append stands for."""
         ...
