@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
 from plait.chat_models.caching import cache_of, known_chat, prompt_key, to_keep
 from plait.chat_models.language import BaseLanguageModel
+from plait.chat_models.projected import Projected
 from plait.chat_models.results import (
     ChatGenerationChunk,
     ChatResult,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 
 
-class BaseChatModel(BaseLanguageModel):
+class BaseChatModel(Projected, BaseLanguageModel):
     """A chat model. Annotated fields of a subclass are its keyword arguments.
 
     Define `_generate` and `_llm_type`; define `_stream` to stream; `_agenerate` and `_astream` to

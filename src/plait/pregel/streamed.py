@@ -86,6 +86,17 @@ class Streamed(Runnable[Any, Any]):
         **kwargs: Any,
     ) -> Coroutine[Any, Any, AsyncGraphRunStream]: ...
 
+    @overload
+    def astream_events(
+        self,
+        input: Any,
+        config: RunnableConfig | None = None,
+        *,
+        version: Literal["v1", "v2", "v3"] = "v2",
+        transformers: Sequence[Factory] | None = None,
+        **kwargs: Any,
+    ) -> Any: ...
+
     def astream_events(
         self,
         input: Any,

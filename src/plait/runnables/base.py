@@ -191,12 +191,12 @@ class Runnable(Generic[Input, Output]):
             async for chunk in self.astream(add_all(iter(chunks)), config, **kwargs):
                 yield chunk
 
-    async def astream_events(
+    def astream_events(
         self,
         input: Input,
         config: RunnableConfig | None = None,
         *,
-        version: Literal["v1", "v2"] = "v2",
+        version: Literal["v1", "v2", "v3"] = "v2",
         include_names: Sequence[str] | None = None,
         include_types: Sequence[str] | None = None,
         include_tags: Sequence[str] | None = None,
@@ -210,7 +210,8 @@ class Runnable(Generic[Input, Output]):
         Args:
             input: The input.
             config: The config.
-            version: "v2"; "v1" leaves out custom events and the ids of the runs around.
+            version: "v2"; "v1" leaves out custom events and the ids of the runs around; "v3" is for
+                graphs and chat models.
             include_names: Only events of runs with one of these names, or which another `include`
                 argument names.
             include_types: Likewise by type: "chain", "chat_model", "llm", "tool", "retriever".
@@ -239,12 +240,14 @@ class Runnable(Generic[Input, Output]):
         wanted = Filter(
             include_names, include_types, include_tags, exclude_names, exclude_types, exclude_tags
         )
-        events = astream_events(self, input, config, version=version, wanted=wanted, **kwargs)
-        try:
-            async for event in events:
-                yield event
-        finally:
-            await cast("Any", events).aclose()
+        if version == "v3":
+            return cast("Any", self._no_projections())  # awaited, as it is where there are any
+        return astream_events(self, input, config, version=version, wanted=wanted, **kwargs)
+
+    async def _no_projections(self) -> Any:
+        raise NotImplementedError(
+            f"{self.get_name()!r} has no streams of version 'v3': only graphs and chat models have."
+        )
 
     async def astream_log(
         self,
@@ -326,7 +329,7 @@ class Runnable(Generic[Input, Output]):
         """
         raise NotImplementedError(
             f"{self.get_name()!r} has no stream_events(version={version!r}): use "
-            'astream_events() for versions "v1" and "v2", or a graph for "v3".'
+            'astream_events() for versions "v1" and "v2", a graph or a chat model for "v3".'
         )
 
     # --- many calls ------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """`RunnableBinding`: a runnable with keyword arguments, a config or types of its own."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config, merge_configs
@@ -199,6 +199,33 @@ class RunnableBindingBase(Runnable[Input, Output]):
         """Stream the bound runnable."""
         kwargs = {**self.kwargs, **kwargs}
         return self.bound.astream(input, self._config(config), **kwargs)
+
+    def stream_events(
+        self,
+        input: Input,
+        config: RunnableConfig | None = None,
+        *,
+        version: Literal["v1", "v2", "v3"] = "v2",
+        **kwargs: Any,
+    ) -> Any:
+        """Those of the bound runnable."""
+        kwargs = {**self.kwargs, **kwargs}
+        return self.bound.stream_events(input, self._config(config), version=version, **kwargs)
+
+    def astream_events(
+        self,
+        input: Input,
+        config: RunnableConfig | None = None,
+        *,
+        version: Literal["v1", "v2", "v3"] = "v2",
+        **kwargs: Any,
+    ) -> Any:
+        """Those of `Runnable`; version "v3" of the bound runnable."""
+        if version != "v3":
+            return super().astream_events(input, config, version=version, **kwargs)
+        kwargs = {**self.kwargs, **kwargs}
+        bound = cast("Any", self.bound)
+        return bound.astream_events(input, self._config(config), version=version, **kwargs)
 
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from asyncio import CancelledError
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 from plait.messages import AIMessage
 from plait.stream.stream_channel import Lane
@@ -294,6 +295,9 @@ class ChatModelStream(_ModelStream):
 class AsyncChatModelStream(_ModelStream):
     """One message of a model in an async run. `async for` over it gives its raw events."""
 
+    on_close: Callable[[], Awaitable[None]] | None = None
+    """Stops the model, where nobody but the reader of this stream has asked it."""
+
     @property
     def text(self) -> AsyncTextProjection:
         """What it says."""
@@ -313,6 +317,19 @@ class AsyncChatModelStream(_ModelStream):
     def output(self) -> AsyncOutput:
         """The complete message, to be awaited; its content is a list of blocks."""
         return AsyncOutput(self._whole)
+
+    async def aclose(self) -> None:
+        """Stop reading: a message that is not complete has failed with `CancelledError`."""
+        if not self.done:
+            self.fail(CancelledError("The stream of the message was closed."))
+        if self.on_close is not None:
+            await self.on_close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     def __aiter__(self) -> AsyncIterator[Event]:
         return self._events.aeach()
