@@ -1,6 +1,7 @@
 """Prompt values: what a prompt template gives, ready for a text model and for a chat model."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Literal, TypedDict, cast
 
 from plait.messages import AnyMessage, BaseMessage, HumanMessage, get_buffer_string
@@ -19,6 +20,20 @@ class PromptValue:
         """The prompt as messages."""
         raise NotImplementedError(f"{type(self).__name__} must define to_messages().")
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return import_module("pydantic_core.core_schema").is_instance_schema(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        own: dict[str, Any] = {"title": cls.__name__, "type": "object"}
+        fields = {name: schema for name, schema in _SCHEMAS.items() if hasattr(cls, name)}
+        kind = getattr(cls, "type", None)
+        if isinstance(kind, str):
+            fields["type"] = {"const": kind, "type": "string"}
+        required = [name for name in fields if name != "type"]
+        return {**own, "properties": fields, "required": required} if fields else own
+
     def _values(self) -> dict[str, Any]:
         slots = (
             cast("Sequence[str]", vars(kind).get("__slots__", ())) for kind in type(self).__mro__
@@ -35,6 +50,13 @@ class PromptValue:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self._values().items())
         return f"{type(self).__name__}({shown})"
+
+
+_SCHEMAS: dict[str, Any] = {
+    "text": {"type": "string"},
+    "messages": {"type": "array", "items": {"type": "object"}},
+    "image_url": {"type": "object"},
+}
 
 
 class StringPromptValue(PromptValue):

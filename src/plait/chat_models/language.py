@@ -49,6 +49,21 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Any]):
     metadata: dict[str, Any] | None = None
     custom_get_token_ids: Callable[[str], list[int]] | None = None
 
+    @property
+    def InputType(self) -> Any:
+        """A text, a prompt, or messages."""
+        from plait.messages import AnyMessage
+        from plait.prompt_values import ChatPromptValueConcrete, StringPromptValue
+
+        return str | StringPromptValue | ChatPromptValueConcrete | list[AnyMessage]
+
+    @property
+    def OutputType(self) -> Any:
+        """A message."""
+        from plait.messages import AnyMessage  # only schemas ask
+
+        return AnyMessage
+
     _run_type = "chat"
 
     @property

@@ -31,6 +31,11 @@ class BaseLLM(BaseLanguageModel):
     Define `_generate`; `_agenerate`, `_stream` and `_astream` where the provider has them.
     """
 
+    @property
+    def OutputType(self) -> Any:
+        """A text."""
+        return str
+
     _run_type = "llm"
 
     def _generate(

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.errors import ConfigError
 from plait.fields import AnnotatedFields
 from plait.fields import fields_of as annotated_fields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
@@ -378,10 +379,16 @@ def option_spec(
     )
 
 
+class UnknownOptionError(ConfigError, KeyError):
+    """A config chooses an option that a configurable field does not have."""
+
+    __str__ = Exception.__str__  # that of KeyError puts the text in quotes
+
+
 def _option(field: ConfigurableFieldSingleOption | ConfigurableFieldMultiOption, name: Any) -> Any:
     key = getattr(name, "value", name)
     if key not in field.options:
-        raise ValueError(
+        raise UnknownOptionError(
             f"configurable[{field.id!r}] is {key!r}, which is none of {', '.join(field.options)}."
         )
     return field.options[key]

@@ -343,6 +343,8 @@ def case_configurable_options(env):
         r.invoke("a", {"configurable": {"n": "two", "w": ["x", "y"]}}),
         [(s.id, s.name, s.default) for s in r.config_specs],
         json.dumps(r.get_config_jsonschema()),
+        env.error(lambda: r.invoke("a", {"configurable": {"n": "three"}})),
+        env.error(lambda: r.invoke("a", {"configurable": {"w": ["x", "z"]}})),
     ]
 
 

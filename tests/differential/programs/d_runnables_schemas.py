@@ -3,6 +3,9 @@
 from collections.abc import AsyncIterator, Iterator
 from operator import itemgetter
 
+from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langchain_core.runnables import (
     ConfigurableField,
     RouterRunnable,
@@ -188,4 +191,38 @@ def case_values_are_checked(env):
         env.error(lambda: model.model_validate({"text": 5})),
         env.error(lambda: RunnableLambda(digits).get_input_schema().model_validate("x")),
         env.error(lambda: RunnableLambda(digits).get_input_schema().model_validate(5).root),
+    ]
+
+
+def _outline(schema, defs=None):
+    """What a schema is made of; descriptions, and where parts are defined, are left out."""
+    defs = defs or schema.get("$defs", {})
+    if "$ref" in schema:
+        return _outline(defs[schema["$ref"].split("/")[-1]], defs)
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            return [word, schema.get("title"), *(_outline(each, defs) for each in schema[word])]
+    if schema.get("type") == "array":
+        return ["array", _outline(schema.get("items", {}), defs)]
+    return schema.get("title"), schema.get("type")
+
+
+def case_models_and_prompts(env):
+    model, prompt = FakeListChatModel(responses=["a"]), ChatPromptTemplate.from_template("{a}")
+    return [
+        (_outline(each.get_input_jsonschema()), _outline(each.get_output_jsonschema()))
+        for each in (
+            model,
+            prompt,
+            prompt | model,
+            model | StrOutputParser(),
+            prompt | model | StrOutputParser(),
+            RunnableParallel(m=model, p=prompt),
+            FakeListLLM(responses=["a"]),
+            PromptTemplate.from_template("{a}") | FakeListLLM(responses=["a"]),
+            model.map(),
+            model.bind(stop=["a"]),
+            model.with_fallbacks([model]),
+            model.with_retry(),
+        )
     ]
