@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import get_ident
+from threading import Event, get_ident
 from typing import Any
 
 import pytest
 
+from plait.checkpoint.log.groups import ThreadGroup
 from plait.checkpoint.log.keys import pack
 from plait.checkpoint.log.requests import Done, ReadLane, ReadWrites, Together, Transact
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.sqlite import SqliteSaver, here
+from plait.sqlite import Worker
 from plait.testing import FaultySaver
 
 from .graphs import CONFIG, adder, async_adder, chain
 
+GAVE_UP = 30.0
 AT = pack("c")
 
 
@@ -238,3 +242,38 @@ async def test_runs_that_begin_together_look_together(postgres_url: str) -> None
         ]
         assert len(trips) <= 4
         assert saver.execute(ReadLane("nobody", "")) is None
+
+
+def test_a_loop_that_was_stopped_holds_nobody_up() -> None:
+    """A request of it waits when it is stopped; others go on, and so does it when it runs again."""
+    entered, gate = Event(), Event()
+
+    def execute(request: Any) -> Any:
+        if request == "first":
+            entered.set()
+            assert gate.wait(GAVE_UP)
+        return request
+
+    class AllOfIt:
+        def may(self, request: Any) -> bool:
+            return True
+
+        def execute(self, request: Any) -> Any:
+            return request
+
+    worker = Worker("test")
+    group = ThreadGroup(execute, submit=worker.submit, here=AllOfIt())
+    loop = asyncio.new_event_loop()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(group.do, "first")
+        assert entered.wait(GAVE_UP)
+        late = loop.create_task(group.ado("late"))
+        while not group._turns._waiting:  # pyright: ignore[reportPrivateUsage]
+            loop.run_until_complete(asyncio.sleep(0))
+        gate.set()
+        assert first.result(GAVE_UP) == "first"
+        assert pool.submit(group.do, "after").result(GAVE_UP) == "after"
+    assert not late.done()
+    assert loop.run_until_complete(late) == "late"
+    loop.close()
+    worker.close()

@@ -41,7 +41,7 @@ _Loop = asyncio.AbstractEventLoop
 class Ticket:
     """One request that waits for its turn, and later its outcome."""
 
-    __slots__ = ("answer", "batch", "error", "gate", "loop", "request", "settled", "told")
+    __slots__ = ("again", "answer", "batch", "error", "gate", "loop", "request", "settled", "told")
 
     def __init__(self, request: Any) -> None:
         self.request = request
@@ -55,6 +55,8 @@ class Ticket:
         """What an asyncio task waits for."""
         self.batch: list[Ticket] = []
         """What the thread that waits must do now, itself first."""
+        self.again = False
+        """Whether its event loop was asked already to do it."""
 
     def settle(self, answer: Any, error: BaseException | None) -> None:
         """The outcome is known."""
@@ -290,8 +292,15 @@ class ThreadGroup:
     def _begin(self, round: _Round) -> None:
         """Do what was asked for in a round, or see that it is done."""
         batch, round.tickets = round.tickets, []
-        if not batch:
-            return
+        if batch:
+            self._begin_batch(batch)
+
+    def _begin_again(self, batch: list[Ticket]) -> None:
+        for ticket in batch:
+            ticket.again = True
+        self._begin_batch(batch)
+
+    def _begin_batch(self, batch: list[Ticket]) -> None:
         if self._turns.enter():
             self._lead_here(batch, self._turns)
         else:
@@ -342,23 +351,31 @@ class ThreadGroup:
 
     def _hand_on(self, turns: Turns) -> None:
         """End a turn; the first of those who waited leads the next batch."""
-        here = self._here
-        batch = turns.leave(self._most)
-        if not batch:
-            return
-        loop = batch[0].loop
-        if loop is None:
-            batch[0].batch = batch
-            batch[0].gate.release()
-            return
-        if here is not None and all(t.loop is loop and here.may(t.request) for t in batch):
-            try:
-                loop.call_soon_threadsafe(self._lead_here, batch, turns)
-            except RuntimeError:  # the loop was closed
-                pass
-            else:
+        while batch := turns.leave(self._most):
+            first = batch[0]
+            if first.loop is None:
+                first.batch = batch
+                first.gate.release()
                 return
-        self._send(batch)
+            if not self._ask_loop(first.loop, batch):
+                self._send(batch)
+                return
+
+    def _ask_loop(self, loop: _Loop, batch: list[Ticket]) -> bool:
+        """Let an event loop do a batch when it gets to it, if it may.
+
+        It does not own the turn until then: a loop that was stopped would never give it back.
+        """
+        here = self._here
+        if here is None or batch[0].again:
+            return False
+        if not all(ticket.loop is loop and here.may(ticket.request) for ticket in batch):
+            return False
+        try:
+            loop.call_soon_threadsafe(self._begin_again, batch)
+        except RuntimeError:  # the loop was closed
+            return False
+        return True
 
     def reset(self) -> None:
         """In a forked child: whoever was at work or waiting does not exist here."""
