@@ -150,7 +150,7 @@ def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
     return Version(key, key, 0)
 
 
-_Splices: TypeAlias = "list[tuple[int, int, int]]"
+_Splices: TypeAlias = "Sequence[tuple[int, int, int]]"
 _Trail: TypeAlias = "list[tuple[bytes, int, _Splices, bytes, int]]"
 """Of each patch the version that it makes, its length, its splices and items, and its depth."""
 _ID_AND_RECORD = itemgetter(1, 2)
@@ -220,16 +220,20 @@ class _Reader:
         if not trail:
             return base
         parts = [patch[3] for patch in trail]
+        recipes = base.recipes
         if self._source.recent is None:
-            recipes, inserted = base.recipes, self._codec.loads_all(parts)
+            inserted = self._codec.loads_all(parts)
+            if not all(map(is_list, inserted)):
+                raise damaged("list")
+            fresh, counts = [*chain.from_iterable(inserted)], [*map(len, inserted)]
         else:
-            recipes = base.recipes.copy()
-            inserted = self._codec.remember(parts, recipes)
-        order, runs, size, written = _patched(base, trail, inserted)
-        items = [*base.items, *chain.from_iterable(inserted)]
+            recipes = recipes.copy()
+            fresh, counts = self._codec.remember(parts, recipes)
+        order, runs, size, written = _patched(base, trail, counts)
+        items = [*base.items, *fresh]
         if order is not None:
             items = [items[place] for place in order]
-            if self._source.recent is not None:
+            if recipes is not base.recipes:
                 recipes = recipes.picked(order)
         return _Base(items, recipes, runs, size, written)
 
@@ -368,20 +372,17 @@ def _base_of(kept: Kept, codec: Codec) -> _Base:
 
 
 def _patched(
-    base: _Base, trail: _Trail, inserted: Sequence[Any]
+    base: _Base, trail: _Trail, counts: Sequence[int]
 ) -> tuple[list[int] | None, list[Run], int, int]:
     """Follow patches: where the items of a list stand among all that were ever in it (None: it is
     those, in their order), its runs, size, and bytes written."""
     _, _, runs, size, written = base
     order: list[int] | None = None
     held = len(base.items)
-    for (version, length, rows, packed, _), fresh in zip(trail, inserted, strict=True):
-        if not is_list(fresh):
-            raise damaged("list")
-        count = len(fresh)
+    for (version, length, rows, packed, _), count in zip(trail, counts, strict=True):
         size += len(packed)
         written += len(packed)
-        if order is None and rows == [(held, 0, count)]:  # an append
+        if order is None and rows == ((held, 0, count),):  # an append
             runs.append((version, 0, count))
             held += count
             if held != length:
@@ -391,7 +392,7 @@ def _patched(
             order = list(range(held))
         lost = _apply(order, rows, list(range(held, held + count)))
         held += count
-        runs = splice_runs(runs, rows, version)
+        runs = splice_runs(runs, list(rows), version)
         if len(order) != length:
             raise damaged("list")
         size -= size * lost // (length + lost) if lost else 0

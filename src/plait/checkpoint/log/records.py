@@ -60,7 +60,7 @@ class ListPatch(NamedTuple):
     anchor: bytes
     depth: int
     length: int
-    splices: list[tuple[int, int, int]]
+    splices: Sequence[tuple[int, int, int]]
     items: bytes
 
 
@@ -170,9 +170,9 @@ def read_list_patch(payload: bytes) -> ListPatch:
     if len(rows) == 1 and is_list(rows[0]) and [*map(type, rows[0])] == _APPEND:
         if min(rows[0]) < 0:
             raise damaged("list")
-        parts[4] = [tuple(rows[0])]
+        parts[4] = (tuple(rows[0]),)  # of nothing that the garbage collector must look at
     else:
-        parts[4] = _rows(rows, "list", int, int, int)
+        parts[4] = tuple(_rows(rows, "list", int, int, int))
     return ListPatch._make(parts)
 
 

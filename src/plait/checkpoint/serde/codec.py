@@ -199,36 +199,42 @@ class Codec:
                 values += self._one_by_one(some)
         return values
 
-    def remember(self, parts: Sequence[bytes], recipes: Recipes) -> list[list[Any]]:
+    def remember(self, parts: Sequence[bytes], recipes: Recipes) -> tuple[list[Any], list[int]]:
         """Decode many lists, and note how their items are made once more.
 
         Args:
             parts: What `dumps` gave of each list.
             recipes: Where it is noted.
 
+        Returns:
+            All items, and how many of them each list has.
+
         Raises:
             CorruptCheckpointError: The bytes are damaged, or a value is no list.
         """
-        lists: list[list[Any]] = []
+        items: list[Any] = []
+        counts: list[int] = []
         for some in _batches(parts):
             try:
                 taken = self._taken_apart(some)
-                lists += [[d(s) for d, s in items] for items in taken]
+                items += [d(s) for each in taken for d, s in each]
             except Exception:
-                for part, items in zip(some, self._one_by_one(some), strict=True):
-                    if type(items) is not list:
+                for part, each in zip(some, self._one_by_one(some), strict=True):
+                    if type(each) is not list:
                         raise damaged("no list") from None
-                    lists.append(cast("list[Any]", items))
-                    recipes.add_packed(part, len(lists[-1]))
+                    items += cast("list[Any]", each)
+                    counts.append(len(cast("list[Any]", each)))
+                    recipes.add_packed(part, counts[-1])
                 continue
-            for part, items in zip(some, taken, strict=True):
-                for place, (decode, state) in enumerate(items):
+            for part, each in zip(some, taken, strict=True):
+                counts.append(len(each))
+                for place, (decode, state) in enumerate(each):
                     name = self._restorers.get(decode)
-                    if name is not None and _FLAT.issuperset(map(type, state.values())):
+                    if name is not None and _is_flat(state):
                         recipes.add(name, decode, state)
                     else:
                         recipes.add_packed(part, 1, place)
-        return lists
+        return items, counts
 
     def agrees(self, recipes: Recipes) -> bool:
         """Whether what recipes rely on is what this codec makes of the same names."""
@@ -469,6 +475,13 @@ class Codec:
 
 def _batches(parts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     return (parts[first : first + _TOGETHER] for first in range(0, len(parts), _TOGETHER))
+
+
+def _is_flat(state: Any) -> bool:
+    """Whether a state is a dict of values that cannot change."""
+    return type(state) is dict and _FLAT.issuperset(
+        map(type, cast("dict[Any, Any]", state).values())
+    )
 
 
 def _text_of_message(value: Any, pack: Pack) -> str:
