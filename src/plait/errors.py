@@ -40,6 +40,9 @@ def nearest(name: object, known: Iterable[object]) -> str:
     "Known: 'approve', 'reject'."
     """
     names = [str(k) for k in known]
+    own = getattr(name, "__name__", None)  # a function in the place of its name
+    if own in names:
+        return f"Did you mean {own!r}, its name?"
     close = get_close_matches(str(name), names, n=1)
     if close:
         return f"Did you mean {close[0]!r}?"

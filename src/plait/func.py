@@ -258,6 +258,8 @@ class entrypoint:
             context_schema=context_schema,
             retry_policy=retry_policy,
         )
+        if inspect.isroutine(checkpointer):
+            raise TypeError(f"Write @entrypoint() above {checkpointer.__name__}, with parentheses.")
         self.checkpointer = checkpointer
         self.store = store
         self.context_schema = given["context_schema"]

@@ -162,7 +162,12 @@ class TimeoutPolicy:
 def _seconds(name: str, given: float | timedelta | None) -> float | None:
     if given is None:
         return None
-    seconds = float(given) if isinstance(given, (int, float, str)) else given.total_seconds()
+    try:
+        seconds = float(given) if isinstance(given, (int, float, str)) else given.total_seconds()
+    except (AttributeError, ValueError):
+        raise ValueError(
+            f"{name} must be a number of seconds or a timedelta, got {given!r}."
+        ) from None
     if not seconds > 0:
         raise ValueError(f"{name} must be greater than 0 seconds, got {given!r}.")
     return seconds
@@ -498,6 +503,9 @@ class RunContext(Generic[StateT]):
 
 def ensure_valid_checkpointer(checkpointer: Checkpointer) -> Checkpointer:
     """Return it if it can serve as a graph's `checkpointer`, else raise TypeError."""
+    if isinstance(checkpointer, type):
+        name = checkpointer.__name__
+        raise TypeError(f"Invalid checkpointer {name}: that is a class. Make one: {name}().")
     if checkpointer in (None, True, False) or hasattr(checkpointer, "get_tuple"):
         return checkpointer
     raise TypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 from warnings import warn
@@ -96,7 +97,11 @@ def warn_renamed(old: str, *, stacklevel: int = 2) -> None:
 
 
 def take_renamed(
-    who: str, older: Mapping[str, Any], accepted: tuple[str, ...], **given: Any
+    who: str,
+    older: Mapping[str, Any],
+    accepted: tuple[str, ...],
+    of: Callable[..., Any] | None = None,
+    **given: Any,
 ) -> dict[str, Any]:
     """The arguments of a call, with those given by their older names.
 
@@ -104,6 +109,7 @@ def take_renamed(
         who: the function that was called.
         older: its left-over keywords.
         accepted: the older names that it knows.
+        of: the function itself, for the names that it knows (default: those of `given`).
         given: the arguments under their new names; one that was given wins over its older name.
 
     Raises:
@@ -114,14 +120,21 @@ def take_renamed(
     """
     for old, value in older.items():
         if old not in accepted:
+            names = given if of is None else _names_of(of)
             raise TypeError(
-                f"{who} got an unexpected keyword argument {old!r}. {nearest(old, given)}"
+                f"{who} got an unexpected keyword argument {old!r}. {nearest(old, names)}"
             )
         warn_renamed(old, stacklevel=3)
         new = RENAMED[old][0]
         if given[new] is None:
             given[new] = value
     return given
+
+
+def _names_of(function: Callable[..., Any]) -> list[str]:
+    """The keywords of a function."""
+    parameters = inspect.signature(function).parameters.values()
+    return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
 
 
 __all__ = [

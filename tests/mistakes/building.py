@@ -3,6 +3,7 @@
 from operator import add
 from typing import Annotated, Any, Literal, TypedDict
 
+from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
     ConfigError,
     InvalidGraphError,
@@ -11,8 +12,10 @@ from plait.errors import (
     StaleGraphWarning,
     UnreachableNodeWarning,
 )
+from plait.func import entrypoint
 from plait.graph import END, START, RenamedFrom, StateGraph
 from plait.managed import IsLastStep
+from plait.store.memory import InMemoryStore
 from plait.types import Command
 
 from .table import State, graph_of, mistake
@@ -283,3 +286,57 @@ def former_key_claimed_twice() -> None:
 @mistake("Migrations with a gap", InvalidGraphError, "version 3", "[1]", "one by one")
 def migrations_with_a_gap() -> None:
     StateGraph(State, version=3, migrations={1: dict})
+
+
+@mistake("An edge to a function instead of its name", InvalidGraphError, "'approve', its name")
+def edge_to_a_function() -> None:
+    def approve(state: State) -> None:
+        return None
+
+    function: Any = approve
+    graph_of(approve=approve).add_edge("approve", function).compile()
+
+
+@mistake("A schema that is no class", InvalidGraphError, "TypedDict", "{'text': 'str'}")
+def schema_that_is_no_class() -> None:
+    schema: Any = {"text": "str"}
+    StateGraph(schema)
+
+
+@mistake("A saver's class instead of a saver", TypeError, "that is a class", "InMemorySaver()")
+def class_as_saver() -> None:
+    saver: Any = InMemorySaver
+    graph_of(a=nothing).compile(checkpointer=saver)
+
+
+@mistake("A store's class instead of a store", TypeError, "is a class", "InMemoryStore()")
+def class_as_store() -> None:
+    store: Any = InMemoryStore
+    graph_of(a=nothing).compile(store=store)
+
+
+@mistake("A retry policy that is none", InvalidNodeError, "RetryPolicy(max_attempts=3)")
+def retry_policy_that_is_none() -> None:
+    policy: Any = {"max_attempts": 3}
+    graph_of().add_node("a", nothing, retry_policy=policy).add_edge(START, "a").compile()
+
+
+@mistake("A limit of time that is none", ValueError, "run_timeout", "timedelta", "'5s'")
+def timeout_that_is_no_time() -> None:
+    limit: Any = "5s"
+    graph_of().add_node("a", nothing, timeout=limit)
+
+
+@mistake("Calling a graph that was not compiled", AttributeError, "'invoke'", "compile it")
+def graph_that_was_not_compiled() -> None:
+    graph: Any = graph_of(a=nothing)
+    graph.invoke({"text": ""})
+
+
+@mistake("`@entrypoint` without parentheses", TypeError, "@entrypoint() above work")
+def entrypoint_without_parentheses() -> None:
+    def work(given: int) -> int:
+        return given
+
+    decorated: Any = work
+    entrypoint(decorated)

@@ -101,3 +101,23 @@ def parent_command_at_the_root() -> None:
         return Command(graph=Command.PARENT, goto="approve")
 
     graph_of(ask=ask).compile().invoke({"text": ""})
+
+
+@mistake("`Command(goto=...)` to a function", UnknownNodeError, "'ask'", "'approve', its name")
+def goto_a_function() -> None:
+    def approve(state: State) -> None:
+        return None
+
+    goal: Any = approve
+    graph_of(ask=lambda state: Command(goto=goal), approve=approve).compile().invoke({"text": ""})
+
+
+@mistake(
+    "A path function that returns a value without a `path_map`",
+    UnknownNodeError,
+    "'ask'",
+    "True",
+    "path_map",
+)
+def path_of_values_without_a_map() -> None:
+    routed(lambda state: True)

@@ -11,6 +11,7 @@ from plait.errors import (
     GraphRecursionError,
     InterruptRaceError,
     InterruptSwallowedError,
+    InvalidUpdateError,
     MissingThreadIdError,
     NodeCancelledError,
     ThreadBusyError,
@@ -205,3 +206,44 @@ def unknown_context_field() -> None:
     graph.add_edge(START, "a").compile(checkpointer=InMemorySaver()).invoke(
         {"text": ""}, THREAD, context={"usr": "ann"}
     )
+
+
+def called(config: Any) -> None:
+    saved(a=nothing).invoke({"text": ""}, config)
+
+
+@mistake("A thread id in the place of the config", ConfigError, "'order-7'", "thread_id")
+def thread_id_as_config() -> None:
+    called("order-7")
+
+
+@mistake("A `configurable` that is no dict", ConfigError, "'order-7'", "thread_id")
+def configurable_that_is_no_dict() -> None:
+    called({"configurable": "order-7"})
+
+
+@mistake("A recursion limit that is no whole number", ConfigError, "recursion_limit", "'50'")
+def recursion_limit_as_text() -> None:
+    called({**THREAD, "recursion_limit": "50"})
+
+
+@mistake("A `max_concurrency` that lets nothing run", ConfigError, "max_concurrency", "0")
+def max_concurrency_of_nothing() -> None:
+    called({**THREAD, "max_concurrency": 0})
+
+
+@mistake("A history of a negative length", ConfigError, "limit", "-1")
+def history_of_a_negative_length() -> None:
+    list(saved(a=nothing).get_state_history(THREAD, limit=-1))
+
+
+@mistake("A history before what is no config", ConfigError, "before", "'1f0'")
+def history_before_an_id() -> None:
+    list(saved(a=nothing).get_state_history(THREAD, before="1f0"))
+
+
+@mistake("An answer without a `Command`", InvalidUpdateError, "'yes'", "Command(resume=answer)")
+def answer_without_a_command() -> None:
+    graph = saved(ask=lambda state: {"text": interrupt("sure?")})
+    graph.invoke({"text": ""}, THREAD)
+    graph.invoke("yes", THREAD)

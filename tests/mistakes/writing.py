@@ -9,6 +9,7 @@ from plait.errors import (
     UnknownKeyWarning,
     UnregisteredTypeError,
 )
+from plait.func import task
 from plait.graph import START, StateGraph
 from plait.graph.message import push_message
 from plait.messages import AIMessage
@@ -121,3 +122,30 @@ def pushed_without_an_id() -> None:
 @mistake("`push_message` to a state without messages", InvalidUpdateError, "'a'", "'messages'")
 def pushed_to_unknown_key() -> None:
     graph_of(a=lambda state: push_message(AIMessage("hi", id="1"))).compile().invoke({"text": ""})
+
+
+@mistake("A sync function that returns what nobody awaits", InvalidUpdateError, "'a'", "async")
+def coroutine_that_nobody_awaits() -> None:
+    async def work() -> None:
+        return None
+
+    made = work()
+    try:
+        graph_of(a=lambda state: made).compile().invoke({"text": ""})
+    finally:
+        made.close()
+
+
+@mistake("A function in a stored state", UnregisteredTypeError, "'items'", "'order-7'", "no data")
+def function_in_a_stored_state() -> None:
+    saved(a=lambda state: {"items": [nothing]}).invoke({"text": ""}, THREAD)
+
+
+@mistake("The future of a task in a stored state", UnregisteredTypeError, "'items'", ".result()")
+def future_in_a_stored_state() -> None:
+    saved(a=lambda state: {"items": [double(1)]}).invoke({"text": ""}, THREAD)
+
+
+@task
+def double(number: int) -> int:
+    return 2 * number

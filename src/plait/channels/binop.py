@@ -99,6 +99,18 @@ class BinaryOperatorAggregate(Held):
                 current.extend(update)
             else:
                 owned = operator is add and type(current) is list and type(update) is list
-                current = operator(current, update)
+                try:
+                    current = operator(current, update)
+                except Exception as error:  # it is the user's: all is said again
+                    error.add_note(self._failed(current, update))
+                    raise
         self.value = current
         return True
+
+    def _failed(self, current: Any, update: Any) -> str:
+        reducer = getattr(self.operator, "__name__", repr(self.operator))
+        return (
+            f"Key {self.key!r}: its reducer ({reducer}) could not take the update {update!r:.100} "
+            f"({type(update).__name__}) into a value of type {type(current).__name__}. What is "
+            "written to the key must be what the reducer takes."
+        )

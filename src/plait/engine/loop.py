@@ -407,9 +407,10 @@ class Loop(Running):
         return Outcome(self.values_with(kept, self.output))
 
     def _limit_message(self) -> str:
+        graph, thread = f"graph {self.plan.name!r}", self.spec.where
         return (
             f"Recursion limit of {self.spec.recursion_limit} reached without hitting a stop "
-            f"condition (graph {self.plan.name!r}, {self.spec.where}, next: "
+            f"condition ({graph if thread == graph else f'{graph}, {thread}'}, next: "
             f"{', '.join(self.frontier.names()) or 'nothing'}). Raise `recursion_limit` in the "
             "config if the graph needs more super-steps, or look for a loop that never ends."
         )

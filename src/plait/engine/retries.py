@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from plait.errors import GraphBubbleUp
+from plait.errors import GraphBubbleUp, InvalidNodeError
 from plait.types import RetryPolicy
 
 
@@ -17,7 +17,15 @@ def policies_of(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[Retr
     """
     if given is None:
         return ()
-    return (given,) if isinstance(given, RetryPolicy) else tuple(given)
+    several = not isinstance(given, RetryPolicy) and isinstance(given, (list, tuple))
+    policies = cast("Sequence[RetryPolicy]", given if several else (given,))
+    for policy in policies:
+        if not hasattr(policy, "retry_on"):
+            raise InvalidNodeError(
+                f"retry_policy is a RetryPolicy or a list of them, got {policy!r}. "
+                "Write RetryPolicy(max_attempts=3)."
+            )
+    return tuple(policies)
 
 
 def retry_delay(

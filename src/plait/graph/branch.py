@@ -115,10 +115,11 @@ def bind_path(path: Any, name: str) -> Binding:
 
 def checked(node: Any, nodes: Mapping[str, Any], source: str) -> str:
     """`node`, if the graph has it. Raises UnknownNodeError."""
-    if node not in nodes:
+    if not isinstance(node, str) or node not in nodes:
         raise UnknownNodeError(
             f"Node {source!r} routes to {node!r}, which the graph does not have. "
             + nearest(node, (name for name in nodes if name != START))
+            + ("" if isinstance(node, str) else " A path_map says which node a value stands for.")
         )
     return node
 

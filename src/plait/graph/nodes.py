@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -158,9 +159,23 @@ class Writer:
             cast("Any", type(result)), "__annotations__"
         ):
             return updates_of_object(result, self.keys)
-        raise InvalidUpdateError(
-            f"Expected dict, got {result!r} from node {self.name!r}. Return a dict of the keys to "
-            "update, a Command, a list that contains Commands, a state object, or None."
+        raise InvalidUpdateError(f"Expected dict, got {result!r} {self._instead(result)}")
+
+    def _instead(self, result: Any) -> str:
+        """What was wrong with a result, and what may stand in its place."""
+        if self.name == START:
+            return (
+                "as the input. Pass a dict of keys of the state, a state object, or a Command: "
+                "Command(resume=answer) answers a question."
+            )
+        if inspect.isawaitable(result):
+            return (
+                f"from node {self.name!r}: nobody awaits what a sync function returns. Make the "
+                "node an async function."
+            )
+        return (
+            f"from node {self.name!r}. Return a dict of the keys to update, a Command, a list that "
+            "contains Commands, a state object, or None."
         )
 
     def _root_values(self, result: Any) -> Writes:

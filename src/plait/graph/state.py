@@ -133,6 +133,10 @@ class StateGraph(Generic[StateT]):
 
     def _add_schema(self, schema: Any) -> None:
         """Declare the keys of a schema."""
+        if isinstance(schema, (Mapping, str, list, tuple)):
+            raise InvalidGraphError(
+                f"A schema is a class (a TypedDict, dataclass or pydantic model), got {schema!r}."
+            )
         if schema in self.schemas:
             return
         channels = channels_of(schema)
@@ -150,6 +154,14 @@ class StateGraph(Generic[StateT]):
         for key, names in former_keys_of(schema).items():
             self.former_keys[key] = tuple(dict.fromkeys((*self.former_keys.get(key, ()), *names)))
         self.schemas[schema] = tuple(channels)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for names that it has not itself.
+        if hasattr(CompiledStateGraph, name):
+            raise AttributeError(
+                f"A StateGraph has no {name!r}: compile it, and call what compile() returns."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # --- nodes -----------------------------------------------------------------------------------
 
@@ -217,6 +229,7 @@ class StateGraph(Generic[StateT]):
                 "add_node()",
                 older,
                 ("input", "retry"),
+                of=cast("Any", StateGraph).add_node,
                 input_schema=input_schema,
                 retry_policy=retry_policy,
             )
@@ -510,6 +523,11 @@ class StateGraph(Generic[StateT]):
         before, after = _named(interrupt_before), _named(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
         ensure_valid_checkpointer(checkpointer)
+        for what, given in (("store", store), ("cache", cache)):
+            if isinstance(given, type):
+                raise TypeError(
+                    f"{what}={given.__name__} is a class. Make one: {given.__name__}()."
+                )
         if schedule not in SCHEDULES:
             raise InvalidGraphError(
                 f"Unknown schedule {schedule!r}. {nearest(schedule, SCHEDULES)}"

@@ -26,6 +26,7 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     Raises:
         ConfigError: the recursion limit is no positive number.
     """
+    check_config(call)
     task = _task_config()
     around = None if task is call else task
     own = merge_configs(graph, call) if graph and call else (call or graph)
@@ -70,6 +71,26 @@ def inherited(parent: TaskScope | None) -> dict[str, Any]:
     return out
 
 
+def check_config(config: Any) -> None:
+    """Raise ConfigError where a config is none, or one of its entries that steer a run."""
+    if config is None:
+        return
+    if not isinstance(config, Mapping):
+        raise ConfigError(
+            f"A config is a dict, got {config!r}. To say which thread: "
+            'config={"configurable": {"thread_id": ...}}.'
+        )
+    known = cast("Config", config)
+    configurable = known.get("configurable")
+    if configurable is not None and not isinstance(configurable, Mapping):
+        raise ConfigError(
+            f'configurable is a dict, such as {{"thread_id": ...}}; got {configurable!r}.'
+        )
+    width = known.get("max_concurrency")
+    if width is not None and (not isinstance(width, int) or width < 1):
+        raise ConfigError(f"max_concurrency is a number of tasks from 1 on, got {width!r}.")
+
+
 def _task_config() -> Config | None:
     """The config of the task around this call, which a nested run inherits."""
     scope = current_scope.get()
@@ -84,6 +105,8 @@ def limit_of(*configs: Config | None) -> int | None:
     """
     for config in reversed(configs):
         if config and (limit := config.get("recursion_limit")) is not None:
+            if not isinstance(limit, int):
+                raise ConfigError(f"recursion_limit is a whole number, got {limit!r}.")
             if limit < 1:
                 raise ConfigError(f"recursion_limit must be at least 1, got {limit!r}.")
             return limit

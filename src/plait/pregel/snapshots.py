@@ -12,6 +12,7 @@ from plait.drivers.base import Storage
 from plait.engine.inside import graph_inside
 from plait.engine.namespaces import node_names, remembered
 from plait.errors import ConfigError
+from plait.pregel.configs import check_config
 from plait.pregel.nested import MARKS, around
 from plait.pregel.storage import checkpoint_id_of, open_storage
 from plait.pregel.viewer import Viewer
@@ -32,6 +33,7 @@ def addressed(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], Stora
     Raises:
         ConfigError: the graph has no saver or no such subgraph, or the config no thread id.
     """
+    check_config(config)
     configurable = _only_configurable(graph, config)
     if configurable is None:
         both = graph.config and config
@@ -184,6 +186,7 @@ def _pages(
     before: Any,
     limit: int | None,
 ) -> Iterator[Any]:
+    _check_page(filter, before, limit)
     one = checkpoint_id_of(configurable)
     if one is not None:
         yield _only(storage, one, filter, limit)
@@ -191,6 +194,18 @@ def _pages(
     asked: dict[str, Any] = {} if before is None else before.get("configurable") or {}
     limit_id = checkpoint_id_of(asked)
     yield from storage.session.history(before=limit_id, limit=limit, filter=filter)
+
+
+def _check_page(filter: Any, before: Any, limit: Any) -> None:
+    """Raise ConfigError where the arguments of `get_state_history` are none."""
+    if limit is not None and (not isinstance(limit, int) or limit < 0):
+        raise ConfigError(f"limit is a number of checkpoints, or None for all; got {limit!r}.")
+    if before is not None and not isinstance(before, Mapping):
+        raise ConfigError(
+            f"before is the config of a checkpoint, such as a snapshot's `config`; got {before!r}."
+        )
+    if filter is not None and not isinstance(filter, Mapping):
+        raise ConfigError(f'filter is a dict of metadata, such as {{"step": 1}}; got {filter!r}.')
 
 
 def _only(

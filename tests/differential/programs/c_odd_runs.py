@@ -467,3 +467,11 @@ def case_what_is_next_after_a_step_that_could_not_end(env):
     fails.clear()
     state = graph.get_state(CONFIG)
     return failed, state.values, state.next, graph.invoke(None, CONFIG)
+
+
+def case_limits_that_are_none(env):
+    graph = chain(add("a"), checkpointer=env.saver())
+    graph.invoke({"items": []}, CONFIG)
+    configs = ({**CONFIG, "max_concurrency": -1}, {**CONFIG, "max_concurrency": 0})
+    found = [env.error(lambda c=c: graph.invoke({"items": []}, c)) for c in configs]
+    return found, env.error(lambda: len(list(graph.get_state_history(CONFIG, limit=-1))))

@@ -43,7 +43,8 @@ from plait.checkpoint.log.requests import (
 )
 from plait.checkpoint.log.versions import Encoded, Version
 from plait.checkpoint.log.writing import encode_version
-from plait.checkpoint.serde import Codec, guarded, place, seal
+from plait.checkpoint.serde import Codec, guarded, held_in, place, seal
+from plait.errors import UnregisteredTypeError
 
 _FULL_EVERY = 16
 _SMALL = 4
@@ -525,7 +526,10 @@ class LogSession:
         codec, versions = self.codec, self._versions
         out: dict[str, Encoded] = {}
         for name, value in changed.items():
-            encoded = encode_version(codec, versions.get(name), value, key)
+            try:
+                encoded = encode_version(codec, versions.get(name), value, key)
+            except UnregisteredTypeError as error:
+                raise held_in(error, name, self.thread_id) from None
             if encoded is not None:
                 out[name] = encoded
                 versions[name] = encoded.version
@@ -561,7 +565,10 @@ class LogSession:
             for channel, value in task.writes:
                 each = encoded.get(channel)
                 if each is None:
-                    parts.append((channel, codec.dumps(value)))
+                    try:
+                        parts.append((channel, codec.dumps(value)))
+                    except UnregisteredTypeError as error:
+                        raise held_in(error, channel, self.thread_id) from None
                 else:
                     parts.append((channel, each.find(value, channel, codec)))
             if task.merge:

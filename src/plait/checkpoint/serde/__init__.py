@@ -18,7 +18,7 @@ from plait.checkpoint.serde.envelope import (
     unseal_all,
 )
 from plait.checkpoint.serde.failures import RemoteError
-from plait.checkpoint.serde.refusals import UnstorableValueError
+from plait.checkpoint.serde.refusals import UnstorableValueError, held_in
 from plait.checkpoint.serde.registry import GLOBAL, Registry, register
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "RemoteError",
     "UnstorableValueError",
     "guarded",
+    "held_in",
     "pack_plain",
     "peek",
     "place",

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from io import IOBase
+from types import (
+    AsyncGeneratorType,
+    BuiltinFunctionType,
+    CoroutineType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, NamedTuple, TypeAlias
 
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 
 _REGISTER = "plait.checkpoint.serde.register"
+_NO_DATA = (
+    *(FunctionType, BuiltinFunctionType, MethodType, ModuleType, IOBase),
+    *(GeneratorType, CoroutineType, AsyncGeneratorType),
+)
+"""Kinds of objects that no codec can give a meaning in another process."""
 
 Path: TypeAlias = "tuple[Path, Any] | None"
 """The way to a value inside another: the way to its holder, and its index or key there."""
@@ -27,11 +42,27 @@ class UnstorableValueError(StorageError, ValueError):
 
 def unregistered(cls: type) -> UnregisteredTypeError:
     """An object of this class was to be stored."""
+    if (why := _no_data(cls)) is not None:
+        return UnregisteredTypeError(
+            f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored: {why}"
+        )
     how = _line(cls.__module__, cls.__qualname__)
     return UnregisteredTypeError(
         f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored yet. Name the type "
         f"in the graph's state schema, or register it once: {how}"
     )
+
+
+def _no_data(cls: type) -> str | None:
+    """Why objects of a class are no data, and what to do instead; None if they may be."""
+    if hasattr(cls, "add_done_callback"):
+        return "that is the future of a task. Store its result: call .result(), or await it."
+    if issubclass(cls, _NO_DATA):
+        return (
+            "that is no data. Store what is needed to make it again, or keep it out of the state, "
+            "in the run's context."
+        )
+    return None
 
 
 def unknown_name(name: str) -> UnregisteredTypeError:
@@ -42,6 +73,13 @@ def unknown_name(name: str) -> UnregisteredTypeError:
         f"A stored value is of type {name!r:.200}, which is not registered in this program. Name "
         f"the type in the graph's state schema, or register it before reading: {how}"
     )
+
+
+def held_in(error: UnregisteredTypeError, key: str, thread: str) -> UnregisteredTypeError:
+    """The same error, saying which key of which thread holds its cause."""
+    found = UnregisteredTypeError(f"Key {key!r} of thread {thread!r}: {error}")
+    found.__dict__.update(error.__dict__)
+    return found
 
 
 def placed(error: UnregisteredTypeError, path: Path) -> UnregisteredTypeError:
