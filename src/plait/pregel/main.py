@@ -73,7 +73,8 @@ class Pregel(Described, Drawn, Streamed, Threads):
         debug: print what happens.
         checkpointer: the saver that keeps its threads.
         store: long-term memory that nodes find in `runtime.store`.
-        cache: not supported yet, like `cache_policy`.
+        cache: keeps the results of nodes with a cache policy.
+        cache_policy: that of nodes without one of their own.
         retry_policy: when errors of nodes are retried that have no policy of their own.
         context_schema: the type of the run context.
         config: what each call's config is added to.
@@ -145,6 +146,7 @@ class Pregel(Described, Drawn, Streamed, Threads):
         self.plan = plan
         self.checkpointer = checkpointer
         self.store = store
+        self.cache_policy = cache_policy
         self.cache: BaseCache[Any] | None = cache
         """Where results of nodes with a `CachePolicy` are kept."""
         self.config = config

@@ -27,7 +27,7 @@ from langgraph.stream import (
     TasksTransformer,
     UpdatesTransformer,
 )
-from langgraph.types import Command, RetryPolicy, interrupt
+from langgraph.types import Command, RetryPolicy, Send, interrupt
 
 
 class State(TypedDict):
@@ -1069,3 +1069,59 @@ async def failing_work(env, of_state, turns):
         run = await astart(chain(aone), transformers=[kind])
         found.append(await env.aerror(run.output()))
     return found
+
+
+def case_messages_of_a_run_inside_a_node(env):
+    inner = asking(WORDS)
+    seen = []
+
+    def node(state):
+        seen.append([str(s.text) for s in start(inner).messages])
+        return {"n": [1]}
+
+    graph = chain(node)
+    graph.invoke({"n": []})
+    outer = [str(s.text) for s in start(graph).messages]
+    nested = [[str(m.text) for m in s.messages] for s in start(graph).subgraphs]
+    return seen, outer, nested
+
+
+def case_a_plain_stream_inside_a_node(env):
+    inner = chain(one, two)
+
+    def node(state):
+        return {"n": [len(list(inner.stream({"n": []}, stream_mode="values")))]}
+
+    run = start(chain(node))
+    return states(run.values), [s.status for s in start(chain(node)).subgraphs]
+
+
+def case_static_config_and_context(env):
+    seen = []
+
+    def node(state, config):
+        seen.append((config["tags"], config["metadata"]["who"]))
+        return {"n": [1]}
+
+    graph = chain(node).with_config(tags=["always"])
+    run = start(graph, {"tags": ["now"], "metadata": {"who": "me"}})
+    return run.output, seen
+
+
+def case_output_keys(env):
+    return start(chain(one), output_keys=["n"]).output, start(chain(one), output_keys="n").output
+
+
+async def case_parallel_nested_runs(env):
+    inner = chain(aone, atwo)
+    builder = StateGraph(State)
+    builder.add_node("sub", inner)
+    builder.add_conditional_edges(
+        START, lambda s: [Send("sub", {"n": [i]}) for i in range(3)], ["sub"]
+    )
+    run = await astart(builder.compile())
+    readers = []
+    async for nested in run.subgraphs:
+        readers.append(asyncio.create_task(collected(nested.values)))
+    found = sorted(states(values) for values in await asyncio.gather(*readers))
+    return found, await run.output()
