@@ -4,6 +4,7 @@ import json
 import sys
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,12 +15,14 @@ from plait.haystack import (
     Agent,
     ChatMessage,
     ChatModelGenerator,
+    ComponentTool,
     DeserializationError,
     OpenAIChatGenerator,
     Secret,
     SerializationError,
     State,
     Tool,
+    component,
     register,
 )
 from plait.haystack.type_names import read_type, write_type
@@ -219,3 +222,42 @@ def test_no_text_is_anything_but_a_type_or_refused(text):
         read_type(text)
     except DeserializationError:
         pass
+
+
+@component
+class Shouter:
+    """Says it loudly."""
+
+    def __init__(self, times: int = 1) -> None:
+        self.times = times
+
+    @component.output_types(text=str)
+    def run(self, text: str) -> dict[str, Any]:
+        return {"text": text.upper() * self.times}
+
+
+def test_a_component_as_a_tool_is_written_and_read_back() -> None:
+    made = ComponentTool(Shouter(2), outputs_to_state={"said": {"source": "text"}})
+    agent = Agent(chat_generator=Shouting(), tools=[made], state_schema={"said": {"type": str}})
+    again = Agent.from_dict(json.loads(json.dumps(agent.to_dict())))
+    (tool,) = again.tools
+    assert isinstance(tool, ComponentTool)
+    assert tool.to_dict() == made.to_dict()
+    assert tool.invoke(text="hi") == {"text": "HIHI"}
+    assert tool.parameters == made.parameters
+
+
+def test_a_component_that_nobody_has_registered_is_not_made() -> None:
+    written = ComponentTool(Shouter()).to_dict()
+    written["data"]["component"]["type"] = "subprocess.Popen"
+    with pytest.raises(DeserializationError):
+        ComponentTool.from_dict(written)
+
+
+@component
+class Shouting:
+    """A chat generator."""
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: Any, tools: Any = None) -> dict[str, Any]:
+        return {"replies": [ChatMessage.from_assistant("x")]}

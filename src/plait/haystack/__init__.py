@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         PipelineState,
         ToolBreakpoint,
     )
+    from plait.haystack.component_tool import ComponentTool
     from plait.haystack.components import component, default_from_dict, default_to_dict
     from plait.haystack.errors import (
         BreakpointException,
@@ -82,6 +83,7 @@ __getattr__ = lazily(
             ),
             "breakpoints",
         ),
+        "ComponentTool": "component_tool",
         **dict.fromkeys(("component", "default_from_dict", "default_to_dict"), "components"),
         **dict.fromkeys(
             (
@@ -140,6 +142,7 @@ __all__ = [
     "ChatRole",
     "ComponentError",
     "ComponentInfo",
+    "ComponentTool",
     "DeserializationError",
     "FinishReason",
     "ImageContent",

@@ -42,6 +42,7 @@ _HOMES: dict[str, str] = {
     "haystack.dataclasses.streaming_chunk.ComponentInfo": "streaming",
     "haystack.dataclasses.streaming_chunk.StreamingChunk": "streaming",
     "haystack.dataclasses.streaming_chunk.ToolCallDelta": "streaming",
+    "haystack.tools.component_tool.ComponentTool": "component_tool",
     "haystack.tools.tool.Tool": "tools",
     "haystack.tools.toolset.Toolset": "tools",
     "plait.haystack.ChatModelGenerator": "generators",

@@ -120,10 +120,10 @@ class Tool:
         data: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         data["function"] = name_of(self.function)
         if self.outputs_to_string is not None:
-            data["outputs_to_string"] = _named(self.outputs_to_string)
+            data["outputs_to_string"] = named(self.outputs_to_string)
         if self.outputs_to_state is not None:
             data["outputs_to_state"] = {
-                key: _named(config) for key, config in self.outputs_to_state.items()
+                key: named(config) for key, config in self.outputs_to_state.items()
             }
         return {"type": name_of(type(self)), "data": data}
 
@@ -134,13 +134,13 @@ class Tool:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = dict(_inner(data, "tool"))
+        init = dict(read_inner(data, "tool"))
         init["function"] = lookup_function(init.get("function"))
         if init.get("outputs_to_string") is not None:
-            init["outputs_to_string"] = _resolved(init["outputs_to_string"])
+            init["outputs_to_string"] = resolved(init["outputs_to_string"])
         if init.get("outputs_to_state") is not None:
             init["outputs_to_state"] = {
-                key: _resolved(config) for key, config in init["outputs_to_state"].items()
+                key: resolved(config) for key, config in init["outputs_to_state"].items()
             }
         return cls(**init)
 
@@ -173,21 +173,36 @@ def _check_parameters(name: str, parameters: Any) -> None:
         )
 
 
-def _named(config: Mapping[str, Any]) -> dict[str, Any]:
+def named(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Where an output goes, as plain data.
+
+    Raises:
+        SerializationError: Its handler has no name.
+    """
     written = dict(config)
     if "handler" in written:
         written["handler"] = name_of(written["handler"])
     return written
 
 
-def _resolved(config: Mapping[str, Any]) -> dict[str, Any]:
+def resolved(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What `named` wrote.
+
+    Raises:
+        DeserializationError: The handler is not registered.
+    """
     read = dict(config)
     if "handler" in read:
         read["handler"] = lookup_function(read["handler"])
     return read
 
 
-def _inner(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+def read_inner(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    """The part of serialized data that an object is made of.
+
+    Raises:
+        DeserializationError: There is none.
+    """
     if not isinstance(data.get("data"), Mapping):
         raise DeserializationError(f"A serialized {what} has 'type' and 'data': {data!r:.200}")
     return data["data"]
@@ -259,7 +274,7 @@ class Toolset:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        return cls([read_one(tool) for tool in _inner(data, "toolset").get("tools", ())])
+        return cls([read_one(tool) for tool in read_inner(data, "toolset").get("tools", ())])
 
 
 ToolsType: TypeAlias = Sequence[Tool | Toolset] | Toolset
@@ -362,8 +377,11 @@ __all__ = [
     "check_names",
     "deserialize_tools_or_toolset_inplace",
     "flatten_tools_or_toolsets",
+    "named",
+    "read_inner",
     "read_one",
     "read_tools",
+    "resolved",
     "serialize_tools_or_toolset",
     "warm_up_tools",
 ]
