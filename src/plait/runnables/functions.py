@@ -162,7 +162,8 @@ class RunnableLambda(Transforming[Input, Output]):
         if self._is_plain:
             context = copy_context()
             context.run(var_child_runnable_config.set, config)
-            output: Any = context.run(cast("Any", self.func), input)
+            func: Any = self.func
+            output: Any = context.run(func, input)
         else:
             output = call_function(self._sync(), input, config, None, {})
             if isinstance(output, Chunks):
