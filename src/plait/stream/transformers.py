@@ -167,6 +167,7 @@ class _Nested(StreamTransformer):
         super().__init__(scope)
         self._running: dict[Scope, Any] = {}
         self._ended: set[Scope] = set()
+        self._calls: dict[Scope, str] = {}
 
     def _begins(self, event: ProtocolEvent) -> Scope | None:
         """The namespace of the nested run that an event is the first of."""
@@ -178,16 +179,40 @@ class _Nested(StreamTransformer):
             return None
         return None if ns in self._running or ns in self._ended else ns
 
+    def _note_call(self, event: ProtocolEvent) -> Scope:
+        """Remember the tool call that a task is, for the runs nested in it; their namespace."""
+        data = event["params"]["data"]
+        ns = (*event["params"]["namespace"], f"{data['name']}{NS_END}{data['id']}")
+        call_id = _call_of(data.get("input"))
+        if call_id is not None:
+            self._calls[ns] = call_id
+        return ns
+
     def _ends(self, event: ProtocolEvent) -> Scope | None:
         """The namespace of the nested run that ends with a task."""
-        data = event["params"]["data"]
-        if "result" not in data:
+        ns = self._note_call(event)
+        if "result" not in event["params"]["data"]:
             return None
-        ns = (*event["params"]["namespace"], f"{data['name']}{NS_END}{data['id']}")
+        self._calls.pop(ns, None)
         if ns not in self._running:
             return None
         self._ended.add(ns)
         return ns
+
+
+def _call_of(given: Any) -> str | None:
+    """The id of the tool call that a task was handed, if that is what it was handed."""
+    items = cast("list[Any]", given) if isinstance(given, list) else []
+    if len(items) != 1 or not isinstance(items[0], dict):
+        return None
+    call = cast("dict[str, Any]", items[0])
+    return call.get("id") if call.get("type") == "tool_call" else None
+
+
+def _name_of(ns: Scope, event: ProtocolEvent) -> str:
+    """What a nested run is called: as its agent is, else as its node."""
+    about: dict[str, Any] = event["params"]["data"].get("metadata") or {}
+    return about.get("lc_agent_name") or ns[-1].partition(NS_END)[0]
 
 
 def _outcome(task: Mapping[str, Any]) -> tuple[SubgraphStatus, str | None]:
@@ -217,15 +242,15 @@ class LifecycleTransformer(_Nested):
         ns = self._begins(event)
         if ns is not None:
             self._running[ns] = None
-            name, _, task_id = ns[-1].partition(NS_END)
-            self._channel.push(
-                {
-                    "event": "started",
-                    "namespace": list(ns),
-                    "graph_name": name,
-                    "trigger_call_id": task_id,
-                }
-            )
+            payload: LifecyclePayload = {
+                "event": "started",
+                "namespace": list(ns),
+                "graph_name": _name_of(ns, event),
+                "trigger_call_id": ns[-1].partition(NS_END)[2],
+            }
+            if ns in self._calls:
+                payload["cause"] = {"type": "toolCall", "tool_call_id": self._calls[ns]}
+            self._channel.push(payload)
         ended = self._ends(event)
         if ended is not None:
             self._end(ended, *_outcome(event["params"]["data"]))
@@ -316,8 +341,8 @@ class SubgraphTransformer(_Nested):
         if ns is None:
             return
         assert self._mux is not None
-        name, _, task_id = ns[-1].partition(NS_END)
-        handle = subgraph_stream(self._mux.child(ns), ns, name, task_id)
+        task_id = ns[-1].partition(NS_END)[2]
+        handle = subgraph_stream(self._mux.child(ns), ns, _name_of(ns, event), task_id)
         self._running[ns] = handle
         self._channel.push(handle)
 

@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolCallTransformer
 from langgraph.stream import CustomTransformer, UpdatesTransformer
 from langgraph.types import TracePolicy
@@ -114,3 +115,35 @@ def case_trace_policies_of_middleware(env):
     agent = create_agent(script(), [add], middleware=[Traced()])
     agent.invoke({"messages": [("user", "1 + 2?")]}, {"callbacks": [tracer]})
     return [each for each in tracer.seen if each[0].startswith("Traced")]
+
+
+def asker():
+    """An agent whose tool asks another one."""
+
+    @tool
+    def research(question: str) -> str:
+        """Ask the researcher."""
+        researcher = create_agent(Script(says=[AIMessage("Two.", id="r")]), [], name="researcher")
+        return researcher.invoke({"messages": [("user", question)]})["messages"][-1].text
+
+    call = {"name": "research", "args": {"question": "1 + 1?"}, "id": "c7"}
+    says = [AIMessage("", tool_calls=[call], id="1"), AIMessage("It is two.", id="2")]
+    return create_agent(Script(says=says), [research])
+
+
+def case_agents_in_tools(env):
+    lifecycle = list(start(asker()).lifecycle)
+    nested = [
+        (s.graph_name, [str(m.text) for m in s.messages], s.status)
+        for s in start(asker()).subgraphs
+    ]
+    return lifecycle, nested
+
+
+def case_agents_in_graphs(env):
+    agent = create_agent(Script(says=[AIMessage("Hello.", id="1")]), [], name="greeter")
+    builder = StateGraph(MessagesState)
+    builder.add_node("greet", agent)
+    builder.add_edge(START, "greet")
+    run = start(builder.compile())
+    return list(run.lifecycle)
