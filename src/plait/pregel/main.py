@@ -26,13 +26,7 @@ from plait.pregel.run import MODES, Options, Run
 from plait.pregel.streamed import Streamed
 from plait.pregel.threads import Threads
 from plait.runnables.config import merge_configs
-from plait.types import (
-    CachePolicy,
-    Checkpointer,
-    Command,
-    RetryPolicy,
-    TracePolicy,
-)
+from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy
 from plait.warnings import take_renamed, warn_renamed
 
 if TYPE_CHECKING:
@@ -42,6 +36,7 @@ if TYPE_CHECKING:
     from plait.runtime import RunControl
     from plait.store.base import BaseStore
     from plait.stream.base import Factory
+    from plait.types import TracePolicy
 
 
 DEBUG_MODES = ("updates", "values")
