@@ -15,7 +15,8 @@ from pydantic.errors import PydanticUserError
 from plait.errors import ToolDefinitionError
 from plait.haystack.components import component_from_dict, component_to_dict
 from plait.haystack.errors import SchemaGenerationError
-from plait.haystack.tools import Tool, named, read_inner, resolved
+from plait.haystack.registry import name_of
+from plait.haystack.tools import Tool, read_outputs, write_outputs
 from plait.utils.json_schema import without_titles
 
 
@@ -131,17 +132,15 @@ class ComponentTool(Tool):
         Raises:
             SerializationError: The component, or a handler, has no such form.
         """
-        to_string, to_state = self.outputs_to_string, self.outputs_to_state
         data = {
             "component": component_to_dict(self.component, "component"),
             "name": self.name,
             "description": self.description,
             "parameters": self._given_parameters,
             "inputs_from_state": self.inputs_from_state,
-            "outputs_to_state": to_state and {key: named(one) for key, one in to_state.items()},
-            "outputs_to_string": to_string and named(to_string),
+            **write_outputs(self),
         }
-        return {"type": "haystack.tools.component_tool.ComponentTool", "data": data}
+        return {"type": name_of(type(self)), "data": data}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ComponentTool:
@@ -150,14 +149,8 @@ class ComponentTool(Tool):
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = dict(read_inner(data, "tool"))
+        init = read_outputs(data)
         init["component"] = component_from_dict(init.get("component"))
-        if init.get("outputs_to_string") is not None:
-            init["outputs_to_string"] = resolved(init["outputs_to_string"])
-        if init.get("outputs_to_state") is not None:
-            init["outputs_to_state"] = {
-                key: resolved(one) for key, one in init["outputs_to_state"].items()
-            }
         return cls(**init)
 
 

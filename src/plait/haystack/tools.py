@@ -119,13 +119,7 @@ class Tool:
         """
         data: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         data["function"] = name_of(self.function)
-        if self.outputs_to_string is not None:
-            data["outputs_to_string"] = named(self.outputs_to_string)
-        if self.outputs_to_state is not None:
-            data["outputs_to_state"] = {
-                key: named(config) for key, config in self.outputs_to_state.items()
-            }
-        return {"type": name_of(type(self)), "data": data}
+        return {"type": name_of(type(self)), "data": {**data, **write_outputs(self)}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tool:
@@ -134,14 +128,8 @@ class Tool:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        init = dict(read_inner(data, "tool"))
+        init = read_outputs(data)
         init["function"] = lookup_function(init.get("function"))
-        if init.get("outputs_to_string") is not None:
-            init["outputs_to_string"] = resolved(init["outputs_to_string"])
-        if init.get("outputs_to_state") is not None:
-            init["outputs_to_state"] = {
-                key: resolved(config) for key, config in init["outputs_to_state"].items()
-            }
         return cls(**init)
 
 
@@ -173,36 +161,52 @@ def _check_parameters(name: str, parameters: Any) -> None:
         )
 
 
-def named(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Where an output goes, as plain data.
+def write_outputs(tool: Tool) -> dict[str, Any]:
+    """Where the outputs of a tool go, as plain data.
 
     Raises:
-        SerializationError: Its handler has no name.
+        SerializationError: A handler has no name.
     """
+    to_string, to_state = tool.outputs_to_string, tool.outputs_to_state
+    return {
+        "outputs_to_string": None if to_string is None else _named(to_string),
+        "outputs_to_state": None
+        if to_state is None
+        else {key: _named(config) for key, config in to_state.items()},
+    }
+
+
+def read_outputs(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a serialized tool is made of, with the handlers that `write_outputs` wrote.
+
+    Raises:
+        DeserializationError: It is damaged, or a handler is not registered.
+    """
+    init = dict(_inner(data, "tool"))
+    if init.get("outputs_to_string") is not None:
+        init["outputs_to_string"] = _resolved(init["outputs_to_string"])
+    if init.get("outputs_to_state") is not None:
+        init["outputs_to_state"] = {
+            key: _resolved(config) for key, config in init["outputs_to_state"].items()
+        }
+    return init
+
+
+def _named(config: Mapping[str, Any]) -> dict[str, Any]:
     written = dict(config)
     if "handler" in written:
         written["handler"] = name_of(written["handler"])
     return written
 
 
-def resolved(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What `named` wrote.
-
-    Raises:
-        DeserializationError: The handler is not registered.
-    """
+def _resolved(config: Mapping[str, Any]) -> dict[str, Any]:
     read = dict(config)
     if "handler" in read:
         read["handler"] = lookup_function(read["handler"])
     return read
 
 
-def read_inner(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
-    """The part of serialized data that an object is made of.
-
-    Raises:
-        DeserializationError: There is none.
-    """
+def _inner(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
     if not isinstance(data.get("data"), Mapping):
         raise DeserializationError(f"A serialized {what} has 'type' and 'data': {data!r:.200}")
     return data["data"]
@@ -274,7 +278,7 @@ class Toolset:
         Raises:
             DeserializationError: It is damaged, or names something that is not registered.
         """
-        return cls([read_one(tool) for tool in read_inner(data, "toolset").get("tools", ())])
+        return cls([read_one(tool) for tool in _inner(data, "toolset").get("tools", ())])
 
 
 ToolsType: TypeAlias = Sequence[Tool | Toolset] | Toolset
@@ -377,11 +381,10 @@ __all__ = [
     "check_names",
     "deserialize_tools_or_toolset_inplace",
     "flatten_tools_or_toolsets",
-    "named",
-    "read_inner",
     "read_one",
+    "read_outputs",
     "read_tools",
-    "resolved",
     "serialize_tools_or_toolset",
     "warm_up_tools",
+    "write_outputs",
 ]
