@@ -166,7 +166,6 @@ class _Nested(StreamTransformer):
     def __init__(self, scope: Scope = ()) -> None:
         super().__init__(scope)
         self._running: dict[Scope, Any] = {}
-        self._ended: set[Scope] = set()
         self._calls: dict[Scope, str] = {}
 
     def _begins(self, event: ProtocolEvent) -> Scope | None:
@@ -177,7 +176,7 @@ class _Nested(StreamTransformer):
             return None
         if NS_END not in ns[-1] or not (self.deep or len(ns) == here + 1):
             return None
-        return None if ns in self._running or ns in self._ended else ns
+        return None if ns in self._running else ns
 
     def _note_call(self, event: ProtocolEvent) -> Scope:
         """Remember the tool call that a task is, for the runs nested in it; their namespace."""
@@ -194,10 +193,7 @@ class _Nested(StreamTransformer):
         if "result" not in event["params"]["data"]:
             return None
         self._calls.pop(ns, None)
-        if ns not in self._running:
-            return None
-        self._ended.add(ns)
-        return ns
+        return ns if ns in self._running else None
 
 
 def _call_of(given: Any) -> str | None:

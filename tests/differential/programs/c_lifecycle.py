@@ -102,14 +102,24 @@ def case_questions_of_nested_runs(env):
 
 
 def case_several_questions(env):
+    """The peer lists them as they come: they are told apart by what they ask."""
     builder = StateGraph(State)
     for name in ("a", "b"):
-        builder.add_node(name, ask)
+        builder.add_node(name, lambda state, name=name: {"n": [interrupt(name)]})
         builder.add_edge(START, name)
     graph = builder.compile(checkpointer=env.saver())
-    first = heard(graph, {"n": []})
-    asked = graph.get_state(THREAD).interrupts
-    return first, heard(graph, Command(resume={asked[0].id: 1}), Command(resume=2))
+
+    def events(given):
+        log = Log()
+        graph.invoke(given, {**THREAD, "callbacks": [log]})
+        return [
+            (kind, run, told[:4], sorted(question.value for question in told[4] or ()))
+            for kind, run, told in log.heard
+        ]
+
+    first = events({"n": []})
+    of_a = next(each.id for each in graph.get_state(THREAD).interrupts if each.value == "a")
+    return first, events(Command(resume={of_a: 1})), events(Command(resume=2))
 
 
 def case_breakpoints(env):
