@@ -262,6 +262,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_graphs::memory_of_a_turn_that_was_given_up": "Memory of a subgraph after a fork",
     "c_odd_questions::a_path_function_of_the_start_that_asks": _PATH_QUESTION,
     "c_odd_questions::a_path_function_that_asks": _PATH_QUESTION,
+    "c_odd_questions::dicts_as_answers": "Dicts as answers",
+    "c_odd_states::builtin_functions_as_reducers": "Builtin functions as reducers",
     "c_odd_reference::a_key_that_newer_code_does_not_know": "Keys that newer code leaves out",
     "c_odd_reference::names_of_runnables_in_a_sequence": "Names of runnables in a sequence",
     "c_odd_runs::a_state_that_does_not_fit_is_shown_and_mended": "States that do not fit",

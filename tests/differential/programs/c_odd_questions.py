@@ -233,3 +233,30 @@ def case_a_path_function_of_the_start_that_asks(env):
     graph = builder.compile(checkpointer=env.saver())
     asked = graph.invoke({"items": []}, CONFIG)
     return asked, waiting(graph.get_state(CONFIG)), graph.invoke(Command(resume="b"), CONFIG)
+
+
+def answered(env, answers):
+    found = []
+    for number, answer in enumerate(answers):
+        builder = StateGraph(State).add_node("q", lambda s: {"items": [interrupt("q")]})
+        graph = builder.add_edge(START, "q").compile(checkpointer=env.saver())
+        config = {"configurable": {"thread_id": str(number)}}
+        graph.invoke({"items": []}, config)
+        command = Command(resume=answer)
+        found.append(env.error(lambda g=graph, c=config, a=command: g.invoke(a, c)))
+    return found
+
+
+def case_answers_that_look_like_none(env):
+    return answered(env, [{"a": 1}, [], 0, "", False, {"x" * 32: 1}, [1, 2]])
+
+
+def case_dicts_as_answers(env):
+    return answered(env, [{}, {1: 2}])
+
+
+def case_none_while_asked_asks_again(env):
+    builder = StateGraph(State).add_node("q", lambda s: {"items": [interrupt("q")]})
+    graph = builder.add_edge(START, "q").compile(checkpointer=env.saver())
+    inputs = ({"items": []}, None, None, Command(resume=1))
+    return [graph.invoke(given, CONFIG) for given in inputs]

@@ -430,3 +430,10 @@ def case_reducers_of_odd_types(env):
         graph = chain(Reduced, *[lambda s, k=key, v=value: {k: v}] * 2)
         found.append(env.error(lambda graph=graph: graph.invoke({"text": []})))
     return found
+
+
+def case_builtin_functions_as_reducers(env):
+    class Largest(TypedDict):
+        n: Annotated[float, max]
+
+    return env.error(lambda: chain(Largest, lambda s: {"n": 1.5}).invoke({"n": 2.5}))
