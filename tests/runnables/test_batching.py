@@ -148,3 +148,17 @@ def test_an_interrupted_batch_passes_the_interrupt_on():
 
     with pytest.raises(KeyboardInterrupt):
         RunnableLambda(stop).batch([1, 2, 3], return_exceptions=True)
+
+
+def test_where_all_fallbacks_fail_a_batch_gives_the_first_error_as_invoke_raises_it():
+    def first(x):
+        raise KeyError("first")
+
+    def last(x):
+        raise ValueError("last")
+
+    runnable = RunnableLambda(first).with_fallbacks([RunnableLambda(last)])
+    (error,) = runnable.batch([1], return_exceptions=True)
+    assert isinstance(error, KeyError)
+    with pytest.raises(KeyError):
+        runnable.invoke(1)
