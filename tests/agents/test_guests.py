@@ -7,10 +7,11 @@ from importlib import import_module
 import pytest
 
 from plait.agents import create_agent
-from plait.errors import ConfigError, NotSupportedError
+from plait.errors import ConfigError
 from plait.testing.models import ScriptedChatModel
 
 theirs = import_module("langchain.agents.middleware")
+fakes = import_module("langchain_core.language_models.fake_chat_models")
 
 
 def test_what_asks_by_langgraphs_interrupt_is_refused_with_the_way_out() -> None:
@@ -19,12 +20,21 @@ def test_what_asks_by_langgraphs_interrupt_is_refused_with_the_way_out() -> None
         create_agent(ScriptedChatModel(["x"]), middleware=[asking])
 
 
-def test_what_plait_cannot_honour_is_refused_of_theirs_too() -> None:
-    class Streaming(theirs.AgentMiddleware):
-        transformers = (object(),)
+def test_their_transformers_are_no_part_of_plaits_streams_and_say_so() -> None:
+    summing = theirs.SummarizationMiddleware(
+        model=fakes.FakeListChatModel(responses=["short"]), trigger=("messages", 9)
+    )
+    agent = create_agent(ScriptedChatModel(["x"]), middleware=[summing])
+    run = agent.stream_events({"messages": "hi"}, version="v3")
+    assert run.output["messages"][-1].text == "x"
 
-    with pytest.raises(NotSupportedError, match="transformers"):
-        create_agent(ScriptedChatModel(["x"]), middleware=[Streaming()])
+    class Streaming(theirs.AgentMiddleware):
+        transformers = (lambda scope: object(),)
+
+    agent = create_agent(ScriptedChatModel(["x"]), middleware=[Streaming()])
+    assert agent.invoke({"messages": "hi"})["messages"][-1].text == "x"
+    with pytest.raises(TypeError, match="no StreamTransformer"):
+        agent.stream_events({"messages": "hi"}, version="v3")
 
 
 def test_what_is_no_middleware_at_all_is_refused() -> None:

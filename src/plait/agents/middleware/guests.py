@@ -16,11 +16,11 @@ class GuestMiddleware(AgentMiddleware[Any, Any, Any]):
         self.guest = guest
         self.state_schema = _shapes().own_schema(guest.state_schema)
         self.tools = list(getattr(guest, "tools", None) or ())
-        if not _module(type(guest)).startswith("langchain."):
-            # What LangChain ships has these for its own tracing and one kind of stream, which plait
-            # has not; what a program asks for is kept, and refused where it cannot be honoured.
-            self.trace_policy = getattr(guest, "trace_policy", None)  # pyright: ignore[reportAttributeAccessIssue]
-            self.transformers = getattr(guest, "transformers", None) or ()
+        self.trace_policy = getattr(guest, "trace_policy", None)  # pyright: ignore[reportAttributeAccessIssue]
+        given: Any = getattr(guest, "transformers", None) or ()
+        # Those that LangChain ships read langgraph's own streams, to keep a middleware's questions
+        # to its model out of them.
+        self.transformers = [one for one in given if not _module(one).startswith("langchain.")]
 
     @property
     def name(self) -> str:
