@@ -236,8 +236,8 @@ class LogSession:
             values, versions = yield from read_values(
                 reader, point.map, track=True, live=reader.live
             )
+        self._at, self._versions, self._tip = point, versions, unpack(found.id)
         snapshot = yield from reader.snapshot(found, frame, values)
-        self._at, self._versions, self._tip = point, versions, snapshot.id
         return snapshot
 
     def history(
