@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.checkpoint.row_stores import play
 
 from plait.checkpoint.log.requests import Together
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.postgres.rows import may_join
 
+from .row_stores import play
 from .server import Server
 
 
