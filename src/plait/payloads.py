@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NotRequired, TypeAlias, TypeVar
 
@@ -159,7 +159,7 @@ StreamPart: TypeAlias = (
 """Any part; `type` says which."""
 
 
-# --- tasks and traces ----------------------------------------------------------------------------
+# --- tasks ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,20 +179,3 @@ class PregelExecutableTask:
     writers: Sequence[Any] = ()
     subgraphs: Sequence[Any] = ()
     timeout: TimeoutPolicy | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracePolicy:
-    """What a trace shows of a node's input and output."""
-
-    process_inputs: Callable[[Any], Any] | None = None
-    process_outputs: Callable[[Any], Any] | None = None
-
-
-def omit_payload(_value: Any) -> dict[str, Any]:
-    """Shows nothing; for either side of a `TracePolicy`.
-
-    >>> omit_payload("secret")
-    {}
-    """
-    return {}

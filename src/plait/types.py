@@ -43,10 +43,8 @@ if TYPE_CHECKING:
         TaskPayload,
         TaskResultPayload,
         TasksStreamPart,
-        TracePolicy,
         UpdatesStreamPart,
         ValuesStreamPart,
-        omit_payload,
     )
     from plait.runnables.config import RunnableConfig
 
@@ -189,6 +187,23 @@ class CachePolicy:
     key_func: Callable[..., str | bytes] = default_cache_key
     ttl: int | None = None
     """Seconds a result stays valid; None means for ever."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracePolicy:
+    """What a trace shows of a node's input and output."""
+
+    process_inputs: Callable[[Any], Any] | None = None
+    process_outputs: Callable[[Any], Any] | None = None
+
+
+def omit_payload(_value: Any) -> dict[str, Any]:
+    """Shows nothing; for either side of a `TracePolicy`.
+
+    >>> omit_payload("secret")
+    {}
+    """
+    return {}
 
 
 # --- What nodes return ---------------------------------------------------------------------------
