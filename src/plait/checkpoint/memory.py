@@ -20,6 +20,7 @@ from plait.checkpoint.log.requests import (
     Append,
     CheckpointRow,
     Done,
+    Drain,
     DropLane,
     LaneRow,
     ListLanes,
@@ -82,17 +83,24 @@ class _Rows:
                 self._make_rows(self._concerned(request))
             return self._handlers[type(request)](request)
 
-    def drain(self) -> None:
-        """Make the rows of all appended commits."""
+    def drain(self, coming: Sequence[Append]) -> None:
+        """Make the rows of all appended commits, and of those that come after them."""
         with self._lock:
             self._make_rows(list(self._appended))
+            for each in coming:
+                if not each.taken and each.rows is None:
+                    each.rows = each.session.rows_of(each.checkpoint, each.writes)
 
     def _append(self, request: Append) -> Done | Refused:
+        request.taken = True
         root = self._lanes.get((request.session.thread_id, ""))
         if root is None or root.claim.fence != request.fence:
             return Refused(root.row if root is not None else None)
         session = request.session
-        self._appended.setdefault((session.thread_id, session.ns), []).append(request)
+        if request.rows is None:
+            self._appended.setdefault((session.thread_id, session.ns), []).append(request)
+        else:
+            self._lane(session.thread_id, session.ns).store(request.rows)
         if request.release:
             root.claim = root.claim._replace(owner=None, lease=None)
         return _APPENDED
@@ -270,7 +278,7 @@ class InMemorySaver(NativeSaver):
         self._rows = _Rows()
 
     @property
-    def drain(self) -> Callable[[], None]:
+    def drain(self) -> Drain:
         """Makes the rows of commits that were only appended."""
         return self._rows.drain
 

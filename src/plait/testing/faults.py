@@ -10,7 +10,7 @@ from threading import Event, Lock
 from typing import Any, Final, Literal, TypeAlias
 
 from plait.checkpoint.log.keys import unpack
-from plait.checkpoint.log.requests import Done, Renew, Transact
+from plait.checkpoint.log.requests import Done, Drain, Renew, Transact
 from plait.checkpoint.log.saver import NativeSaver
 from plait.errors import ConfigError, nearest
 
@@ -91,7 +91,7 @@ class FaultySaver(NativeSaver):
         self._counting = Lock()
 
     @property
-    def drain(self) -> Callable[[], None] | None:
+    def drain(self) -> Drain | None:
         """As the saver's; rows that are made later would tell nothing of what they store."""
         return self.saver.drain if self._stored is None else None
 

@@ -10,9 +10,9 @@ version), *writes* by (lane, checkpoint id, task id).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from plait.engine.records import NewCheckpoint, TaskWrites
 
@@ -196,7 +196,7 @@ class Append:
     Only for savers in memory, and of values that cannot change.
     """
 
-    __slots__ = ("checkpoint", "fence", "release", "session", "writes")
+    __slots__ = ("checkpoint", "fence", "release", "rows", "session", "taken", "writes")
 
     def __init__(
         self,
@@ -211,6 +211,14 @@ class Append:
         self.checkpoint = checkpoint
         self.writes = writes
         self.release = release
+        self.rows: Transact | None = None
+        """What it stands for, where that had to be made before the saver was asked."""
+        self.taken = False
+        """Whether the saver was asked."""
+
+
+Drain: TypeAlias = "Callable[[Sequence[Append]], None]"
+"""Makes the rows of all appends: of those that a saver has taken, then of these, if it has not."""
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -23,7 +23,7 @@ from plait.checkpoint.log.claims import LEASE, Hold, Policy, check_policy
 from plait.checkpoint.log.codecs import codec_for
 from plait.checkpoint.log.heartbeat import heart
 from plait.checkpoint.log.recent import Recent
-from plait.checkpoint.log.requests import Pause, Renew
+from plait.checkpoint.log.requests import Drain, Pause, Renew
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.tending import Tending
 from plait.checkpoint.serde import Codec, Registry
@@ -67,7 +67,7 @@ class NativeSaver(Tending):
         """Do one storage request without blocking the event loop."""
 
     @property
-    def drain(self) -> Callable[[], None] | None:
+    def drain(self) -> Drain | None:
         """Makes the rows of `Append`ed commits; None for savers that take none."""
         return None
 

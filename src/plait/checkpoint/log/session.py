@@ -33,6 +33,7 @@ from plait.checkpoint.log.requests import (
     Append,
     CheckpointRow,
     Done,
+    Drain,
     LaneRow,
     ReadCheckpoints,
     ReadLane,
@@ -116,8 +117,9 @@ def _writes_record(codec: Codec, lane: bytes, task: TaskWrites) -> bytes:
 class LogSession:
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
-    __slots__ = ("_appended", "_at", "_drain", "_guest", "_hold", "_loaded", "_loaded_fence",
-                 "_place", "_tip", "_versions", "codec", "ns", "recent", "thread_id")  # fmt: skip
+    __slots__ = ("_appended", "_at", "_coming", "_drain", "_guest", "_hold", "_loaded",
+                 "_loaded_fence", "_place", "_tip", "_versions", "codec", "ns", "recent",
+                 "thread_id")  # fmt: skip
 
     def __init__(
         self,
@@ -127,7 +129,7 @@ class LogSession:
         hold: Hold,
         *,
         guest: bool = False,
-        drain: Callable[[], None] | None = None,
+        drain: Drain | None = None,
         recent: Recent | None = None,
     ) -> None:
         self.thread_id = thread_id
@@ -143,6 +145,8 @@ class LogSession:
         self._drain = drain
         """Makes the rows of appended commits (None: the saver takes none)."""
         self._appended = False
+        self._coming: list[Append] = []
+        """Appends that the saver may not have been asked for yet: `async` durability runs ahead."""
         self._tip: str | None = None
         """The checkpoint that this session loaded or made last."""
         self._guest = guest
@@ -367,7 +371,10 @@ class LogSession:
         plain = newest and self._drain is not None and self._hold.held
         if plain and self._tip == checkpoint.parent_id and settled(checkpoint, writes):
             self._tip, self._appended = checkpoint.id, True
-            return self._append(checkpoint, writes, release and not self._guest)
+            release = release and not self._guest
+            append = Append(self, self._hold.fence, checkpoint, writes, release)
+            self._coming = [*(each for each in self._coming if not each.taken), append]
+            return self._append(append)
         self._make_appended()
         try:
             batch, merges, late = self._encode(checkpoint, writes, newest)
@@ -407,14 +414,10 @@ class LogSession:
             late = _Late(key, parent, list(encoded), checkpoint.removed, body)
         return batch, self._encode_writes(batch, writes, encoded), late
 
-    def _append(
-        self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], release: bool
-    ) -> Plan[None]:
+    def _append(self, append: Append) -> Plan[None]:
         """Commit what cannot change any more; its rows are made when somebody looks."""
         try:
-            answer: Done | Refused = yield Append(
-                self, self._hold.fence, checkpoint, writes, release
-            )
+            answer: Done | Refused = yield append
         except BaseException:
             self._forget()
             raise
@@ -422,7 +425,7 @@ class LogSession:
             self._forget()
             raise self._hold.lost(answer.root)
         self._loaded = False
-        if release:
+        if append.release:
             self._hold.held = False
 
     def rows_of(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
@@ -455,7 +458,8 @@ class LogSession:
     def _make_appended(self) -> None:
         """Make the rows of what was only appended: they build on where the session stands."""
         if self._appended and self._drain is not None:
-            self._drain()
+            coming, self._coming = self._coming, []
+            self._drain(coming)
             self._appended = False
 
     def _forget(self) -> None:
