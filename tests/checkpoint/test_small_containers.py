@@ -1,4 +1,4 @@
-"""What memory keeps is its own: nothing that a program does to small lists and dicts reaches it."""
+"""Small lists and dicts are kept as copies in memory: nothing that a program does reaches them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
+from plait.checkpoint.base.port import NewCheckpoint
+from plait.checkpoint.log.requests import Append
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.graph import StateGraph
@@ -19,6 +21,18 @@ class State(TypedDict, total=False):
     n: int
     facts: dict[str, Any]
     log: Annotated[list[Any], add]
+
+
+class WatchedSaver(InMemorySaver):
+    """A saver in memory that counts commits which nobody encoded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.appended = 0
+
+    def execute(self, request: Any) -> Any:
+        self.appended += type(request) is Append
+        return super().execute(request)
 
 
 def _graph(saver: Any, *nodes: Any) -> Any:
@@ -42,9 +56,10 @@ def test_what_a_node_returned_and_changes_later_stays_as_it_was_stored() -> None
         log.append(2)
         return {"log": [3]}
 
-    saver = InMemorySaver()
+    saver = WatchedSaver()
     graph = _graph(saver, first, second)
     graph.invoke({"log": []}, THREAD)
+    assert saver.appended == 3
     assert _values(graph)[:2] == [
         {"facts": {"a": 1}, "log": [1, 3]},
         {"facts": {"a": 1}, "log": [1]},
@@ -151,3 +166,28 @@ def test_every_saver_tells_the_same_history(value: Any) -> None:
                 )
             )
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("taken", range(5))
+@pytest.mark.parametrize("sizes", ["slll", "slsl", "ssll", "lsls", "sssl", "lssl"])
+def test_a_commit_builds_on_those_that_wait_for_the_saver(sizes: str, taken: int) -> None:
+    """`async` durability makes commits, small and large ones, before those in front are done."""
+    saver = InMemorySaver()
+    session = saver.open_session("1")
+    saver.run(session.claim())
+    expected: list[dict[str, Any]] = [{}]
+    waiting: list[Any] = []
+    for n, size in enumerate(sizes):
+        changed = {f"key{n}": [n], "all": [n] if size == "s" else ["long" * 100, n]}
+        waiting.append(session.commit(made(str(n), str(n - 1) if n else None, changed)))
+        expected.append({**expected[-1], **changed})
+        if len(waiting) > taken:
+            saver.run(waiting.pop(0))
+    for plan in waiting:
+        saver.run(plan)
+    for n, values in enumerate(expected[1:]):
+        assert saver.run(saver.open_session("1").load(str(n))).values == values
+
+
+def made(id: str, parent: str | None, changed: dict[str, Any], removed: Any = ()) -> NewCheckpoint:
+    return NewCheckpoint(id, parent, "", {}, {}, changed, removed)

@@ -230,7 +230,7 @@ def test_an_agent_s_messages_and_tools_may_be_haystacks(wire):
     tools = TheirToolset([create_tool_from_function(add.function)])
     agent = Agent(chat_generator=ours(wire), tools=tools)
     done = agent.run([TheirMessage.from_user("1 + 2?")])
-    assert isinstance(done["messages"][0], ChatMessage)
+    assert isinstance(done["messages"][0], TheirMessage), "as they were given"
     assert done["messages"][2].tool_call_result.result == "3"
 
 

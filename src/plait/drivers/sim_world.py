@@ -15,7 +15,7 @@ from itertools import count
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
-from plait.checkpoint.log.requests import Pause, Refused, Transact
+from plait.checkpoint.log.requests import Append, Pause, Refused, Transact
 from plait.drivers.base import Part
 from plait.drivers.calls import PumpedCall
 from plait.engine.commands import Command, Commit, SaveWrites
@@ -259,7 +259,7 @@ class World:
         if here and not crash.after:  # type: ignore[union-attr]
             self._die(request)
         answer = execute(request)
-        if type(request) is Transact and type(answer) is not Refused:
+        if type(request) in (Transact, Append) and type(answer) is not Refused:
             self._note_stored(command, ns)
         if here:
             self._die(request)

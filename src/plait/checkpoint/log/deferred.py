@@ -1,7 +1,7 @@
 """Records that are sealed when they are first read, for rows that never leave the process.
 
 A saver in memory need not turn into bytes what cannot change: a number, a text, the engine's own
-record of what runs next, and its own copy of a small input of such values. Such a record
+record of what runs next, and its own copy of a small list or dict of such values. Such a record
 keeps its parts. Whoever asks for its bytes gets the same sealed ones as from any other saver;
 whoever reads a thread in this process (`live` requests) gets the parts, and copies what is a
 container (`given`). Whatever else a program could still change is encoded at once, as everywhere.
@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from plait.checkpoint.log.versions import SMALL
-from plait.constants import START
 from plait.engine.records import NewCheckpoint, TaskWrites
 
 _SETTLED = frozenset({type(None), bool, int, float})
@@ -52,17 +51,10 @@ class Deferred:
 def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
     """Whether nothing that a commit was given can change any more.
 
-    If so, a small input in it is a copy of its own from now on.
+    If so, each small list or dict in it is a copy of its own from now on.
     """
-    if "sends" in checkpoint.frontier:
+    if "sends" in checkpoint.frontier or not _all_settled(checkpoint.changed.values()):
         return False
-    for name, value in checkpoint.changed.items():
-        if type(value) in _SETTLED or _all_settled((value,)):
-            continue
-        # An input is never written against an earlier one; a list or dict of the state is, and how
-        # it is stored must not hang on when its rows are made.
-        if name != START or type(value) not in _CONTAINERS or not _is_small(value):
-            return False
     for task in writes:
         if task.merge:
             return False
@@ -74,6 +66,11 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
             return False
     if not _CONTAINERS.isdisjoint(map(type, checkpoint.changed.values())):
         checkpoint.changed = {name: given(value) for name, value in checkpoint.changed.items()}
+    for task in writes:
+        for _, value in task.writes:
+            if type(value) in _CONTAINERS:
+                task.writes = [(channel, given(value)) for channel, value in task.writes]
+                break
     return True
 
 
@@ -96,8 +93,8 @@ def _is_map_of_texts(fact: Any) -> bool:
 def _all_settled(values: Iterable[Any]) -> bool:
     """Whether no value can change, and each is small enough to be stored where it is written.
 
-    >>> _all_settled([1, "short"]), _all_settled([[1]])
-    (True, False)
+    >>> _all_settled([1, "short"]), _all_settled([[1], {"a": 1}]), _all_settled([[[1]]])
+    (True, True, False)
     """
     if _SETTLED.issuperset(map(type, values)):
         return True
@@ -105,7 +102,8 @@ def _all_settled(values: Iterable[Any]) -> bool:
         kind = cast("type[Any]", type(value))
         if kind in _SETTLED or (kind in _TEXTS and len(value) <= _SHORT):
             continue
-        return False
+        if kind not in _CONTAINERS or not _is_small(value):
+            return False
     return True
 
 
