@@ -140,7 +140,7 @@ def path_of(*names: str) -> str:
     return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
 
 
-def changes(path: str, old: object, new: object) -> Iterator[Op]:
+def changes(path: str, old: Any, new: Any) -> Iterator[Op]:
     """The operations that make `new` of `old`, which stands at `path`.
 
     >>> list(changes("/n", {"a": [1]}, {"a": [1, 2], "b": 3}))
@@ -156,7 +156,7 @@ def changes(path: str, old: object, new: object) -> Iterator[Op]:
         for name in after:
             if name in before:
                 yield from changes(path + path_of(name), before[name], after[name])
-    elif type(old) is list and type(new) is list:
+    elif old.__class__ is list and new.__class__ is list:
         items, now = cast("list[Any]", old), cast("list[Any]", new)
         for n, (one, other) in enumerate(zip(items, now, strict=False)):
             yield from changes(f"{path}/{n}", one, other)
@@ -164,7 +164,7 @@ def changes(path: str, old: object, new: object) -> Iterator[Op]:
             yield {"op": "add", "path": f"{path}/{n}", "value": now[n]}
         for n in range(len(items) - 1, len(now) - 1, -1):
             yield {"op": "remove", "path": f"{path}/{n}"}
-    elif not _same(cast("Any", old), cast("Any", new)):
+    elif not _same(old, new):
         yield {"op": "replace", "path": path, "value": new}
 
 
