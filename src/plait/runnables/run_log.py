@@ -156,7 +156,7 @@ def changes(path: str, old: Any, new: Any) -> Iterator[Op]:
         for name in after:
             if name in before:
                 yield from changes(path + path_of(name), before[name], after[name])
-    elif old.__class__ is list and new.__class__ is list:
+    elif type(cast("Any", old)) is list and type(new) is list:
         items, now = cast("list[Any]", old), cast("list[Any]", new)
         for n, (one, other) in enumerate(zip(items, now, strict=False)):
             yield from changes(f"{path}/{n}", one, other)
