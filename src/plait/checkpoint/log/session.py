@@ -533,6 +533,10 @@ class LogSession:
             try:
                 encoded = encode_version(codec, versions.get(name), value, key)
             except UnregisteredTypeError as error:
+                try:
+                    codec.dumps(value)  # says where in the value it is, too
+                except UnregisteredTypeError as placed:
+                    error = placed
                 raise held_in(error, name, self.thread_id) from None
             if encoded is not None:
                 out[name] = encoded
