@@ -195,6 +195,14 @@ def case_fallbacks(env):
     ]
 
 
+def case_errors_of_a_batch_with_fallbacks(env):
+    def key_error(x):
+        raise KeyError("k")
+
+    both = RunnableLambda(fails).with_fallbacks([RunnableLambda(key_error)])
+    return [type(error).__name__ for error in both.batch([1], return_exceptions=True)]
+
+
 def case_a_stream_is_not_rescued_after_its_first_chunk(env):
     def breaks(chunks):
         yield "first"

@@ -106,6 +106,12 @@ async def case_last_state(env):
     ]
 
 
+async def case_names_with_slashes(env):
+    step = RunnableLambda(inc).with_config(run_name="a/b~c")
+    patches = [patch async for patch in (step | inc).astream_log(1)]
+    return [op["path"] for patch in patches for op in patch.ops if "a" in op["path"][6:9]]
+
+
 async def case_runs_of_one_name(env):
     step = RunnableLambda(inc)
     return await _log(step | step | step, 1)
