@@ -114,6 +114,15 @@ def _writes_record(codec: Codec, lane: bytes, task: TaskWrites) -> bytes:
     return seal(WRITES, where, write_writes(parts))
 
 
+def _found_in(codec: Codec, value: Any, error: UnregisteredTypeError) -> UnregisteredTypeError:
+    """The same error as the whole value gives it: that says where in it the cause stands."""
+    try:
+        codec.dumps(value)
+    except UnregisteredTypeError as found:
+        return found
+    return error
+
+
 class LogSession:
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
@@ -533,11 +542,8 @@ class LogSession:
             try:
                 encoded = encode_version(codec, versions.get(name), value, key)
             except UnregisteredTypeError as error:
-                try:
-                    codec.dumps(value)  # says where in the value it is, too
-                except UnregisteredTypeError as placed:
-                    error = placed
-                raise held_in(error, name, self.thread_id) from None
+                found = _found_in(codec, value, error)
+                raise held_in(found, name, self.thread_id) from None
             if encoded is not None:
                 out[name] = encoded
                 versions[name] = encoded.version
