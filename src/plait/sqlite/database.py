@@ -77,6 +77,10 @@ class Database:
         """Do work in one write transaction; what it raises rolls back."""
         return self.run(lambda conn: _transact(conn, work))
 
+    def open(self) -> None:
+        """Open it and bring its tables up to date now, instead of on first use."""
+        self.run(_nothing)
+
     @property
     def quick(self) -> bool:
         """Whether a commit need not wait for the disk, and another connection can make it."""
@@ -87,12 +91,12 @@ class Database:
 
         None where it cannot be opened now. Whoever uses it folds the log in by this one.
         """
-        self.run(_nothing)  # which may wait, and makes the tables
+        self.open()  # which may wait, and makes the tables
         other = Database(
             self.path, self._schema, synchronous=self._synchronous, timeout=0.0, folds=False
         )
         try:
-            other.run(_nothing)
+            other.open()
         except (StorageUnavailableError, CorruptCheckpointError):
             return None  # whoever uses this one hears why
         return other

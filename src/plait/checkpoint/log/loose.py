@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any
 
-from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, stamp_of
+from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, stamps_of
 from plait.checkpoint.serde import Codec, pack_plain
 
 _revision = attrgetter("__plait_revision__")
@@ -30,7 +30,8 @@ class Loose:
     True
     """
 
-    __slots__ = ("_bytes", "_codec", "_messages", "_others", "_parts", "_revisions", "_sizes")
+    __slots__ = ("_bytes", "_codec", "_messages", "_others", "_parts", "_revisions", "_sizes",
+                 "_stamps")  # fmt: skip
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
@@ -41,7 +42,10 @@ class Loose:
         """How many fields each message holds: reading one may put an empty list or dict there."""
         self._parts: list[Any] = []
         self._bytes = b""
-        self._others: list[tuple[Any, Stamp]] = []
+        self._others: list[Any] = []
+        """Items that are no plain data."""
+        self._stamps: list[Stamp] = []
+        """Theirs."""
 
     def watch(self, items: Iterable[Any], stamps: Iterable[Stamp]) -> None:
         """Watch those of some more items that may change; they have these stamps now."""
@@ -60,7 +64,8 @@ class Loose:
             try:
                 packed.append(_packed(fresh))
             except TypeError:
-                self._others.append((item, stamp))
+                self._others.append(item)
+                self._stamps.append(stamp)
                 continue
             parts += fresh
             if revision is not None:
@@ -86,8 +91,8 @@ class Loose:
             return True
         if [*map(_size_of, messages)] != self._sizes and self._more_by_reading():
             return True
-        codec = self._codec
-        return any(stamp_of(item, codec) != stamp for item, stamp in self._others)
+        others = self._others
+        return stamps_of(others, set(map(type, others)), self._codec) != self._stamps
 
     def _more_by_reading(self) -> bool:
         """Whether fields that were only read, which puts empty ones there, were also filled."""

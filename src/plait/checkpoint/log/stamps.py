@@ -46,12 +46,6 @@ def _stamper(kind: type, digest: Callable[[Any], Stamp]) -> Callable[[Any], Stam
     return own if own is not None else digest
 
 
-def stamp_of(item: Any, codec: Codec) -> Stamp:
-    """The stamp of one item."""
-    kind: type[Any] = item.__class__
-    return _stamper(kind, lambda item: content(item, codec))(item)
-
-
 def stamps_of(items: Iterable[Any], kinds: set[type], codec: Codec) -> list[Stamp]:
     """The stamps of items, of which `kinds` are the types.
 

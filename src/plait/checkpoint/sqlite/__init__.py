@@ -114,7 +114,7 @@ class SqliteSaver(NativeSaver):
 
     def setup(self) -> None:
         """Open the database and bring its schema up to date now, instead of on first use."""
-        self._database.run(_nothing)
+        self._database.open()
 
     async def asetup(self) -> None:
         """Like `setup`, without blocking the event loop."""
@@ -143,10 +143,6 @@ class SqliteSaver(NativeSaver):
             return database.transact(lambda conn: [do(conn, each) for do, each in parts])
         write = WRITES[kind]
         return database.transact(lambda conn: write(conn, request))
-
-
-def _nothing(conn: sqlite3.Connection) -> None:
-    return None
 
 
 __all__ = ["SqliteSaver", "Synchronous"]

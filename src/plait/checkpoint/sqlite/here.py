@@ -100,9 +100,6 @@ class Here:
         if self._closed and opened is not None:
             opened.close()
 
-    def _fold(self) -> None:
-        self._patient.fold()
-
     def _count(self, writes: Sequence[Transact]) -> None:
         """Take note of what is about to be written, or leave it to the worker."""
         if self._elsewhere > 0:
@@ -119,7 +116,7 @@ class Here:
         self._pages += _PAGES + rows // _ROWS_PER_PAGE + size // _PAGE
         if self._pages > WAL_PAGES:
             self._pages = 0
-            self._submit(self._fold)
+            self._submit(self._patient.fold)
             raise NotHere
 
 
