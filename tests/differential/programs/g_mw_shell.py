@@ -119,7 +119,10 @@ def case_blocked_output(env):
 
 def case_a_shell_that_ends(env):
     policy = HostExecutionPolicy(command_timeout=2)
-    return [status for _, status, *_ in run(["exit 0", "echo on"], execution_policy=policy)[1]]
+    try:
+        return [status for _, status, *_ in run(["exit 0", "echo on"], execution_policy=policy)[1]]
+    except RuntimeError as error:  # one side may see the end of the shell before its next command
+        return type(error).__name__
 
 
 def case_output_without_an_end_of_line(env):
