@@ -36,7 +36,7 @@ def test_an_oracle_that_races_is_asked_again_and_plait_is_not(
 def test_what_the_oracle_never_answers_is_a_disagreement(
     monkeypatch: pytest.MonkeyPatch, ours: Any
 ) -> None:
-    with pytest.raises(harness.Disagreement, match="plait (differs|raised)"):
+    with pytest.raises(harness.Disagreement, match=r"plait (differs|raised)"):
         _play(monkeypatch, [1] * harness.ORACLE_TRIES, ours)
 
 
