@@ -293,7 +293,8 @@ class Codec:
                 data = _packb(value, hook, _OPTIONS)
             except TypeError:
                 return self._careful(value, depth)
-            if (b"\xc4" in data or b"\xc5" in data or b"\xc6" in data) and _has_buffer(value):
+            # Numbers, for `b"\xc4" in data` makes and drops an exception before it looks.
+            if (0xC4 in data or 0xC5 in data or 0xC6 in data) and _has_buffer(value):
                 return self._careful(value, depth)
             return data
 
