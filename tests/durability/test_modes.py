@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from threading import Event
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
-from plait.checkpoint.log.requests import Transact
+from plait.checkpoint.log.requests import Together, Transact
 from plait.errors import ConfigError
 from plait.types import interrupt
 
@@ -112,6 +113,62 @@ async def test_exit_stores_what_there_is_when_the_run_fails_or_asks(db: Place, a
         assert [question.value for question in state.interrupts] == ["?"]
 
 
+@pytest.mark.parametrize("api", ["sync", "async"])
+async def test_async_stores_what_was_done_while_a_later_step_takes_its_time(
+    db: Place, api: str
+) -> None:
+    look = Look(db)
+    until = monotonic() + GAVE_UP
+
+    def stored() -> bool:
+        assert monotonic() < until, "nobody stores what waits"
+        return look.items() == ["x", "a"]
+
+    def waits(state: Any) -> dict[str, Any]:
+        while not stored():
+            sleep(0.01)
+        return {"items": ["b"]}
+
+    async def awaits(state: Any) -> dict[str, Any]:
+        while not stored():
+            await asyncio.sleep(0.01)
+        return {"items": ["b"]}
+
+    nodes = [("a", lambda _: {"items": ["a"]}), ("b", awaits if api == "async" else waits)]
+    look.graph = chain(look.saver, *nodes)
+    with db.open() as saver:
+        result = await call(chain(saver, *nodes), api, {"items": ["x"]}, durability="async")
+    assert result["items"] == ["x", "a", "b"]
+
+
+class Counting(OneWay):
+    """Counts the transactions."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.transactions = 0
+
+    def execute(self, request: Any) -> Any:
+        self.transactions += type(request) in (Transact, Together)
+        return super().execute(request)
+
+
+@pytest.mark.parametrize("api", ["sync", "async"])
+async def test_async_stores_steps_in_quick_succession_together(
+    db: Place, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plait.drivers.writer.LINGER", GAVE_UP)
+    monkeypatch.setattr("plait.drivers.aio_writer.LINGER", GAVE_UP)
+    names = [f"n{n:02}" for n in range(20)]
+    nodes = [(name, lambda _, name=name: {"items": [name]}) for name in names]
+    with db.open(Counting) as saver:
+        graph = chain(saver, *nodes)
+        await call(graph, api, {"items": []}, durability="async")
+        assert saver.transactions == 2, "the claim with the input, and all steps at the end"
+        assert graph.get_state(CONFIG).values["items"] == names
+        assert len([*graph.get_state_history(CONFIG)]) == len(names) + 2
+
+
 class Gated(OneWay):
     """Transactions after the first wait at a gate; what was done is noted."""
 
@@ -122,7 +179,7 @@ class Gated(OneWay):
         self.done = 0
 
     def execute(self, request: Any) -> Any:
-        if type(request) is not Transact:
+        if type(request) not in (Transact, Together):
             return super().execute(request)
         self.arrived += 1
         if self.arrived > 1:
@@ -159,7 +216,7 @@ async def test_async_runs_ahead_of_its_storage_by_a_bounded_number_of_writes(
                 asyncio.to_thread(graph.invoke, {"items": []}, CONFIG, durability="async")
             )
         before = -1
-        while before != len(ran) or before < 50:
+        while before != len(ran) or before < 30:
             assert not task.done()
             before = len(ran)
             await asyncio.sleep(0.2)

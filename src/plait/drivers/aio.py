@@ -10,6 +10,7 @@ from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, ClassVar, TypeVar
 
+from plait.drivers.aio_writer import AioWriter
 from plait.drivers.base import (
     Closed,
     Part,
@@ -17,6 +18,7 @@ from plait.drivers.base import (
     Storage,
     aenter,
     enter,
+    lags,
     no_scope,
     thread_of_control,
 )
@@ -51,9 +53,6 @@ from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError, SupersededError
 
 T = TypeVar("T")
-QUEUE_LIMIT = 64
-"""Plans that may wait to be written with `durability="async"`."""
-
 
 _STORES = frozenset({Load, Claim, SaveWrites, Commit, Release})
 
@@ -142,12 +141,8 @@ class AioDriver:
         self._inline = False
         self._feeder: asyncio.Task[None] | None = None
         self._generator = loop.run()
-        self._behind: asyncio.Queue[Any] | None = None
-        self._writer: asyncio.Task[None] | None = None
-        self._write_error: BaseException | None = None
-        waits = storage is not None and (
-            storage.saver.shared or storage.durability == "async" or storage.session.may_wait
-        )
+        self._writer = AioWriter(storage.saver, self.aio) if lags(storage) else None
+        waits = storage is not None and (storage.saver.shared or storage.session.may_wait)
         self._stores_now = not waits
         """Whether storage commands are done without waiting for anything."""
 
@@ -245,10 +240,8 @@ class AioDriver:
     async def _close(self) -> None:
         for timer in self._timers.values():
             timer.cancel()
-        if self._writer is not None and self._behind is not None:
-            await self._behind.join()
-            self._writer.cancel()
-            await asyncio.wait([self._writer])
+        if self._writer is not None:
+            await self._writer.close()
 
     # --- commands --------------------------------------------------------------------------------
 
@@ -430,42 +423,15 @@ class AioDriver:
         storage = self.storage
         assert storage is not None
         plan = storage.plan(command)
-        if storage.may_lag(command):
-            await self._write_behind(plan)
-            return None
-        if self._behind is not None:
-            await self._behind.join()
-            self._raise_write_error()
+        if self._writer is not None:
+            if storage.may_lag(command):
+                await self._writer.put(plan)
+                return None
+            plan = await self._writer.after(plan)
         work = storage.saver.arun(plan)
         if storage.saver.stepped:
             return await _stepped_to_its_end(work, self.aio)
         return await _to_its_end(work)
-
-    async def _write_behind(self, plan: Any) -> None:
-        if self._behind is None:
-            self._behind = asyncio.Queue(QUEUE_LIMIT)
-            self._writer = self.aio.create_task(self._write(self._behind))
-        self._raise_write_error()
-        await self._behind.put(plan)
-
-    async def _write(self, behind: asyncio.Queue[Any]) -> None:
-        """Execute plans in order; after an error nothing more is written."""
-        assert self.storage is not None
-        failed = False
-        while True:
-            plan = await behind.get()
-            try:
-                if not failed:
-                    await self.storage.saver.arun(plan)
-            except BaseException as error:
-                failed, self._write_error = True, error
-            finally:
-                behind.task_done()
-
-    def _raise_write_error(self) -> None:
-        if self._write_error is not None:
-            error, self._write_error = self._write_error, None
-            raise error
 
     # --- from inside tasks -----------------------------------------------------------------------
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from plait.engine.commands import Claim, Command, Commit, Load, Release, SaveWrites
 from plait.engine.journal import CallMark
@@ -47,6 +47,11 @@ class PlanRunner(Protocol):
     def run(self, plan: Plan[Any]) -> Any: ...
 
     async def arun(self, plan: Plan[Any]) -> Any: ...
+
+    def join(self, plans: Sequence[Plan[Any]]) -> Plan[Any]:
+        """One plan that does several in order, up to the first error; returns what the last one
+        returns."""
+        ...
 
 
 class Storage:
@@ -102,6 +107,11 @@ class Storage:
         if isinstance(command, SaveWrites) and command.urgent:
             return False
         return not (command.claim or command.release)
+
+
+def lags(storage: Storage | None) -> TypeGuard[Storage]:
+    """Whether a run goes on while its storage is written: no saver in memory makes it wait."""
+    return storage is not None and storage.durability == "async" and storage.saver.shared
 
 
 def no_scope(task: Task, here: Here) -> Scope:

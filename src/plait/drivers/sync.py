@@ -22,6 +22,7 @@ from plait.drivers.base import (
     ScopeFactory,
     Storage,
     enter,
+    lags,
     no_scope,
     thread_of_control,
 )
@@ -90,11 +91,7 @@ class SyncDriver:
         """When a worker will come by for the timers."""
         self._here = thread_of_control()
         self._generator = loop.run()
-        self._writer = (
-            BackgroundWriter(storage.saver)
-            if storage is not None and storage.durability == "async"
-            else None
-        )
+        self._writer = BackgroundWriter(storage.saver) if lags(storage) else None
 
     # --- driving ---------------------------------------------------------------------------------
 
@@ -258,8 +255,7 @@ class SyncDriver:
         if storage.may_lag(command):
             self._writer.put(plan)
             return None
-        self._writer.flush()
-        return storage.saver.run(plan)
+        return self._writer.run(plan)
 
     # --- from inside tasks -----------------------------------------------------------------------
 

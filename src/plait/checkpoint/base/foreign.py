@@ -24,7 +24,7 @@ from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
 from plait.checkpoint.base.model import LATEST_VERSION, WRITES_IDX_MAP
-from plait.checkpoint.base.plans import arun_plan, run_plan
+from plait.checkpoint.base.plans import arun_plan, in_order, run_plan
 from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.serde import Codec
 from plait.constants import FRONTIER
@@ -466,6 +466,10 @@ class ForeignRunner:
     ) -> ForeignSession:
         """A run's use of one lane of the saver."""
         return ForeignSession(self.saver, thread_id, ns, config, self.codec)
+
+    def join(self, plans: Sequence[Plan[Any]]) -> Plan[Any]:
+        """One plan that does several in order: such a saver has no transactions."""
+        return in_order(plans)
 
     def run(self, plan: Plan[T]) -> T:
         """Run a plan with the saver's sync methods."""

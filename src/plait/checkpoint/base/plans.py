@@ -1,6 +1,6 @@
 """Drive a plan: a generator that asks for storage work and does none (see `port.Plan`)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from plait.checkpoint.base.port import Plan
@@ -35,6 +35,14 @@ def run_plan(plan: Plan[T], execute: Callable[[Any], Any]) -> T:
                 request = plan.send(answer)
     except StopIteration as stop:
         return stop.value
+
+
+def in_order(plans: Sequence[Plan[Any]]) -> Plan[Any]:
+    """Several plans as one, up to the first error; returns what the last one returns."""
+    result: Any = None
+    for plan in plans:
+        result = yield from plan
+    return result
 
 
 async def arun_plan(plan: Plan[T], execute: Callable[[Any], Awaitable[Any]]) -> T:

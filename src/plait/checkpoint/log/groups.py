@@ -138,13 +138,15 @@ class NotHere(BaseException):
 def together(batch: Sequence[Ticket]) -> Plan[None]:
     """Do requests in one transaction; if that fails, each in its own. Settles all."""
     if len(batch) > 1:
+        asked = [_parts_of(ticket.request) for ticket in batch]
         try:
-            answers = yield Together([ticket.request for ticket in batch])
+            answers = iter((yield Together([part for parts in asked for part in parts])))
         except Exception:
             pass  # one of them is the reason; it will hear of it below
         else:
-            for ticket, answer in zip(batch, answers, strict=True):
-                ticket.settle(answer, None)
+            for ticket, parts in zip(batch, asked, strict=True):
+                found = [next(answers) for _ in parts]
+                ticket.settle(found if type(ticket.request) is Together else found[0], None)
             return
     for ticket in batch:
         try:
@@ -153,6 +155,10 @@ def together(batch: Sequence[Ticket]) -> Plan[None]:
             ticket.settle(None, error)
         else:
             ticket.settle(answer, None)
+
+
+def _parts_of(request: Any) -> Sequence[Any]:
+    return request.requests if type(request) is Together else (request,)
 
 
 def _abandon(batch: Sequence[Ticket], why: BaseException) -> None:

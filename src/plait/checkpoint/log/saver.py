@@ -22,6 +22,7 @@ from plait.checkpoint.log import peer
 from plait.checkpoint.log.claims import LEASE, Hold, Policy, check_policy
 from plait.checkpoint.log.codecs import codec_for
 from plait.checkpoint.log.heartbeat import heart
+from plait.checkpoint.log.joined import joined
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.requests import Drain, Pause, Renew
 from plait.checkpoint.log.session import LogSession
@@ -130,6 +131,10 @@ class NativeSaver(Tending):
     async def arun(self, plan: Plan[T]) -> T:
         """Run a plan of this saver to its end, without blocking the event loop."""
         return await arun_plan(plan, self._aexecute)
+
+    def join(self, plans: Sequence[Plan[Any]]) -> Plan[Any]:
+        """One plan that does several of this saver in order, up to the first error."""
+        return joined(plans)
 
     def _execute(self, request: Any) -> Any:
         if type(request) is Pause:

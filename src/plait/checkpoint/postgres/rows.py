@@ -278,6 +278,8 @@ def transact_all(request: Together) -> Steps[list[Done | Refused]]:
 
 def may_join(request: Any) -> bool:
     """Whether a request can be done together with others."""
+    if type(request) is Together:
+        return all(map(may_join, request.requests))
     return type(request) is Transact and not (request.drop_checkpoints or request.drop_values)
 
 

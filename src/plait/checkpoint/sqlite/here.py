@@ -58,6 +58,8 @@ class Here:
 
     def may(self, request: Any) -> bool:
         """Whether a request is of a kind that is done here."""
+        if type(request) is Together:
+            return all(map(self.may, request.requests))
         if type(request) is Transact:
             return not (request.drop_checkpoints or request.drop_values)
         return type(request) is ReadLane
