@@ -37,6 +37,7 @@ class Field:
     __slots__ = (
         "annotation",
         "check",
+        "container",
         "default",
         "default_factory",
         "json",
@@ -62,6 +63,8 @@ class Field:
         self.name = name
         self.default = default
         self.default_factory = factory
+        self.container = factory if factory is list or factory is dict else None
+        """The type of a field that begins as an empty container."""
         self.required = required
         self.shown = shown
         self.check = check
@@ -104,6 +107,12 @@ class Field:
             return False
         default = self.default if self.default_factory is None else self.default_factory()
         return value is default or (type(value) is type(default) and bool(value == default))
+
+    def says(self, value: Any) -> bool:
+        """Whether `value` is not the default."""
+        if value.__class__ is self.container:
+            return bool(value)
+        return not self.is_default(value)
 
     def __repr__(self) -> str:
         state = "required" if self.required else f"default={self.default!r}"

@@ -69,6 +69,7 @@ class Run:
 
     __slots__ = (
         "_config",
+        "_of_all",
         "context",
         "driver",
         "extras",
@@ -100,6 +101,7 @@ class Run:
         self.given = given
         parent = self.parent = _parent(config)
         self._config: dict[str, Any] | None = None
+        self._of_all: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] | None = None
         if config is not None or graph.config or not is_plain(parent):
             self._config = run_config(cast(Any, graph.config), config)
         self.extras = options.extras
@@ -346,28 +348,39 @@ class Run:
 
     def task_config(self, task: Task) -> dict[str, Any]:
         """The RunnableConfig of a task: the run's, with where it runs."""
-        ns = task.ns
+        if self._of_all is None:
+            self._of_all = self._config_of_all()
+        common, facts, configurable = self._of_all
+        node, ns = task.node, task.ns
         metadata: dict[str, Any] = {
-            **(self.config.get("metadata") or {}),
+            **facts,
             "langgraph_step": task.step.number,
-            "langgraph_node": task.name,
+            "langgraph_node": node.name,
             "langgraph_triggers": tuple(task.triggers),
             "langgraph_path": task.path,
             "langgraph_checkpoint_ns": ns,
-            **(task.node.metadata or {}),
         }
+        if node.metadata:
+            metadata.update(node.metadata)
+        config: dict[str, Any] = {
+            **common,
+            "metadata": metadata,
+            "configurable": {**configurable, "checkpoint_ns": ns},
+        }
+        if node.tags:
+            config["tags"] = [*config.get("tags", ()), *node.tags]
+        return config
+
+    def _config_of_all(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """What the configs of all tasks share: their entries, metadata, and configurable."""
+        config = self.config
+        common = {k: v for k, v in config.items() if k not in ("run_id", "run_name") and v}
+        common.setdefault("callbacks", None)
+        facts: dict[str, Any] = {**(config.get("metadata") or {})}
         thread_id = self.thread_id
         if thread_id is not None:
-            metadata.setdefault("thread_id", thread_id)
-        config: dict[str, Any] = {
-            **{k: v for k, v in self.config.items() if k not in ("run_id", "run_name") and v},
-            "metadata": metadata,
-            "configurable": {**self.configurable, "checkpoint_ns": ns, "checkpoint_id": None},
-        }
-        if task.node.tags:
-            config["tags"] = [*config.get("tags", ()), *task.node.tags]
-        config.setdefault("callbacks", None)
-        return config
+            facts.setdefault("thread_id", thread_id)
+        return common, facts, {**self.configurable, "checkpoint_id": None}
 
     def task_runtime(self, scope: TaskScope) -> Runtime[Any]:
         """The Runtime of a task."""

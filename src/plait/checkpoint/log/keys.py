@@ -35,7 +35,7 @@ def pack(text: str) -> bytes:
             raw = bytes.fromhex(bare)
         except ValueError:
             raw = b""
-        if len(raw) == 16 and len(bare) == 32 and bare == bare.lower():
+        if len(raw) == 16 and raw.hex() == bare:
             return raw
     raw = _TEXT + text.encode("utf-8", "surrogatepass")
     return raw + b"\0" if len(raw) == 16 else raw  # 16 bytes always mean a UUID

@@ -92,7 +92,9 @@ class Loose:
         if [*map(_size_of, messages)] != self._sizes and self._more_by_reading():
             return True
         others = self._others
-        return stamps_of(others, set(map(type, others)), self._codec) != self._stamps
+        return (
+            bool(others) and stamps_of(others, set(map(type, others)), self._codec) != self._stamps
+        )
 
     def _more_by_reading(self) -> bool:
         """Whether fields that were only read, which puts empty ones there, were also filled."""

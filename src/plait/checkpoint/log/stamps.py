@@ -12,6 +12,7 @@ import marshal
 from collections.abc import Callable, Hashable, Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from hashlib import blake2b
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -52,12 +53,12 @@ def stamps_of(items: Iterable[Any], kinds: set[type], codec: Codec) -> list[Stam
     >>> stamps_of([1, "a"], {int, str}, Codec())
     [None, None]
     """
-
-    def digest(item: Any) -> Stamp:
-        return content(item, codec)
-
+    digest = partial(content, codec=codec)
+    if len(kinds) == 1:
+        (kind,) = kinds
+        return [*map(_stamper(kind, digest), items)]
     stampers = {kind: _stamper(kind, digest) for kind in kinds}
-    different = set(stampers.values())  # messages of several types share one
-    if len(different) == 1:
-        return list(map(different.pop(), items))
+    different = set(stampers.values())
+    if len(different) == 1:  # messages of several types share one
+        return [*map(different.pop(), items)]
     return [stampers[type(item)](item) for item in items]

@@ -6,6 +6,7 @@ node holds: nodes mutate theirs.
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 from plait.checkpoint.log.records import DICT_PATCH, ENTIRE, SINGLE, WHOLE, Ref, is_list
@@ -118,7 +119,7 @@ def _spot(fresh: list[Any], value: Any) -> tuple[int, int] | None:
     for i, item in enumerate(fresh):
         if item is value[0]:
             piece = fresh[i : i + len(value)]
-            if len(piece) == len(value) and all(a is b for a, b in zip(piece, value, strict=True)):
+            if len(piece) == len(value) and all(map(is_, piece, value)):
                 return i, len(value)
             return None
     return None

@@ -56,6 +56,7 @@ from plait.errors import StorageError, UnregisteredTypeError
 MAX_DEPTH = 100
 """How deep objects (tuples, dataclasses, sets, ...) may be nested within each other."""
 
+_NIL = b"\xc0"
 _OPTIONS = (
     ormsgpack.OPT_PASSTHROUGH_BIG_INT
     | ormsgpack.OPT_PASSTHROUGH_DATACLASS
@@ -172,7 +173,7 @@ class Codec:
                 the message names the type, its place in the value, and the line that registers it.
             UnstorableValueError: The value is nested too deeply, or contains itself.
         """
-        return self._pack(value)
+        return self._pack(value) if value is not None else _NIL
 
     def comparable(self, value: Any) -> bytes:
         """Bytes that tell whether a value has changed; they are never stored."""

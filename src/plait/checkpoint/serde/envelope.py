@@ -98,9 +98,14 @@ _name = lru_cache(maxsize=1024)(_part)  # names of channels come again and again
 _id = lru_cache(maxsize=32)(_part)  # and ids a few times, at once
 
 
+_BEGUN = blake2b(digest_size=_DIGEST, person=b"plait")
+"""To copy it costs less than to make one."""
+
+
 def _digest(head: bytes, where: bytes, payload: bytes) -> bytes:
-    sealed = b"".join((head, len(where).to_bytes(8, "big"), where, payload))
-    return blake2b(sealed, digest_size=_DIGEST, person=b"plait").digest()
+    digest = _BEGUN.copy()
+    digest.update(b"".join((head, len(where).to_bytes(8, "big"), where, payload)))
+    return digest.digest()
 
 
 def seal(kind: int, place: bytes, payload: bytes) -> bytes:
@@ -167,7 +172,7 @@ def unseal_all(
     """
     head = _HEADS[kind]
     length = len(before) + len(after) + (len(names[0]) if names else 0)
-    empty = blake2b(digest_size=_DIGEST, person=b"plait")
+    empty = _BEGUN.copy()
     empty.update(b"".join((head, length.to_bytes(8, "big"), before)))
     payloads: list[bytes | None] = []
     for name, record in zip(names, records, strict=True):
