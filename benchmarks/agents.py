@@ -118,8 +118,17 @@ def _saver(impl: Implementation, kind: str | None, opened: ExitStack, *, run_as_
     return run_async(connecting.__aenter__())
 
 
-def _job(agent: Any, turns: int, runs: int, opened: ExitStack, *, run_as_async: bool) -> Job:
+def _job(
+    agent: Any,
+    turns: int,
+    runs: int,
+    opened: ExitStack,
+    durability: str | None = None,
+    *,
+    run_as_async: bool,
+) -> Job:
     """Every run is a new thread; the audit is what the agent said and was told."""
+    options = {} if durability is None else {"durability": durability}
     threads = itertools.count()
     given = {"messages": [("user", "add them up")]}
 
@@ -128,10 +137,10 @@ def _job(agent: Any, turns: int, runs: int, opened: ExitStack, *, run_as_async: 
         return {"recursion_limit": 4 * turns + 10, "configurable": thread}
 
     def run() -> list[Any]:
-        return [agent.invoke(given, config()) for _ in range(runs)]
+        return [agent.invoke(given, config(), **options) for _ in range(runs)]
 
     async def run_coroutines() -> list[Any]:
-        return [await agent.ainvoke(given, config()) for _ in range(runs)]
+        return [await agent.ainvoke(given, config(), **options) for _ in range(runs)]
 
     def audit(states: list[Any]) -> list[Any]:
         return [[(m.type, m.content) for m in state["messages"]] for state in states]
@@ -144,14 +153,19 @@ def agent(
     turns: int,
     *,
     saver: str | None = None,
+    durability: str | None = None,
     make: str = REACT,
     run_as_async: bool,
 ) -> Job:
-    """An agent that calls one tool in each of ``turns`` turns."""
+    """An agent that calls one tool in each of ``turns`` turns.
+
+    Without a ``durability`` each side has its own default: plait stores every step before the next
+    one begins ("sync"), the peer while it runs ("async").
+    """
     opened = ExitStack()
     kept = _saver(impl, saver, opened, run_as_async=run_as_async)
     made = _agent(impl, _model(impl, turns, 1), kept, make, run_as_async=run_as_async)
-    return _job(made, turns, 1, opened, run_as_async=run_as_async)
+    return _job(made, turns, 1, opened, durability, run_as_async=run_as_async)
 
 
 def parallel(impl: Implementation, calls: int, *, run_as_async: bool) -> Job:

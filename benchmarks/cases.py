@@ -242,12 +242,18 @@ CASES: tuple[Case, ...] = (
     ),
     *(
         case
-        for kept in (None, "memory", "sqlite")
+        for kept, durability in (
+            (None, None),
+            ("memory", None),
+            ("sqlite", None),
+            ("sqlite", "async"),
+        )
         for turns in (10, 100)
         for case in _pair(
-            f"agent-{turns}{'' if kept is None else f'-{kept}'}",
-            f"create_react_agent, {turns} tool turns{_KEPT[kept]}",
-            partial(agents.agent, saver=kept),
+            "-".join(filter(None, ("agent", str(turns), kept, durability and "behind"))),
+            f"create_react_agent, {turns} tool turns{_KEPT[kept]}"
+            f"{', written behind' if durability else ''}",
+            partial(agents.agent, saver=kept, durability=durability),
             agents.floor,
             turns,
             "us/turn",
