@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
     InvalidUpdateError,
     UnknownKeyWarning,
@@ -13,7 +14,7 @@ from plait.func import task
 from plait.graph import START, StateGraph
 from plait.graph.message import push_message
 from plait.messages import AIMessage
-from plait.types import Command, Overwrite
+from plait.types import Command, Overwrite, Send
 
 from .table import THREAD, State, graph_of, mistake, saved
 
@@ -139,6 +140,20 @@ def coroutine_that_nobody_awaits() -> None:
 @mistake("A function in a stored state", UnregisteredTypeError, "'items'", "'order-7'", "no data")
 def function_in_a_stored_state() -> None:
     saved(a=lambda state: {"items": [nothing]}).invoke({"text": ""}, THREAD)
+
+
+@mistake(
+    "A `Send` of what cannot be stored",
+    UnregisteredTypeError,
+    "What runs next",
+    "'order-7'",
+    "['sends'][0]",
+    "register",
+)
+def send_of_what_cannot_be_stored() -> None:
+    graph = graph_of(a=nothing).add_node("b", nothing)
+    graph.add_conditional_edges("a", lambda state: [Send("b", {"text": Opaque()})], ["b"])
+    graph.compile(checkpointer=InMemorySaver()).invoke({"text": ""}, THREAD)
 
 
 @mistake("The future of a task in a stored state", UnregisteredTypeError, "'items'", ".result()")

@@ -405,9 +405,7 @@ class LogSession:
         follows = at.id == parent if at is not None else parent is None
         if at is None or not follows:
             self._versions = {}
-        body = self.codec.dumps(
-            [checkpoint.made_at, dict(checkpoint.metadata), dict(checkpoint.frontier)]
-        )
+        body = self._body_of(checkpoint)
         where = self._place + place(checkpoint.id)
         encoded = self._encode_values(checkpoint.changed, key)
         batch = Transact(self.thread_id, self.ns, head=key if newest else None)
@@ -422,6 +420,14 @@ class LogSession:
         else:
             late = _Late(key, parent, list(encoded), checkpoint.removed, body)
         return batch, self._encode_writes(batch, writes, encoded), late
+
+    def _body_of(self, checkpoint: NewCheckpoint) -> bytes:
+        frontier = dict(checkpoint.frontier)
+        try:
+            return self.codec.dumps([checkpoint.made_at, dict(checkpoint.metadata), frontier])
+        except UnregisteredTypeError as error:
+            found = _found_in(self.codec, frontier, error)
+            raise held_in(found, "What runs next", self.thread_id) from None
 
     def _append(self, append: Append) -> Plan[None]:
         """Commit what cannot change any more; its rows are made when somebody looks."""
@@ -543,7 +549,7 @@ class LogSession:
                 encoded = encode_version(codec, versions.get(name), value, key)
             except UnregisteredTypeError as error:
                 found = _found_in(codec, value, error)
-                raise held_in(found, name, self.thread_id) from None
+                raise held_in(found, f"Key {name!r}", self.thread_id) from None
             if encoded is not None:
                 out[name] = encoded
                 versions[name] = encoded.version
@@ -582,7 +588,7 @@ class LogSession:
                     try:
                         parts.append((channel, codec.dumps(value)))
                     except UnregisteredTypeError as error:
-                        raise held_in(error, channel, self.thread_id) from None
+                        raise held_in(error, f"Key {channel!r}", self.thread_id) from None
                 else:
                     parts.append((channel, each.find(value, channel, codec)))
             if task.merge:

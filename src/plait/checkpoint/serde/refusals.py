@@ -75,9 +75,9 @@ def unknown_name(name: str) -> UnregisteredTypeError:
     )
 
 
-def held_in(error: UnregisteredTypeError, key: str, thread: str) -> UnregisteredTypeError:
-    """The same error, saying which key of which thread holds its cause."""
-    found = UnregisteredTypeError(f"Key {key!r} of thread {thread!r}: {error}")
+def held_in(error: UnregisteredTypeError, holder: str, thread: str) -> UnregisteredTypeError:
+    """The same error, saying what of which thread holds its cause."""
+    found = UnregisteredTypeError(f"{holder} of thread {thread!r}: {error}")
     found.__dict__.update(error.__dict__)
     return found
 
