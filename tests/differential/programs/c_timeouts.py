@@ -221,7 +221,7 @@ async def case_task_of_a_workflow_that_took_too_long(env):
 
 
 async def case_signs_of_life(env):
-    pause, limit = 0.05, 0.2
+    pause, limit = 0.1, 0.4
 
     async def beats(state, runtime: Runtime):
         for _ in range(6):
@@ -304,12 +304,12 @@ async def case_step_timeout_is_not_retried(env):
 
 async def case_step_timeout_counts_for_each_step(env):
     async def short(state):
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
         return {"items": [1]}
 
     builder = StateGraph(State).add_sequence([(f"n{i}", short) for i in range(5)])
     graph = builder.add_edge(START, "n0").compile()
-    graph.step_timeout = 0.2
+    graph.step_timeout = 0.45
     return await graph.ainvoke({"items": []})
 
 
