@@ -134,7 +134,7 @@ async def test_a_hung_async_tool_is_cancelled(place: str) -> None:
             cleaned.append("up")
         return "never"
 
-    node = ToolNode([quick, hangs], policies=ToolPolicy(timeout=0.05))
+    node = ToolNode([quick, hangs], policies=ToolPolicy(timeout=0.5))
     state = await placed(node, place).ainvoke(called("quick", "hangs"), THREAD)
     assert [status for status, _ in answers(state).values()] == ["success", "error"]
     assert cleaned == ["up"]

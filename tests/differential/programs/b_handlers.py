@@ -69,7 +69,7 @@ async def case_timeout_is_retried(env):
 
     builder = StateGraph(State)
     builder.add_node(
-        "slow", slow_once, timeout=TimeoutPolicy(run_timeout=0.05), retry_policy=RetryPolicy(**FAST)
+        "slow", slow_once, timeout=TimeoutPolicy(run_timeout=0.3), retry_policy=RetryPolicy(**FAST)
     )
     builder.add_edge(START, "slow")
     return await builder.compile().ainvoke({"items": []})

@@ -14,7 +14,7 @@ from langgraph.types import Command, RetryPolicy, Send, TimeoutPolicy
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 FAST = RetryPolicy(initial_interval=0.001, backoff_factor=1.0, jitter=False)
-SOON = 0.05
+SOON = 0.15
 
 
 class State(TypedDict, total=False):
