@@ -156,6 +156,13 @@ def send_of_what_cannot_be_stored() -> None:
     graph.compile(checkpointer=InMemorySaver()).invoke({"text": ""}, THREAD)
 
 
+@mistake(
+    "Metadata that cannot be stored", UnregisteredTypeError, "The metadata", "'order-7'", "['who']"
+)
+def metadata_that_cannot_be_stored() -> None:
+    saved(a=nothing).invoke({"text": ""}, {**THREAD, "metadata": {"who": Opaque()}})
+
+
 @mistake("The future of a task in a stored state", UnregisteredTypeError, "'items'", ".result()")
 def future_in_a_stored_state() -> None:
     saved(a=lambda state: {"items": [double(1)]}).invoke({"text": ""}, THREAD)

@@ -114,15 +114,6 @@ def _writes_record(codec: Codec, lane: bytes, task: TaskWrites) -> bytes:
     return seal(WRITES, where, write_writes(parts))
 
 
-def _found_in(codec: Codec, value: Any, error: UnregisteredTypeError) -> UnregisteredTypeError:
-    """The same error as the whole value gives it: that says where in it the cause stands."""
-    try:
-        codec.dumps(value)
-    except UnregisteredTypeError as found:
-        return found
-    return error
-
-
 class LogSession:
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
@@ -422,12 +413,24 @@ class LogSession:
         return batch, self._encode_writes(batch, writes, encoded), late
 
     def _body_of(self, checkpoint: NewCheckpoint) -> bytes:
-        frontier = dict(checkpoint.frontier)
+        metadata, frontier = dict(checkpoint.metadata), dict(checkpoint.frontier)
         try:
-            return self.codec.dumps([checkpoint.made_at, dict(checkpoint.metadata), frontier])
+            return self.codec.dumps([checkpoint.made_at, metadata, frontier])
         except UnregisteredTypeError as error:
-            found = _found_in(self.codec, frontier, error)
-            raise held_in(found, "What runs next", self.thread_id) from None
+            parts = {"The metadata": metadata, "What runs next": frontier}
+            raise self._blame(error, parts) from None
+
+    def _blame(
+        self, error: UnregisteredTypeError, parts: Mapping[str, Any]
+    ) -> UnregisteredTypeError:
+        """The same error as the first of `parts` gives it that holds its cause: that says which it
+        is, and where in it the cause stands."""
+        for holder, value in parts.items():
+            try:
+                self.codec.dumps(value)
+            except UnregisteredTypeError as found:
+                return held_in(found, holder, self.thread_id)
+        return held_in(error, " or ".join(parts), self.thread_id)
 
     def _append(self, append: Append) -> Plan[None]:
         """Commit what cannot change any more; its rows are made when somebody looks."""
@@ -548,8 +551,7 @@ class LogSession:
             try:
                 encoded = encode_version(codec, versions.get(name), value, key)
             except UnregisteredTypeError as error:
-                found = _found_in(codec, value, error)
-                raise held_in(found, f"Key {name!r}", self.thread_id) from None
+                raise self._blame(error, {f"Key {name!r}": value}) from None
             if encoded is not None:
                 out[name] = encoded
                 versions[name] = encoded.version
@@ -588,7 +590,7 @@ class LogSession:
                     try:
                         parts.append((channel, codec.dumps(value)))
                     except UnregisteredTypeError as error:
-                        raise held_in(error, f"Key {channel!r}", self.thread_id) from None
+                        raise self._blame(error, {f"Key {channel!r}": value}) from None
                 else:
                     parts.append((channel, each.find(value, channel, codec)))
             if task.merge:
