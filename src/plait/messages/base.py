@@ -423,7 +423,7 @@ def said(message: BaseMessage) -> dict[str, Any]:
     return {
         name: value
         for name, value in rare.items()
-        if (value if name == "model_extra" else fields[name].says(value))
+        if (value if name == "model_extra" else not fields[name].is_default(value))
     }
 
 

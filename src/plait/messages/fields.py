@@ -105,14 +105,10 @@ class Field:
         """Whether `value` says no more than leaving the field out would."""
         if self.required:
             return False
+        if value.__class__ is self.container:
+            return not value
         default = self.default if self.default_factory is None else self.default_factory()
         return value is default or (type(value) is type(default) and bool(value == default))
-
-    def says(self, value: Any) -> bool:
-        """Whether `value` is not the default."""
-        if value.__class__ is self.container:
-            return bool(value)
-        return not self.is_default(value)
 
     def __repr__(self) -> str:
         state = "required" if self.required else f"default={self.default!r}"
