@@ -31,18 +31,19 @@ class AioWriter(Behind):
 
     async def after(self, plan: Plan[Any]) -> Plan[Any]:
         """`plan` with everything put so far before it."""
-        if self._timer is not None:
-            self._timer.cancel()
-        while self._writing is not None:
-            await asyncio.wait([self._writing])
+        await self._idle()
         self._raise()
         return self._and(plan)
 
     async def close(self) -> None:
         """Write what is left. Whoever is cancelled here leaves the writing to its task."""
+        self._begin()
+        await self._idle()
+
+    async def _idle(self) -> None:
+        """Wait until nothing is being written; whoever waits decides what comes then."""
         if self._timer is not None:
             self._timer.cancel()
-        self._begin()
         while self._writing is not None:
             await asyncio.wait([self._writing])
 

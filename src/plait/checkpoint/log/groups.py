@@ -27,7 +27,7 @@ from weakref import WeakSet
 
 from plait.checkpoint.base import arun_plan, run_plan
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.requests import Together
+from plait.checkpoint.log.requests import Together, parts_of
 from plait.errors import StorageError
 
 MOST = 128
@@ -138,7 +138,7 @@ class NotHere(BaseException):
 def together(batch: Sequence[Ticket]) -> Plan[None]:
     """Do requests in one transaction; if that fails, each in its own. Settles all."""
     if len(batch) > 1:
-        asked = [_parts_of(ticket.request) for ticket in batch]
+        asked = [parts_of(ticket.request) for ticket in batch]
         try:
             answers = iter((yield Together([part for parts in asked for part in parts])))
         except Exception:
@@ -155,10 +155,6 @@ def together(batch: Sequence[Ticket]) -> Plan[None]:
             ticket.settle(None, error)
         else:
             ticket.settle(answer, None)
-
-
-def _parts_of(request: Any) -> Sequence[Any]:
-    return request.requests if type(request) is Together else (request,)
 
 
 def _abandon(batch: Sequence[Ticket], why: BaseException) -> None:

@@ -228,6 +228,11 @@ class Together:
     requests: Sequence[Any]
 
 
+def parts_of(request: Any) -> Sequence[Any]:
+    """The requests that one stands for: itself, or those it does together."""
+    return request.requests if type(request) is Together else (request,)
+
+
 @dataclass(slots=True)
 class DropLane:
     """Delete a lane and all its rows. Answer: Done, or Refused if the fence differs."""

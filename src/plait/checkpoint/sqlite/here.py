@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from plait.checkpoint.log.groups import NotHere
-from plait.checkpoint.log.requests import ReadLane, Together, Transact
+from plait.checkpoint.log.requests import ReadLane, Together, Transact, parts_of
 from plait.errors import StorageUnavailableError
 from plait.sqlite import WAL_PAGES, Database
 
@@ -70,8 +70,7 @@ class Here:
         Raises:
             NotHere: The worker must do it; nothing was done.
         """
-        parts: Sequence[Any] = request.requests if type(request) is Together else (request,)
-        writes = [each for each in parts if type(each) is Transact]
+        writes = [each for each in parts_of(request) if type(each) is Transact]
         database = self._database
         if database is None:
             if writes and not self._asked:
