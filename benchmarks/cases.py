@@ -312,7 +312,7 @@ CASES: tuple[Case, ...] = (
         10_000,
         "us/message",
         Bounds(3, 8),
-        7,
+        15,
         (2, 2),
     ),
     *_pair(
@@ -323,7 +323,7 @@ CASES: tuple[Case, ...] = (
         10_000,
         "us/message",
         Bounds(3, 8),
-        7,
+        45,
         (2, 2),
     ),
     *_pair(

@@ -9,6 +9,7 @@ import atexit
 import gc
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -63,10 +64,13 @@ def run_async(coroutine: Coroutine[Any, Any, Any]) -> Any:
 def interleave(
     contestants: Mapping[str, Job], *, rounds: int, warmups: int = 1
 ) -> dict[str, list[float]]:
-    """Time jobs in turn (A B C, A B C, ...), so that drift of the machine hits all alike.
+    """Time jobs in turn (A B C, B C A, ...), so that drift of the machine hits all alike.
+
+    Another one begins each round: what a job returned is kept until all are compared, and so takes
+    memory that is warm from those who come later.
 
     Args:
-        contestants: the jobs by name; the first one's audited result is the expected one.
+        contestants: the jobs by name; the audited result of a round's first is the expected one.
         rounds: timed rounds.
         warmups: rounds before them whose times are dropped.
 
@@ -80,13 +84,15 @@ def interleave(
     ['a', 'b']
     """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    order = deque(contestants.items())
     for turn in range(warmups + rounds):
         expected: list[tuple[str, Any]] = []
-        for name, job in contestants.items():
+        for name, job in order:
             spent, result = _time_once(job)
             _agree(expected, name, result)
             if turn >= warmups:
                 seconds[name].append(spent)
+        order.rotate(-1)
     return seconds
 
 

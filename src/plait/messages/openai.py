@@ -35,6 +35,18 @@ if _make_scanner is not None:
     _scan = _make_scanner(None, _default, _quoted, None, ": ", ", ", False, False, True)
 
 
+_MANY = 4096
+_names: dict[Any, str] = {}
+"""Names of arguments, as JSON text: tools are called with the same ones again and again."""
+
+
+def _named(name: str) -> str:
+    if len(_names) >= _MANY:
+        _names.clear()
+    text = _names[name] = f"{_quoted(name)}: "
+    return text
+
+
 def to_json(value: Any) -> str:
     """A value as JSON text, as `json.dumps(value, ensure_ascii=False)` writes it.
 
@@ -45,17 +57,20 @@ def to_json(value: Any) -> str:
     try:
         if type(given) is not dict:
             return "".join(_scan(value, 0))
-        parts: list[str] = []
+        text = ""
         for name, item in given.items():
-            if type(name) is not str:
-                return "".join(_scan(value, 0))
-            if type(item) is str:
-                parts.append(f"{_quoted(name)}: {_quoted(item)}")
-            elif type(item) is int:
-                parts.append(f"{_quoted(name)}: {item}")
-            else:
-                parts.append(f"{_quoted(name)}: {''.join(_scan(item, 0))}")
-        return f"{{{', '.join(parts)}}}"
+            known = _names.get(name)
+            if known is None:
+                if type(name) is not str:
+                    return "".join(_scan(value, 0))
+                known = _named(name)
+            kind: Any = type(item)
+            if kind is str:
+                item = _quoted(item)
+            elif kind is not int:
+                item = "".join(_scan(item, 0))
+            text = f"{text}, {known}{item}" if text else f"{{{known}{item}"
+        return text + "}" if text else "{}"
     except RecursionError:  # a circle, or very deep: json says which
         return json.dumps(value, ensure_ascii=False)
 
@@ -103,15 +118,16 @@ def plain_messages(messages: list[Any]) -> list[Block] | None:
     interpreter reads a slot fast where it always meets the same class.
     """
     converted: list[Block] = []
+    add = converted.append
     made: Block
     try:
         for message in messages:
             kind = type(message)  # pyright: ignore[reportUnknownVariableType]
             if kind is AIMessage:
                 content, rare = message.content, message.__plait_rare__
-                if rare is not None and "tool_calls" in rare and rare["tool_calls"]:
+                if rare is not None and "tool_calls" in rare and (given := rare["tool_calls"]):
                     calls: list[Block] = []
-                    for call in rare["tool_calls"]:
+                    for call in given:
                         function = {"name": call["name"], "arguments": to_json(call["args"])}
                         calls.append({"type": "function", "id": call["id"], "function": function})
                     made = {"role": "assistant", "tool_calls": calls, "content": content}
@@ -135,7 +151,7 @@ def plain_messages(messages: list[Any]) -> list[Block] | None:
                     return None
                 if name := rare.get("name"):  # in its place, as the slower way has it
                     made = {"role": made["role"], "name": name, **made}
-            converted.append(made)
+            add(made)
     except KeyError:  # a tool call without its parts: the slower way says what is missing
         return None
     return converted
