@@ -64,7 +64,7 @@ def to_json(value: Any) -> str:
                 if type(name) is not str:
                     return "".join(_scan(value, 0))
                 known = _named(name)
-            kind: Any = type(item)
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]
             if kind is str:
                 item = _quoted(item)
             elif kind is not int:
