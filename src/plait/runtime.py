@@ -91,24 +91,20 @@ class RunControl:
     (True, 'deploy')
     """
 
-    __slots__ = ("_reason",)
+    __slots__ = ("drain_reason",)
 
     def __init__(self) -> None:
-        self._reason: str | None = None
+        self.drain_reason: str | None = None
+        """Why the run is to stop, or None."""
 
     def request_drain(self, reason: str = "shutdown") -> None:
         """Let the super-step that runs end, and start no other: the run raises `GraphDrained`."""
-        self._reason = reason
+        self.drain_reason = reason
 
     @property
     def drain_requested(self) -> bool:
         """Whether the run is to stop."""
-        return self._reason is not None
-
-    @property
-    def drain_reason(self) -> str | None:
-        """Why, or None."""
-        return self._reason
+        return self.drain_reason is not None
 
 
 def _write_nowhere(chunk: Any) -> None:

@@ -30,12 +30,20 @@ def initial_value(typ: Any) -> Any:
     >>> initial_value(list[int]), initial_value(int), initial_value(Sequence[str])
     ([], 0, [])
     """
+    return _empty(_concrete(typ))
+
+
+def _concrete(typ: Any) -> Any:
+    """What to call for an empty value of a declared type."""
     while hasattr(typ, "__metadata__"):  # Annotated[...]
         typ = typ.__origin__
     while hasattr(typ, "__origin__") and getattr(typ, "__name__", "") in _QUALIFIERS:
         typ = typ.__args__[0]
     plain: Any = get_origin(typ) or typ
-    plain = _CONCRETE.get(plain, plain)
+    return _CONCRETE.get(plain, plain)
+
+
+def _empty(plain: Any) -> Any:
     try:
         return plain()
     except Exception:  # any type may refuse to be called without arguments
@@ -53,13 +61,15 @@ class BinaryOperatorAggregate(Held):
         operator: the reducer, a function of (value, update).
     """
 
-    __slots__ = ("operator",)
+    __slots__ = ("_empty_of", "operator")
     step_scoped = False
 
     def __init__(self, typ: Any, operator: Callable[[Any, Any], Any]) -> None:
         super().__init__(typ)
         self.operator = operator
-        self.value = initial_value(typ)
+        self._empty_of = typ, _concrete(typ)
+        """A type, and what to call for an empty value of it."""
+        self.value = _empty(self._empty_of[1])
 
     def __eq__(self, value: object) -> bool:
         if not isinstance(value, BinaryOperatorAggregate):
@@ -68,10 +78,11 @@ class BinaryOperatorAggregate(Held):
         return names == {"<lambda>"} or value.operator == self.operator
 
     def from_checkpoint(self, checkpoint: Any) -> Held:
-        new = super().from_checkpoint(checkpoint)
-        if checkpoint is MISSING:
-            new.value = initial_value(self.typ)
-        return new
+        if checkpoint is not MISSING:
+            return self.holding(checkpoint)
+        if self._empty_of[0] is not self.typ:  # its type was told later
+            self._empty_of = self.typ, _concrete(self.typ)
+        return self.holding(_empty(self._empty_of[1]))
 
     def update(self, values: Sequence[Any]) -> bool:
         if not values:

@@ -189,6 +189,12 @@ class EagerLoop(Loop):
                 self._close(task)
         return tasks
 
+    def _alone(self, todo: list[Task]) -> Task | None:
+        early = self._inflight or self._waiting or self._timers or self._postponed
+        if early or len(self._levels) > 1 or len(self._levels[0].tasks) != 1:
+            return None
+        return super()._alone(todo)
+
     def _execute(self, todo: list[Task]) -> Flow:
         started = {*self._inflight, *self._waiting, *self._timers, *self._postponed}
         fresh = [task for task in todo if task not in started]
@@ -208,13 +214,13 @@ class EagerLoop(Loop):
             replayed = yield WAIT
         yield from self._settle(replayed)
 
-    def _end_step(self, tasks: list[Task]) -> Any:
+    def _apply(self, tasks: list[Task]) -> list[Task]:
         # what just ended early is in the journal, which moves on with the commit
         self._unsaved = [task for task in self._unsaved if not self._is_early(task)]
         if self.modes and self.journal and self._told != self.step:
             early = [task for task in tasks if (AHEAD, self.step) in self.journal.get(task.id, ())]
             self._report_done(early)
-        return (yield from super()._end_step(tasks))
+        return super()._apply(tasks)
 
     def _busy(self) -> bool:
         running = chain(self._inflight, self._waiting, self._timers)

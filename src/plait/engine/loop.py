@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from plait.constants import ERROR, INTERRUPT, PULL, PUSH, RESUME
 from plait.engine import report, restore
-from plait.engine.commands import Cancel, Command, Commit, Emit
+from plait.engine.commands import Cancel, Command, Commit, Emit, Run
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
 from plait.engine.migration import adapt
 from plait.engine.plan import NodePlan
@@ -48,6 +48,10 @@ from plait.typing import MISSING
 
 if TYPE_CHECKING:
     from plait.runtime import RunControl
+
+
+_NOWHERE: frozenset[str] = frozenset()
+_BY_SEND = (PUSH,)
 
 
 class Loop(Running):
@@ -95,41 +99,59 @@ class Loop(Running):
 
     def run(self) -> Generator[Command, Any, Outcome]:
         """The whole run. Returns its outcome; raises what ended it."""
+        spec = self.spec
+        halts_before = spec.interrupt_before != _NOWHERE
+        halts_after = spec.interrupt_after != _NOWHERE
         try:
-            yield from restore.begin(self)
+            if not restore.entered(self):
+                yield from restore.begin(self)
             if self.deadline is not None:
-                self.spec.inline = "none"  # who runs a task must be able to leave it
-            timed = self.spec.step_timeout is not None or self.deadline is not None
+                spec.inline = "none"  # who runs a task must be able to leave it
+            timed = spec.step_timeout is not None or self.deadline is not None
             tasks = self.prepare()
-            self._report_checkpoint(tasks)
+            if self.modes:
+                self._report_checkpoint(tasks)
             before_due = not self.resumed
             while True:
                 if self.step > self.stop:
                     raise GraphRecursionError(self._limit_message())
                 if not tasks:
-                    yield from self._leave()
+                    if not self._left:
+                        yield from self._leave()
                     if self.parts:
                         yield Emit(self._take_parts())
                     return self._outcome()
                 todo = tasks
                 if len(tasks) > 1 or tasks[0].saved:
                     todo = [task for task in tasks if not task.saved]
-                if before_due and self._hits(self.spec.interrupt_before, tasks):
+                if halts_before and before_due and self._hits(spec.interrupt_before, tasks):
                     return (yield from self._stop())
                 before_due = True
-                if self.control is not None and self.control.drain_requested:
+                if self.control is not None and self.control.drain_reason is not None:
                     yield from self._drain(self.control)
                 if self.modes:
                     self._report_starts(tasks)
                     if self.resumed:
                         self._report_kept(tasks)
                 self.resumed = False
-                if todo and self.spec.cache is not None:
+                if todo and spec.cache is not None:
                     todo = yield from self._look_up(todo)
                 if todo:
                     if timed:
                         yield from self._limit_step()
-                    yield from self._execute(todo)
+                    alone = self._alone(todo)
+                    if alone is None:
+                        yield from self._execute(todo)
+                    else:
+                        if alone.node.own is not None:
+                            events = self._done_here(alone, alone.node.own)
+                        else:
+                            if self.parts:
+                                yield Emit(self._take_parts())  # the consumer may leave here
+                            self._inflight[alone] = alone.attempt
+                            events = yield Run(alone)
+                        if not self._is_over(alone, events):
+                            yield from self._settle(events)
                     if self._step_limit is not None:
                         yield from self._unlimit_step(self._step_limit)
                     if self._failure is not None:
@@ -140,8 +162,20 @@ class Loop(Running):
                         raise self._drained
                 if self._handlers:
                     tasks = self._with_handlers(tasks)
-                tasks, after_hit = yield from self._end_step(tasks)
-                if after_hit:
+                done = self._apply(tasks)
+                stops = halts_after and self._hits(spec.interrupt_after, tasks)
+                if spec.cache is not None:
+                    yield from self._keep(done)
+                if self.saving:
+                    commit = self._commit_of(done, stops=stops)
+                    yield commit
+                    self._left = commit.release
+                else:
+                    self._put_off()
+                tasks = self._following(tasks, done)
+                if self.parts:
+                    yield Emit(self._take_parts())
+                if stops:
                     return (yield from self._stop())
         except BaseException:
             yield from self._abandon()
@@ -182,19 +216,11 @@ class Loop(Running):
             UnknownNodeError: there is such a task.
         """
         frontier, state, nodes = self.frontier, self.state, self.plan.nodes
+        if not frontier:
+            return []
         base = self.checkpoint_id or ""
         step = Step(self.step, self.run_id_of, base, self.spec, state, self.stop)
-        tasks: list[Task] = []
-        if frontier.sends:
-            tasks = [
-                Task(self._node(send.node), (PUSH, i, False), (PUSH,), send.arg, step)
-                for i, send in enumerate(frontier.sends)
-                if not known_only or send.node in nodes
-            ]
-            for task in tasks:
-                place: int = task.path[1]
-                if frontier.sends[place].timeout is not None:
-                    task.timeout = frontier.sends[place].timeout
+        tasks = self._pushed(step, known_only=known_only) if frontier.sends else []
         for name in sorted(frontier.pulls) if len(frontier.pulls) > 1 else frontier.pulls:
             node = nodes.get(name)
             if node is None:
@@ -218,6 +244,20 @@ class Loop(Running):
                 if self.asked and task.order in self.asked:
                     task.asked().stands_for = self.asked[task.order]
             tasks.extend(self._resumed_handlers(tasks, answers))
+        return tasks
+
+    def _pushed(self, step: Step, *, known_only: bool) -> list[Task]:
+        """The tasks of the frontier's `Send`s."""
+        tasks: list[Task] = []
+        nodes = self.plan.nodes
+        for place, send in enumerate(self.frontier.sends):
+            if known_only and send.node not in nodes:
+                continue
+            node = nodes.get(send.node) or self._node(send.node)
+            task = Task(node, (PUSH, place, False), _BY_SEND, send.arg, step)
+            if send.timeout is not None:
+                task.timeout = send.timeout
+            tasks.append(task)
         return tasks
 
     def run_id_of(self) -> str:
@@ -249,36 +289,39 @@ class Loop(Running):
 
     # --- the end of a super-step, of the run ------------------------------------------------------
 
-    def _end_step(self, tasks: list[Task]) -> Generator[Command, Any, tuple[list[Task], bool]]:
-        """Apply all writes, commit, report; returns the next tasks and whether to stop here."""
+    def _apply(self, tasks: list[Task]) -> list[Task]:
+        """Apply all writes; returns the tasks whose outcomes are not stored yet."""
         ordered = tasks if len(tasks) == 1 else sorted(tasks, key=task_order)
-        spec, state = self.spec, self.state
+        state = self.state
         deferred = self.frontier.deferred
         self.frontier = frontier = state.apply(ordered)
         if deferred:
             frontier.deferred = {**deferred, **frontier.deferred}
         if not frontier:
             state.finish(frontier)
-        self.last = tuple(task.name for task in ordered) if len(ordered) > 1 else (ordered[0].name,)
+        self.last = tuple([task.node.name for task in ordered])
         self.origin = self.asked = None
         done, self._unsaved = self._unsaved, []
-        stops = self._hits(spec.interrupt_after, tasks)
-        if spec.cache is not None:
-            yield from self._keep(done)
-        if self.saving:
-            outcomes = [self._outcome_of(task) for task in done]
-            release = not frontier or stops
-            checkpoint = self.new_checkpoint("loop")
-            if self.journal or self.ahead:
-                outcomes.extend(self._keep_ahead())
-            yield Commit(checkpoint, outcomes, release=release)
-            self._left = release
-        else:
-            if spec.saved:
-                self.deferred_writes = []
-                self.unsaved_checkpoint("loop")
-            if self.journal or self.ahead:
-                self.deferred_writes.extend(self._keep_ahead())
+        return done
+
+    def _commit_of(self, done: list[Task], *, stops: bool) -> Commit:
+        """What stores the end of a super-step."""
+        outcomes = [self._outcome_of(task) for task in done]
+        checkpoint = self.new_checkpoint("loop")
+        if self.journal or self.ahead:
+            outcomes.extend(self._keep_ahead())
+        return Commit(checkpoint, outcomes, release=stops or not self.frontier)
+
+    def _put_off(self) -> None:
+        """The end of a super-step that is not stored, or not now."""
+        if self.spec.saved:
+            self.deferred_writes = []
+            self.unsaved_checkpoint("loop")
+        if self.journal or self.ahead:
+            self.deferred_writes.extend(self._keep_ahead())
+
+    def _following(self, tasks: list[Task], done: list[Task]) -> list[Task]:
+        """Report a super-step that has ended; returns the tasks of the next one."""
         self.step += 1
         if (self._fleeting or not self.shown) and report.touches(tasks, self.output):
             self.show_output()
@@ -288,9 +331,7 @@ class Loop(Running):
             if "values" in self.modes and report.touches(tasks, self.output):
                 self.emit_values()
             self._report_checkpoint(following)
-            if self.parts:
-                yield Emit(self._take_parts())
-        return following, stops
+        return following
 
     def _hits(self, breakpoints: frozenset[str] | None, tasks: Sequence[Task]) -> bool:
         """Whether any task's node is a breakpoint (None: every visible node is)."""
@@ -399,11 +440,13 @@ class Loop(Running):
             self._seen = self.state.ordered(self.output)
 
     def _outcome(self, kept: Sequence[Task] = ()) -> Outcome:
-        if not report.touches(kept, self.output):
+        if not kept or not report.touches(kept, self.output):
             if not self.shown:
                 return Outcome(None)
             if self._seen is not MISSING:
                 return Outcome(self._seen)
+            if not kept:
+                return Outcome(self.state.ordered(self.output))
         return Outcome(self.values_with(kept, self.output))
 
     def _limit_message(self) -> str:

@@ -43,6 +43,16 @@ if TYPE_CHECKING:
 Begin = Generator[Command, Any, None]
 
 
+def entered(loop: Loop) -> bool:
+    """Begin a run at once, if nothing of it is stored and nobody can tell how it begins."""
+    spec, plan = loop.spec, loop.plan
+    if spec.saved or spec.input is None or spec.null_writes is not None or not _is_unseen(loop):
+        return False
+    loop.restore(None)
+    _enter(loop, plan.nodes[plan.entry or ""])
+    return True
+
+
 def begin(loop: Loop) -> Begin:
     """Load, understand the input, and leave the loop before its first super-step."""
     spec = loop.spec

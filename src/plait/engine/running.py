@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from plait.constants import ERROR, PUSH, RESUME
 from plait.engine import restore
-from plait.engine.commands import Cancel, Emit, Resolve, Run, Sleep, Start, Wait
+from plait.engine.commands import Cancel, Emit, Resolve, Sleep, Start, Wait
 from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
 from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
@@ -78,46 +78,48 @@ class Running(Guards):
         self._drained: GraphDrained | None = None
         """A run inside a task stopped because it was asked to."""
 
-    def _execute(self, todo: list[Task]) -> Flow:
-        if len(todo) == 1 and todo[0].node.own is not None:
-            task = todo[0]
-            event = _done_here(task, todo[0].node.own)
-            if type(event) is TaskFinished:
-                task.writes = event.writes
-                self._unsaved.append(task)
-                return
-            self._inflight[task] = task.attempt
-            events = [event]
-        elif len(todo) == 1 and self._inlines(todo[0]):
-            task = todo[0]
-            if self.parts:
-                yield Emit(self._take_parts())  # the consumer may leave here: nothing runs yet
-            self._inflight[task] = task.attempt
-            events = yield Run(task)
-            first = events[0]  # if it is not of this task, it is of an attempt that was given up
-            if (
-                len(events) == 1
-                and type(first) is TaskFinished
-                and first.task is task
-                and task.questions is None
-            ):
-                task.writes = first.writes  # the ordinary case: nothing else to look at
-                self._inflight.clear()
-                self._unsaved.append(task)
-                return
-        else:
-            self._waiting.extend(todo)
-            yield from self._start_more()
-            events = yield WAIT
-        yield from self._settle(events)
-
-    def _inlines(self, task: Task) -> bool:
+    def _alone(self, todo: list[Task]) -> Task | None:
+        """The one task that is to run, if it may run inline."""
+        task = todo[0]
+        node = task.node
+        if len(todo) > 1 or task.timeout is not None or node.apart:
+            return None
+        if node.own is not None:
+            return task
         inline = self.spec.inline
-        if task.timeout is not None or task.node.apart:
-            return False
         if inline == "sync":
-            return task.node.call is not None
-        return inline == "async" and task.node.acall is not None
+            return None if node.call is None else task
+        return None if inline != "async" or node.acall is None else task
+
+    def _done_here(self, task: Task, own: Callable[[Task], Writes]) -> Sequence[Any]:
+        """Run the engine's own code of a task; returns what happened."""
+        try:
+            event: Any = TaskFinished(task, task.attempt, own(task))
+        except Exception as error:
+            event = TaskFailed(task, task.attempt, error)
+        self._inflight[task] = task.attempt
+        return [event]
+
+    def _is_over(self, task: Task, events: Sequence[Any]) -> bool:
+        """Take the end of a task that ran alone, if that is all that happened."""
+        first = events[0]  # if it is not of this task, it is of an attempt that was given up
+        if (
+            len(events) > 1
+            or type(first) is not TaskFinished
+            or first.task is not task
+            or task.questions is not None
+        ):
+            return False
+        task.writes = first.writes
+        self._inflight.clear()
+        self._unsaved.append(task)
+        return True
+
+    def _execute(self, todo: list[Task]) -> Flow:
+        """Run tasks beside each other."""
+        self._waiting.extend(todo)
+        yield from self._start_more()
+        yield from self._settle((yield WAIT))
 
     def _start_more(self) -> Flow:
         """Start waiting tasks as far as `max_concurrency` allows."""
@@ -418,13 +420,6 @@ class Running(Guards):
         self._waiting.clear()
         for task in dropped:
             yield Resolve(self._calls.pop(task), task)
-
-
-def _done_here(task: Task, own: Callable[[Task], Writes]) -> TaskFinished | TaskFailed:
-    try:
-        return TaskFinished(task, task.attempt, own(task))
-    except Exception as error:
-        return TaskFailed(task, task.attempt, error)
 
 
 def _stopped(task: Task) -> NodeCancelledError:

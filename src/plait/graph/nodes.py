@@ -26,7 +26,7 @@ from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_obj
 from plait.pregel.binding import Binding, merge, merged
 from plait.pregel.scope import Detached
 from plait.pregel.unknown import guard, is_guard
-from plait.scope import Scope, heard
+from plait.scope import Scope
 from plait.types import Command, RunContext, Send
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class Writer:
     ) -> None:
         self.name = name
         self.keys = keys
+        self._all_keys = frozenset(keys)
         self.root = ROOT in keys
         self.nodes = nodes
         self.edges = edges
@@ -117,18 +118,22 @@ class Writer:
 
     def update(self, result: Any) -> Writes:
         """The writes of the result itself: its update and its goto, then the plain edges."""
+        update: Any = result
         if type(result) is dict and not self.root:
-            keys, update = self.keys, cast("dict[str, Any]", result)
-            if update.keys() <= keys.keys():
+            if self._all_keys.issuperset(update):
                 writes: Writes = list(update.items())
             else:
                 self._unknown(update)
-                writes = [item for item in update.items() if item[0] in keys]
+                writes = self._known_items(update)
         else:
             writes = self._values(result)
             writes.extend(self._gotos(result))
         writes.extend(self.edges)
         return writes
+
+    def _known_items(self, update: Mapping[str, Any]) -> Writes:
+        """The items of an update whose keys the state has."""
+        return [item for item in update.items() if item[0] in self.keys]
 
     def _values(self, result: Any) -> Writes:
         if isinstance(result, Command):
@@ -151,7 +156,7 @@ class Writer:
             known = cast("dict[str, Any]", result)
             if not known.keys() <= self.keys.keys():
                 self._unknown(known)
-            return [(key, value) for key, value in known.items() if key in self.keys]
+            return self._known_items(known)
         if isinstance(result, (list, tuple)) and _has_command(cast("Sequence[Any]", result)):
             items = cast("Sequence[Any]", result)
             return [write for item in items for write in self._values(item)]
@@ -230,7 +235,9 @@ class Writer:
 
     def finish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """All writes of a node's result."""
-        writes = self.update(heard(scope, result))
+        if scope.heard is not None:
+            scope.heard.result = result
+        writes = self.update(result)
         if scope.pushed is not None:
             writes[:0] = scope.pushed
         return self._routed(task, writes, scope) if self.branches else writes
@@ -256,7 +263,9 @@ class Writer:
 
     async def afinish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """`finish` where path functions may be async."""
-        writes = self.update(heard(scope, result))
+        if scope.heard is not None:
+            scope.heard.result = result
+        writes = self.update(result)
         if scope.pushed is not None:
             writes[:0] = scope.pushed
         step = task.step
@@ -394,6 +403,9 @@ def _sync_call(
     if spec.binding.is_generator:
         function = _merging(function)
 
+    if coerce is None and spec.binding.is_bare:
+        bare = spec.binding.function  # the ordinary node, without a call in between
+        return lambda task, scope: finish(task, bare(task.input), scope)
     if coerce is None:
         return lambda task, scope: finish(task, function(task.input, scope), scope)
 
@@ -450,16 +462,18 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         writer: of the edges that leave the start.
     """
     check = None
+    taken = frozenset(keys)
     if is_pydantic(input_schema) and keys.keys() != writer.keys.keys():
         check = coercion(input_schema)
 
     def given(task: Task) -> Any:
-        if writer.root or type(cast("object", task.input)) is not dict:
+        entered: object = task.input
+        if writer.root or type(entered) is not dict:
             return task.input
-        known = cast("dict[str, Any]", task.input)
+        known: dict[str, Any] = task.input
         if check is not None:
             coerced(check, known, START)
-        if known.keys() <= keys.keys():
+        if taken.issuperset(known):
             return known
         if not task.step.ns:  # a nested graph is handed all of its parent's state
             _warn_of_input(known, keys, input_schema)

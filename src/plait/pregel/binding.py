@@ -41,6 +41,7 @@ class Binding:
         "call",
         "function",
         "is_async",
+        "is_bare",
         "is_generator",
         "name",
         "takes_extras",
@@ -54,7 +55,10 @@ class Binding:
         self.is_async = inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain)
         self.is_generator = inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain)
         self.takes_extras = _takes_extras(function)
-        self.call, self.takes_state = _caller(function, name)
+        call, self.takes_state = _caller(function, name)
+        self.is_bare = call is None and not self.is_generator
+        """Whether its result is that of `function(state)`, without anything else."""
+        self.call: Callable[[Any, Scope], Any] = call or (lambda state, scope: function(state))
 
 
 def _unwrapped(function: Any) -> Any:
@@ -74,11 +78,14 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
         return None
 
 
-def _caller(function: Callable[..., Any], name: str) -> tuple[Callable[[Any, Scope], Any], bool]:
-    """A function of (state, scope) that calls `function`; whether it takes the state."""
+def _caller(
+    function: Callable[..., Any], name: str
+) -> tuple[Callable[[Any, Scope], Any] | None, bool]:
+    """A function of (state, scope) that calls `function` (None: with the state alone); whether it
+    takes the state."""
     found = parameters(function)
     if found is None:
-        return (lambda state, scope: function(state)), True
+        return None, True
     positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     takes_rest = any(p.kind is p.VAR_POSITIONAL for p in found)
     unpacks = next((p for p in found if p.kind is p.VAR_KEYWORD), None)
@@ -100,7 +107,7 @@ def _caller(function: Callable[..., Any], name: str) -> tuple[Callable[[Any, Sco
 
         return call_with_extras, True
     if not injected:
-        return (lambda state, scope: function(state)), True
+        return None, True
     if len(injected) == 1:
         ((key, get),) = injected.items()
         return (lambda state, scope: function(state, **{key: get(scope)})), True
