@@ -222,8 +222,8 @@ class _Lane:
         return loop.moved is None
 
     def _spec(self) -> RunSpec:
-        where = f"thread {self.session.thread_id!r}"
-        return RunSpec(plan=self.plan, saved=True, ns=self.session.ns, where=where)
+        session = self.session
+        return RunSpec(self.plan, saved=True, ns=session.ns, thread_id=session.thread_id)
 
     def _follow(self, loop: Loop, stored: Snapshot) -> Plan[None]:
         """What would run next, and the graphs inside of it."""

@@ -27,7 +27,7 @@ from plait.drivers.base import (
     thread_of_control,
 )
 from plait.drivers.pool import STALL_SECONDS, workers
-from plait.drivers.timers import Timers
+from plait.drivers.timers import NO_TIMERS, Timers
 from plait.drivers.writer import BackgroundWriter
 from plait.engine.commands import (
     Cancel,
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from plait.drivers.calls import ThreadCall
 
 Handler = Callable[[Any, Any], Any]
+_making = Lock()
 
 
 class SyncDriver:
@@ -77,11 +78,12 @@ class SyncDriver:
         self.outcome: Outcome | None = None
         self._make_scope = make_scope
         self._events: SimpleQueue[Any] = SimpleQueue()
-        self._room = Room(self._events.qsize)
+        self._room: Room | None = None
+        """Room for chunks, once there were any."""
         self._queued: dict[Task, int] = {}
         """Attempts that no thread has begun."""
         self._cancelled: set[Task] = set()
-        self._timers = Timers()
+        self._timers = NO_TIMERS
         self._parts: list[Part] = []
         self._inline = False
         """Whether the caller's thread is inside a task."""
@@ -114,7 +116,7 @@ class SyncDriver:
                     answer = handlers[type(command)](self, command)
                     advance = send
                 except BaseException as error:
-                    self._room.close()
+                    self._chunk_room().close()
                     advance, answer = throw, error
                 if self._parts:
                     yield from self._hand_out()
@@ -142,7 +144,7 @@ class SyncDriver:
 
     def _unwind(self, error: BaseException) -> None:
         """Let the loop stop what runs and give the thread back."""
-        self._room.close()
+        self._chunk_room().close()
         try:
             self._advance(self._generator.throw(error), until=None)
         except (StopIteration, Closed, SupersededError):
@@ -196,7 +198,8 @@ class SyncDriver:
         events = self._events
         # Not until it is empty: others go on filling it.
         happened = [events.get_nowait() for _ in range(events.qsize())]
-        self._room.taken()
+        if self._room is not None:
+            self._room.taken()
         return happened
 
     def _next_event(self) -> Any:
@@ -221,6 +224,8 @@ class SyncDriver:
         self._parts.extend(command.parts)
 
     def _sleep(self, command: Sleep) -> None:
+        if self._timers is NO_TIMERS:
+            self._timers = Timers()
         self._timers.set(command.what, monotonic() + command.delay)
 
     def _unset(self, command: Unset) -> None:
@@ -266,10 +271,16 @@ class SyncDriver:
             Closed: a chunk, but the stream was closed.
         """
         if type(event) is Chunk and not self._inline:
-            self._room.enter()
+            (self._room or self._chunk_room()).enter()
         self._events.put(event)
         if self._inline:
             self._drive()
+
+    def _chunk_room(self) -> Room:
+        """Room for chunks (any thread)."""
+        with _making:
+            room = self._room = self._room or Room(self._events.qsize)
+        return room
 
     def _drive(self) -> None:
         """Hand the loop what has happened, while the caller's thread is inside a task."""

@@ -56,4 +56,7 @@ class Timers:
         return what
 
 
-__all__ = ["Timers"]
+NO_TIMERS = Timers()
+"""The timers of drivers that have set none."""
+
+__all__ = ["NO_TIMERS", "Timers"]

@@ -42,7 +42,7 @@ class Guards(Caching):
     _lost: list[TaskWrites]
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
-        super().__init__(spec, env)
+        Caching.__init__(self, spec, env)
         self.guards = spec.plan.guarded
         """Whether any task of the run is guarded."""
 

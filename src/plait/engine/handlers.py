@@ -27,7 +27,7 @@ class Handlers(Limits):
     __slots__ = ("_handlers",)
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
-        super().__init__(spec, env)
+        Limits.__init__(self, spec, env)
         self._handlers: list[Task] = []
         """Handlers of the current super-step."""
 

@@ -106,7 +106,7 @@ class Limits(Storing):
     _failure: tuple[Task, BaseException] | None
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
-        super().__init__(spec, env)
+        Storing.__init__(self, spec, env)
         self._limits: dict[Task, Limit] = {}
         """The limits of attempts that run."""
         self._expired: dict[Task, BaseException] = {}

@@ -72,7 +72,7 @@ class Loop(Running):
     )
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
-        super().__init__(spec, env)
+        Running.__init__(self, spec, env)
         self.stop = 0
         """The last super-step that the recursion limit allows."""
         self.resumed = False

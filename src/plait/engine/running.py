@@ -59,7 +59,7 @@ class Running(Guards):
     )
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
-        super().__init__(spec, env)
+        Guards.__init__(self, spec, env)
         self._waiting: deque[Task] = deque()
         self._inflight: dict[Task, int] = {}
         self._timers: set[Task] = set()

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar, dataclass_transform
+from typing import Any, Final, Literal, Protocol
 
 from plait.engine.plan import GraphPlan, Reads, Writes
 from plait.typing import MISSING
 
-T = TypeVar("T")
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
@@ -47,33 +46,23 @@ class Nested(Protocol):
         ...
 
 
-@dataclass_transform(kw_only_default=True)
-def sparse(cls: type[T]) -> type[T]:
-    """A class whose fields stay on the class until an instance says otherwise.
+class RunSpec:
+    """One call of a graph, translated for the engine.
 
-    Runs are many and say little: what they leave out costs them nothing.
+    Runs are many and say little: what they leave out stays on the class.
+
+    Args:
+        plan: the graph.
+        input: the new input; None continues what is stored.
+        saved: whether there is a saver.
+        ns: the namespace of the run's checkpoints (None: what `nest` says).
+        thread_id: the thread, for messages.
     """
 
-    def __init__(self: Any, **said: Any) -> None:
-        self.__dict__ = said
-
-    cls.__init__ = __init__
-    return cls
-
-
-@sparse
-class RunSpec:
-    """One call of a graph, translated for the engine."""
-
-    plan: GraphPlan
-    input: Any = None
-    """The new input; None continues what is stored."""
     resume: Any = MISSING
     """The answer to pending interrupts (`Command(resume=)`)."""
     null_writes: Writes | None = None
     """What a Command given as input writes, in no task's name."""
-    saved: bool = False
-    """Whether there is a saver."""
     durability: Literal["sync", "async", "exit"] = "sync"
     checkpoint_id: str | None = None
     """The checkpoint to start from; None means the latest."""
@@ -103,14 +92,11 @@ class RunSpec:
     max_concurrency: int | None = None
     nest: Nested | None = None
     """What knows the namespace, where that is not said."""
-    if TYPE_CHECKING:
-        ns: str = ""
-    else:
 
-        @cached_property
-        def ns(self) -> str:
-            """The namespace of the run's checkpoints."""
-            return "" if self.nest is None else self.nest.ns
+    @cached_property
+    def ns(self) -> str:
+        """The namespace of the run's checkpoints."""
+        return "" if self.nest is None else self.nest.ns
 
     parents: Mapping[str, str] = _NOTHING
     """Namespace to checkpoint id of the runs this one is nested in."""
@@ -119,8 +105,28 @@ class RunSpec:
     """Stored with every checkpoint."""
     task_metadata: Mapping[str, Any] = _NOTHING
     """Reported with every started task."""
-    where: str = "this run"
-    """Names the thread in messages."""
+
+    def __init__(
+        self,
+        plan: GraphPlan,
+        input: Any = None,
+        *,
+        saved: bool = False,
+        ns: str | None = None,
+        thread_id: Any = None,
+    ) -> None:
+        self.plan = plan
+        self.input = input
+        self.saved = saved
+        self.thread_id = thread_id
+        if ns is not None:
+            self.ns = ns
+
+    @property
+    def where(self) -> str:
+        """Names the thread in messages."""
+        thread_id = self.thread_id
+        return f"graph {self.plan.name!r}" if thread_id is None else f"thread {thread_id!r}"
 
 
 @dataclass(slots=True)

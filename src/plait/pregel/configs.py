@@ -59,7 +59,7 @@ def is_plain(parent: TaskScope | None) -> bool:
         return False
     if parent is None:
         return current_scope.get() is None
-    return parent.untold
+    return parent.is_untold()
 
 
 def inherited(parent: TaskScope | None) -> dict[str, Any]:

@@ -498,12 +498,17 @@ class Pregel(Described, Drawn, Streamed, Threads):
         subgraphs: bool = False,
     ) -> Run:
         """One call, from its arguments to a run that a driver can take."""
-        debug = extras.pop("debug", None)
-        debugs = self.debug if debug is None else debug
-        printed = _asked(print_mode or (DEBUG_MODES if debugs else ()))
+        debugs, deadline = self.debug, None
+        if extras:
+            said = extras.pop("debug", None)
+            debugs = debugs if said is None else said
+            deadline = extras.pop("deadline", None)
+            state = extras.pop("input_state", None)  # an older spelling (reference documents)
+            given = state if given is None else given
+            if "checkpoint_during" in extras:
+                durability = _older_durability(extras.pop("checkpoint_during"), durability)
+        printed = _asked(print_mode or DEBUG_MODES) if print_mode or debugs else ()
         modes = _known_modes(_asked(stream_mode), printed) if stream_mode or printed else _NO_MODES
-        if "checkpoint_during" in extras:
-            durability = _older_durability(extras.pop("checkpoint_during"), durability)
         options = Options(
             modes,
             printed,
@@ -515,9 +520,9 @@ class Pregel(Described, Drawn, Streamed, Threads):
             context,
             extras,
             control,
-            extras.pop("deadline", None),
+            deadline,
         )
-        run = Run(self, _input(given, extras), config, options, native)
+        run = Run(self, given, config, options, native)
         if TOOLS_MODE in modes:
             from plait.pregel.tool_stream import listen_to_tools  # few runs stream their tools
 
@@ -526,7 +531,7 @@ class Pregel(Described, Drawn, Streamed, Threads):
 
     def _drive(self, run: Run) -> Generator[Part, None, None]:
         """The parts of a run; those who listen are told of it."""
-        if not run.has_listeners:
+        if not run.has_listeners():
             return parts_of(run)
         from plait.pregel.listening import told  # few runs have listeners
 
@@ -534,7 +539,7 @@ class Pregel(Described, Drawn, Streamed, Threads):
 
     def _adrive(self, run: Run) -> AsyncGenerator[Part, None]:
         """`_drive` in an event loop."""
-        if not run.has_listeners:
+        if not run.has_listeners():
             return aparts_of(run)
         from plait.pregel.listening import atold  # as above
 
@@ -573,9 +578,3 @@ def _older_durability(during: bool | None, durability: str | None) -> str | None
 
 def _asked(mode: str | Sequence[str]) -> tuple[str, ...]:
     return (mode,) if isinstance(mode, str) else tuple(mode)
-
-
-def _input(given: Any, kwargs: dict[str, Any]) -> Any:
-    """The input; `input_state=` is its older spelling (reference documents)."""
-    state = kwargs.pop("input_state", None)
-    return state if given is None else given

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Sequence
-from typing import Any, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.constants import INTERRUPT
 from plait.drivers.base import Part, driver_source
@@ -14,16 +15,30 @@ from plait.errors import GraphInterrupt, ParentCommand
 from plait.pregel.run import Run
 from plait.types import Command, GraphOutput
 
+if TYPE_CHECKING:
+    from plait.drivers.aio import AioDriver
+    from plait.drivers.sync import SyncDriver
+
+
+@cache
+def _sync_driver() -> type[SyncDriver]:
+    from plait.drivers.sync import SyncDriver  # threads only where something runs
+
+    return SyncDriver
+
+
+@cache
+def _aio_driver() -> type[AioDriver]:
+    from plait.drivers.aio import AioDriver  # asyncio only where it is used
+
+    return AioDriver
+
 
 def parts_of(run: Run) -> Generator[Part, None, None]:
     """Drive a run to its end; a nested one also hands its parts to the run around it."""
     source = driver_source.get()
-    if source is not None:
-        driver = run.driver = source.sync(run.loop, run.scope, run.storage)
-    else:
-        from plait.drivers.sync import SyncDriver  # threads only where something runs
-
-        driver = run.driver = SyncDriver(run.loop, run.scope, run.storage)
+    make = _sync_driver() if source is None else source.sync
+    driver = run.driver = make(run.loop, run.scope, run.storage)
     try:
         for part in driver.parts():
             _pass_on(run, part)
@@ -36,12 +51,8 @@ def parts_of(run: Run) -> Generator[Part, None, None]:
 async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
     """`parts_of` in an event loop."""
     source = driver_source.get()
-    if source is not None:
-        driver = run.driver = source.aio(run.loop, run.scope, run.storage)
-    else:
-        from plait.drivers.aio import AioDriver  # asyncio only where it is used
-
-        driver = run.driver = AioDriver(run.loop, run.scope, run.storage)
+    make = _aio_driver() if source is None else source.aio
+    driver = run.driver = make(run.loop, run.scope, run.storage)
     parts = driver.parts()
     try:
         async for part in parts:

@@ -27,6 +27,7 @@ from plait.types import Command
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
+    from plait.cache.base import BaseCache
     from plait.pregel.caching import CachedResults
     from plait.pregel.listening import Listening
     from plait.pregel.main import Pregel
@@ -109,6 +110,9 @@ class Run:
         if self.extras:
             _check_extras(graph, self.extras)
         self.nest = None if parent is None else Nest(graph, parent)
+        self.context = options.context
+        if options.context is not None:
+            self.context = graph.coerce_context(options.context)
         self._inherit(options)
         self.listening: Listening | None = None
         """Those who listen to the run, once it has begun and if there are any."""
@@ -117,7 +121,7 @@ class Run:
         self.loop = _loop(self._spec(given, options, native))
         self.loop.control = options.control
         if parent is not None and options.control is None:
-            self.loop.control = parent.run.control
+            self.loop.control = parent.run.loop.control or parent.run.control
 
     @property
     def config(self) -> dict[str, Any]:
@@ -135,11 +139,8 @@ class Run:
     @property
     def thread_id(self) -> Any:
         """The thread that the config names."""
-        if self._config is None:
-            return None if self.parent is None else self.parent.run.thread_id
-        return self.configurable.get("thread_id")
+        return self.loop.spec.thread_id
 
-    @property
     def has_listeners(self) -> bool:
         """Whether anybody is to be told of the run by callbacks."""
         return self._config is not None and has_listeners(self._config)
@@ -162,7 +163,6 @@ class Run:
         self.modes = options.modes
         self.subgraphs = options.subgraphs
         self.store = graph.store
-        self.context = graph.coerce_context(options.context)
         if parent is None:
             if self._config is not None and RUNTIME in self.configurable:
                 self._adopt(self.configurable[RUNTIME], options)
@@ -206,12 +206,13 @@ class Run:
     @property
     def stopped(self) -> bool:
         """Whether a run around this one was told to stop."""
-        parent = self.parent
-        return parent is not None and (
-            parent.attempt <= parent.task.given_up
-            or parent.run.driver.is_cancelled(parent.task)
-            or parent.run.stopped
-        )
+        scope = self.parent
+        while scope is not None:
+            task, run = scope.task, scope.run
+            if scope.attempt <= task.given_up or run.driver.is_cancelled(task):
+                return True
+            scope = run.parent
+        return False
 
     @property
     def control(self) -> RunControl:
@@ -221,16 +222,12 @@ class Run:
             control = self.loop.control = RunControl()
         return control
 
-    @property
-    def _cache(self) -> CachedResults | None:
-        """Where results of nodes are looked up, if any node says so."""
-        graph = self.graph
-        if graph.cache is None:
-            return None
+    def _cache_of(self, cache: BaseCache[Any]) -> CachedResults:
+        """Where results of nodes are looked up."""
         from plait.checkpoint.serde import GLOBAL, Codec  # only graphs that cache need it
         from plait.pregel.caching import CachedResults
 
-        return CachedResults(graph.cache, Codec(graph.registry() or GLOBAL))
+        return CachedResults(cache, Codec(self.graph.registry() or GLOBAL))
 
     def _open_storage(self, options: Options) -> Storage | None:
         graph, parent = self.graph, self.parent
@@ -262,24 +259,24 @@ class Run:
 
     def _spec(self, given: Any, options: Options, native: Literal["sync", "async"]) -> RunSpec:
         graph, plan, parent, storage = self.graph, self.graph.plan, self.parent, self.storage
-        modes, config, thread_id = self.modes, self._config, self.thread_id
+        modes, config = self.modes, self._config
+        if config is not None:
+            thread_id = self.configurable.get("thread_id")
+        else:
+            thread_id = None if parent is None else parent.run.thread_id
+        before, after = options.interrupt_before, options.interrupt_after
         live = modes and (modes & LIVE_MODES or self.subgraphs)
-        spec = RunSpec(
-            plan=plan,
-            input=given,
-            saved=storage is not None,
-            modes=modes,
-            output=_output(plan, options.output_keys),
-            inline="none" if live or graph.step_timeout is not None else native,
-            interrupt_before=_breakpoints(options.interrupt_before, plan.interrupt_before),
-            interrupt_after=_breakpoints(options.interrupt_after, plan.interrupt_after),
-            recursion_limit=DEFAULT_RECURSION_LIMIT,
-            step_timeout=graph.step_timeout,
-            deadline=None if options.deadline is None else _deadline(options.deadline),
-            cache=self._cache,
-            nest=self.nest,
-            where=f"thread {thread_id!r}" if thread_id is not None else f"graph {plan.name!r}",
-        )
+        spec = RunSpec(plan, given, saved=storage is not None, thread_id=thread_id)
+        spec.nest = self.nest
+        spec.modes = modes
+        spec.output = None if options.output_keys is None else _output(plan, options.output_keys)
+        spec.inline = "none" if live or graph.step_timeout is not None else native
+        spec.interrupt_before = plan.interrupt_before if before is None else _breakpoints(before)
+        spec.interrupt_after = plan.interrupt_after if after is None else _breakpoints(after)
+        spec.recursion_limit = DEFAULT_RECURSION_LIMIT
+        spec.step_timeout = graph.step_timeout
+        spec.deadline = None if options.deadline is None else _deadline(options.deadline)
+        spec.cache = None if graph.cache is None else self._cache_of(graph.cache)
         if isinstance(given, Command):
             command = cast("Command[Any]", given)
             spec.resume = MISSING if command.resume is None else command.resume
@@ -302,6 +299,7 @@ class Run:
     def _say_where(self, spec: RunSpec, storage: Storage) -> None:
         """What the engine is told of a run that is stored: where it stands, what is kept of it."""
         parent = self.parent
+        spec.ns = self.ns_path
         spec.durability = cast(Any, storage.durability)
         if parent is None:
             spec.checkpoint_id, spec.inside = asked_checkpoint(self.configurable)
@@ -337,10 +335,10 @@ class Run:
         """
         if self.parent is not None:
             self.parent.progress()
-        if self.parent is not None and self.stopped:
-            raise NodeCancelledError(
-                task.name, f"Task {task.name!r} does not start: a run around it was stopped."
-            )
+            if self.stopped:
+                raise NodeCancelledError(
+                    task.name, f"Task {task.name!r} does not start: a run around it was stopped."
+                )
         scope = TaskScope(self, task, main)
         if self.listening is not None:
             scope.heard = self.listening.of(scope)
@@ -494,8 +492,8 @@ def _deadline(given: Any) -> float:
     return run_env.get().now() + seconds_of(given, "deadline=")
 
 
-def _output(plan: GraphPlan, keys: Reads | Sequence[str] | None) -> Reads | None:
-    if keys is None or isinstance(keys, View):
+def _output(plan: GraphPlan, keys: Reads | Sequence[str]) -> Reads:
+    if isinstance(keys, View):
         return keys
     for key in (keys,) if isinstance(keys, str) else keys:
         if key not in plan.channels:
@@ -503,9 +501,5 @@ def _output(plan: GraphPlan, keys: Reads | Sequence[str] | None) -> Reads | None
     return keys if isinstance(keys, str) else View(keys)
 
 
-def _breakpoints(
-    asked: Sequence[str] | str | None, compiled: frozenset[str] | None
-) -> frozenset[str] | None:
-    if asked is None:
-        return compiled
+def _breakpoints(asked: Sequence[str] | str) -> frozenset[str] | None:
     return None if asked == "*" else frozenset(asked)

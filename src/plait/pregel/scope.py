@@ -109,13 +109,13 @@ class TaskScope:
             )
         return self.task.failed
 
-    @property
-    def untold(self) -> bool:
+    def is_untold(self) -> bool:
         """Whether the code runs under the config of its run alone: nobody has changed it, or seen
         it who might."""
+        if self._config is not None or self.heard is not None or self.run.has_listeners():
+            return False
         limit = self.task.limit
-        silent = self.heard is None and not self.run.has_listeners
-        return self._config is None and silent and (limit is None or not limit.listens)
+        return limit is None or not limit.listens
 
     def is_main(self) -> bool:
         """Whether the code runs in the task's own thread of control, not beside it."""

@@ -125,13 +125,8 @@ class _Update:
         self.configurable = configurable
         self.session = session
         self.claims = claims
-        spec = RunSpec(
-            plan=graph.plan,
-            saved=True,
-            ns=session.ns,
-            metadata=runs.stored_metadata(configurable, graph.config),
-            where=f"thread {session.thread_id!r}",
-        )
+        spec = RunSpec(graph.plan, saved=True, ns=session.ns, thread_id=session.thread_id)
+        spec.metadata = runs.stored_metadata(configurable, graph.config)
         self.loop = Loop(spec, runs.current_env())
 
     def plan(
