@@ -75,7 +75,7 @@ class Database:
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do work in one write transaction; what it raises rolls back."""
-        return self.run(lambda conn: _transact(conn, work))
+        return self.run(lambda conn: in_transaction(conn, work))
 
     def open(self) -> None:
         """Open it and bring its tables up to date now, instead of on first use."""
@@ -181,7 +181,8 @@ def _use_wal(conn: sqlite3.Connection, timeout: float) -> None:
             return
 
 
-def _transact(conn: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+def in_transaction(conn: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    """Do work on a connection in one write transaction; what it raises rolls back."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         result = work(conn)
@@ -232,4 +233,4 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["WAL_PAGES", "Database", "Synchronous", "explain", "fetch"]
+__all__ = ["WAL_PAGES", "Database", "Synchronous", "explain", "fetch", "in_transaction"]

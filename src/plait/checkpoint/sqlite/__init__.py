@@ -8,10 +8,10 @@ from typing import Any
 
 from plait.checkpoint.log.claims import Policy
 from plait.checkpoint.log.groups import ThreadGroup
-from plait.checkpoint.log.requests import Renew, Together
+from plait.checkpoint.log.requests import Renew, Together, Transact
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.sqlite.here import Here
-from plait.checkpoint.sqlite.rows import ANY, READS, SCHEMA, WRITES, renew
+from plait.checkpoint.sqlite.rows import ANY, READS, SCHEMA, WRITES, renew, transact_alone
 from plait.sqlite import Database, Synchronous, Worker
 
 
@@ -135,6 +135,8 @@ class SqliteSaver(NativeSaver):
 
     def _do_on(self, database: Database, request: Any) -> Any:
         kind = request.__class__
+        if kind is Transact:
+            return database.run(lambda conn: transact_alone(conn, request))
         read = READS.get(kind)
         if read is not None:
             return database.run(lambda conn: read(conn, request))

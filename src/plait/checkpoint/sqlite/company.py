@@ -36,14 +36,7 @@ class Commit(NamedTuple):
 
 def commit_of(request: Transact) -> Commit | None:
     """A transaction as an ordinary commit of a run that goes on, if it may be one."""
-    if (
-        request.root is None
-        or request.fence is None
-        or request.ns != ""
-        or len(request.checkpoints) != 1
-        or request.drop_checkpoints
-        or request.drop_values
-    ):
+    if len(request.checkpoints) != 1 or request.drop_checkpoints or request.drop_values:
         return None
     id, parent, record = request.checkpoints[0]
     values, writes = request.values, request.writes

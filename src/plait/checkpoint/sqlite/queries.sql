@@ -1,18 +1,18 @@
 -- Every statement of the SQLite saver, by name. Values are always bound, never written into text.
 
 -- name: read_lane
-SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
+SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows
 WHERE thread_id = ?1 AND ns = ?2;
 
 -- name: list_lanes
-SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes ORDER BY lane;
+SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows ORDER BY lane;
 
 -- name: list_lanes_of
-SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
+SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows
 WHERE thread_id = ?1 ORDER BY lane;
 
 -- name: list_threads
-SELECT lane, thread_id, ns, head, fence, owner, lease FROM lanes
+SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows
 WHERE ns = '' AND lane > ?1 ORDER BY lane LIMIT ?2;
 
 -- name: read_checkpoint
@@ -63,19 +63,16 @@ INSERT INTO lanes (thread_id, ns, fence) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTH
 UPDATE lanes SET fence = fence + 1, owner = ?2, lease = ?3
 WHERE lane = ?1 AND fence = ?4 AND lease IS ?5;
 
+-- name: pin_head
+UPDATE lanes SET head = coalesce((SELECT max(id) FROM checkpoints WHERE lane = ?1), x'')
+WHERE lane = ?1 AND head IS NULL;
+
 -- name: move_head
 UPDATE lanes SET head = ?2 WHERE lane = ?1;
 
--- name: find_last
-UPDATE lanes SET last = (SELECT max(id) FROM checkpoints WHERE lane = ?1) WHERE lane = ?1;
-
--- name: move_on
-UPDATE lanes SET head = ?4, last = ?4
-WHERE lane = ?1 AND thread_id = ?2 AND fence = ?3 AND last IS ?5;
-
--- name: move_on_and_release
-UPDATE lanes SET head = ?4, last = ?4, owner = NULL, lease = NULL
-WHERE lane = ?1 AND thread_id = ?2 AND fence = ?3 AND last IS ?5;
+-- name: free_head
+UPDATE lanes SET head = NULL
+WHERE lane = ?1 AND head IS coalesce((SELECT max(id) FROM checkpoints WHERE lane = ?1), x'');
 
 -- name: release
 UPDATE lanes SET owner = NULL, lease = NULL WHERE lane = ?1;
@@ -84,8 +81,16 @@ UPDATE lanes SET owner = NULL, lease = NULL WHERE lane = ?1;
 INSERT INTO checkpoints (lane, id, parent, record) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (lane, id) DO UPDATE SET parent = excluded.parent, record = excluded.record;
 
--- name: put_commit
-INSERT INTO checkpoints (lane, id, parent, record, kept, acks) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+-- name: append
+INSERT INTO checkpoints (lane, id, parent, record, kept, acks)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM lanes
+WHERE lane = ?1 AND head IS NULL AND ?3 IS (SELECT max(id) FROM checkpoints WHERE lane = ?1);
+
+-- name: append_fenced
+INSERT INTO checkpoints (lane, id, parent, record, kept, acks)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM lanes
+WHERE lane = ?1 AND head IS NULL AND ?3 IS (SELECT max(id) FROM checkpoints WHERE lane = ?1)
+  AND thread_id = ?7 AND fence = ?8;
 
 -- name: drop_company
 UPDATE checkpoints SET kept = NULL, acks = NULL WHERE lane = ?1 AND id = ?2;

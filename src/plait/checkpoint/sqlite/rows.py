@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.checkpoint.log.requests import (
@@ -35,7 +35,7 @@ from plait.checkpoint.sqlite.company import (
     values_in,
     writes_in,
 )
-from plait.sqlite import Schema, fetch
+from plait.sqlite import Schema, fetch, in_transaction
 
 _LAST = b"\xff\xff"
 """Greater than every packed id."""
@@ -137,10 +137,41 @@ def _order(row: WriteRow) -> tuple[bytes, str, bytes]:
 
 def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     """The body of one commit, inside a transaction."""
+    return _transact(conn, request, commit_of(request))
+
+
+def transact_alone(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
+    """One commit, in a transaction of its own: an ordinary one is a single statement."""
     commit = commit_of(request)
-    if commit is not None and _move_on(conn, request, commit):
-        lane = request.root or 0
-        return Done(lane, lane)
+    if (
+        commit is not None
+        and not (commit.values or commit.writes or request.release)
+        and conn.isolation_level is None
+        and not conn.in_transaction  # a connection that was given may be in one
+        and (done := _go_on(conn, request, commit)) is not None
+    ):
+        return done
+    return in_transaction(conn, lambda conn: _transact(conn, request, commit))
+
+
+def _go_on(conn: sqlite3.Connection, request: Transact, commit: Commit) -> Done | None:
+    """Do a commit that is one of many of its run. None: it is not the next one of its lane."""
+    lane = request.root
+    if lane is None or request.fence is None or request.ns != "":
+        return None
+    row = (lane, *commit.row, request.thread_id, request.fence)
+    return Done(lane, lane) if conn.execute(SQL.append_fenced, row).rowcount == 1 else None
+
+
+def _transact(
+    conn: sqlite3.Connection, request: Transact, commit: Commit | None
+) -> Done | Refused:
+    done = None if commit is None else _go_on(conn, request, commit)
+    if commit is not None and done is not None:
+        _put_beside(conn, done.lane, commit.values, commit.writes)
+        if request.release:
+            conn.execute(SQL.release, (done.root,))
+        return done
     root = _lane(conn, request.thread_id, "")
     if request.fence is not None and (root is None or root.fence != request.fence):
         return Refused(root)
@@ -157,28 +188,13 @@ def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
     lane = number
     if request.ns != "":
         lane = _find_or_make_lane(conn, request.thread_id, request.ns)
-    if request.drop_checkpoints or request.drop_values:
-        _drop(conn, lane, request)
-    _put(conn, lane, request)
+    if commit is not None and conn.execute(SQL.append, (lane, *commit.row)).rowcount == 1:
+        _put_beside(conn, lane, commit.values, commit.writes)
+    else:
+        _put(conn, lane, request)
     if request.release:
         conn.execute(SQL.release, (number,))
     return Done(lane, number)
-
-
-def _move_on(conn: sqlite3.Connection, request: Transact, commit: Commit) -> bool:
-    """Do a commit that is one of many of its run. False: it is not the next one of its lane."""
-    lane = request.root
-    id, parent, *_ = commit.row
-    sql = SQL.move_on_and_release if request.release else SQL.move_on
-    execute = conn.cursor().execute
-    if execute(sql, (lane, request.thread_id, request.fence, id, parent)).rowcount != 1:
-        return False
-    execute(SQL.put_commit, (lane, *commit.row))
-    for row in commit.values:
-        execute(SQL.put_version, (lane, *row))
-    for row in commit.writes:
-        execute(SQL.put_write, (lane, *row))
-    return True
 
 
 def _make_lane(conn: sqlite3.Connection, thread_id: str, ns: str, fence: int = 0) -> int:
@@ -194,27 +210,35 @@ def _find_or_make_lane(conn: sqlite3.Connection, thread_id: str, ns: str) -> int
 
 
 def _put(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
-    _put_rows(conn, lane, request)
-    if request.head is not None:
-        conn.execute(SQL.move_head, (lane, request.head))
-
-
-def _put_rows(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
-    execute = conn.cursor().execute
+    """Drop and store rows, whatever is stored of the lane; the head moves only if it is told to."""
+    conn.execute(SQL.pin_head, (lane,))
+    if request.drop_checkpoints or request.drop_values:
+        _drop(conn, lane, request)
     for id, parent, record in request.checkpoints:
         split(conn, lane, id)
         split_after(conn, lane, id)
-        execute(SQL.put_checkpoint, (lane, id, parent, record))
+        conn.execute(SQL.put_checkpoint, (lane, id, parent, record))
     for id in {id for _, id, _ in request.values}:
         split(conn, lane, id)
-    for row in request.values:
-        execute(SQL.put_version, (lane, *row))
     for checkpoint in {row[0] for row in request.writes}:
         split_after(conn, lane, checkpoint)
-    for row in request.writes:
-        execute(SQL.put_write, (lane, *row))
-    if request.checkpoints:
-        execute(SQL.find_last, (lane,))
+    _put_beside(conn, lane, request.values, request.writes)
+    if request.head is not None:
+        conn.execute(SQL.move_head, (lane, request.head))
+    conn.execute(SQL.free_head, (lane,))
+
+
+def _put_beside(
+    conn: sqlite3.Connection,
+    lane: int,
+    values: Sequence[tuple[str, bytes, Any]],
+    writes: Sequence[tuple[bytes, bytes, str, Any]],
+) -> None:
+    """Store what has rows of its own."""
+    for row in values:
+        conn.execute(SQL.put_version, (lane, *row))
+    for row in writes:
+        conn.execute(SQL.put_write, (lane, *row))
 
 
 def _drop(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
@@ -227,7 +251,6 @@ def _drop(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
     conn.executemany(SQL.drop_checkpoint, checkpoints)
     conn.executemany(SQL.drop_writes, checkpoints)
     conn.executemany(SQL.drop_version, [(lane, *key) for key in request.drop_values])
-    conn.execute(SQL.find_last, (lane,))
 
 
 def drop_lane(conn: sqlite3.Connection, request: DropLane) -> Done | Refused:
