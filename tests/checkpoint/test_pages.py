@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from operator import add
 from pathlib import Path
@@ -14,6 +15,7 @@ from plait.checkpoint.log.session import PAGE
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.graph import END, START, StateGraph
+from plait.types import PregelTask
 
 THREAD: Any = {"configurable": {"thread_id": "order-7"}}
 
@@ -92,6 +94,36 @@ def test_no_two_snapshots_share_what_a_program_may_change(saver: Any) -> None:
     assert sum(each.values.get("log", [])[-1:] == ["mine"] for each in history) == sum(
         "log" in each.values for each in history
     )
+
+
+def test_memory_shows_the_same_once_its_records_are_bytes() -> None:
+    saver = InMemorySaver()
+    graph = ticking(saver, PAGE + 5)
+    live = list(graph.get_state_history(THREAD)), graph.get_state(THREAD)
+    assert len(list(saver.list(THREAD))) == PAGE + 7  # whoever asks for bytes gets them made
+    assert (list(graph.get_state_history(THREAD)), graph.get_state(THREAD)) == live
+    assert [type(each) for each in live[0][0].tasks] == []
+    assert type(live[0][1].tasks[0]) is PregelTask
+    assert pickle.loads(pickle.dumps(live)) == live
+
+
+def test_a_snapshot_may_be_changed_and_changes_nothing(saver: Any) -> None:
+    graph = ticking(saver, 6)
+    before = list(graph.get_state_history(THREAD)), graph.get_state(THREAD)
+    for snapshot in (*graph.get_state_history(THREAD), graph.get_state(THREAD)):
+        for task in snapshot.tasks:
+            for value in task.result.values():
+                if isinstance(value, (list, dict)):
+                    value.clear()
+            task.result.clear()
+        snapshot.values.clear()
+        snapshot.metadata["parents"]["x"] = "y"
+        snapshot.metadata.clear()
+        snapshot.config["configurable"].clear()
+        (snapshot.parent_config or {"configurable": {}})["configurable"].clear()
+    assert (list(graph.get_state_history(THREAD)), graph.get_state(THREAD)) == before
+    assert graph.get_state(THREAD) is not before[1]
+    assert before[0][0].metadata is not before[1].metadata
 
 
 def test_a_filter_and_a_limit_hold_across_pages(saver: Any) -> None:

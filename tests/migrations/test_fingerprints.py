@@ -7,6 +7,7 @@ import pytest
 
 from plait import START, RenamedFrom, StateGraph
 from plait.checkpoint.memory import InMemorySaver
+from plait.engine.records import snapshot_of
 
 from .conftest import THREAD
 
@@ -70,7 +71,7 @@ def test_it_is_with_every_checkpoint_and_not_among_the_users_metadata() -> None:
     graph = builder().compile(checkpointer=saver)
     graph.invoke({"text": "x"}, THREAD)
     session = saver.open_session("order-7", registry=graph.registry())
-    found = [each for page in session.history() for each in saver.run(page)]
+    found = [snapshot_of(each) for page in session.history() for each in saver.run(page)]
     assert len(found) == 3
     for snapshot in found:
         assert snapshot.frontier["graph"] == graph.plan.fingerprint

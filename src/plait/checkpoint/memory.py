@@ -27,6 +27,7 @@ from plait.checkpoint.log.requests import (
     ListThreads,
     ListValues,
     ReadCheckpoints,
+    ReadHead,
     ReadLane,
     ReadValues,
     ReadVersions,
@@ -43,6 +44,8 @@ from plait.checkpoint.tables import Lane, between
 from plait.errors import NotSupportedError
 
 _APPENDED = Done(0, 0)
+_OF_ONE_NAME = frozenset({Transact, ReadHead})
+"""Requests that name a lane by its thread and namespace, and no other."""
 _OF_ONE_LANE = frozenset(
     {ReadCheckpoints, ReadValues, ReadVersions, ListValues, ReadWrites, DropLane}
 )
@@ -59,6 +62,7 @@ class _Rows:
         self._numbers = count(1)
         self._handlers: dict[type, Callable[[Any], Any]] = {
             ReadLane: self._read_lane,
+            ReadHead: self._read_head,
             ListLanes: self._list_lanes,
             ListThreads: self._list_threads,
             ReadCheckpoints: self._read_checkpoints,
@@ -108,7 +112,7 @@ class _Rows:
     def _concerned(self, request: Any) -> Sequence[tuple[str, str]]:
         """The lanes that a request may be about."""
         kind = cast("type[Any]", type(request))
-        if kind is Transact or (kind is ReadLane and not self._is_owned(request)):
+        if kind in _OF_ONE_NAME or (kind is ReadLane and not self._is_owned(request)):
             return ((request.thread_id, request.ns),)
         if kind in _OF_ONE_LANE and (lane := self._by_number.get(request.lane)) is not None:
             return ((lane.claim.thread_id, lane.claim.ns),)
@@ -143,6 +147,17 @@ class _Rows:
         lane = self._lanes.get((request.thread_id, request.ns))
         return lane.row if lane is not None else None
 
+    def _read_head(self, request: ReadHead) -> tuple[int, CheckpointRow, list[WriteRow]] | None:
+        lane = self._lanes.get((request.thread_id, request.ns))
+        if lane is None:
+            return None
+        id, live = request.id or lane.head, request.live
+        place = None if id is None else lane.place(id)
+        if place is None:
+            return None
+        rows = lane.checkpoints(place, place + 1, live=live)
+        return lane.claim.lane, rows[0], lane.writes_between(place, place + 1, live=live)
+
     def _list_lanes(self, request: ListLanes) -> list[LaneRow]:
         wanted = request.thread_id
         lanes = self._by_number if wanted is None else self._by_thread.get(wanted, {})
@@ -160,12 +175,12 @@ class _Rows:
             return []
         limit = request.limit
         low, high = between(lane.ids, request.first, request.last, request.before)
+        if limit is not None and high - low > limit:
+            low, high = (high - limit, high) if request.newest_first else (low, low + limit)
+        rows = lane.checkpoints(low, high, live=request.live)
         if request.newest_first:
-            low = low if limit is None else max(low, high - limit)
-            places = reversed(range(low, high))
-        else:
-            places = range(low, high if limit is None else min(high, low + limit))
-        return [lane.checkpoint(place, live=request.live) for place in places]
+            rows.reverse()
+        return rows
 
     def _read_values(self, request: ReadValues) -> list[bytes | None]:
         lane = self._by_number.get(request.lane)
@@ -190,10 +205,7 @@ class _Rows:
         if request.last is None:
             return lane.writes(request.checkpoint, live=request.live)
         low, high = between(lane.ids, request.checkpoint, request.last)
-        found: list[WriteRow] = []
-        for key in lane.ids[low:high]:
-            found += lane.writes(key, live=request.live)
-        return found
+        return lane.writes_between(low, high, live=request.live)
 
     def _transact(self, request: Transact) -> Done | Refused:
         root = self._lanes.get((request.thread_id, ""))

@@ -11,6 +11,7 @@ to. So whoever puts a checkpoint between the two, or drops the first, unpacks th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from itertools import zip_longest
 from typing import Any
 
 import ormsgpack
@@ -80,16 +81,18 @@ class Lane:
 
     # --- reading ---------------------------------------------------------------------------------
 
-    def checkpoint(self, place: int, *, live: bool) -> CheckpointRow:
-        """The checkpoint at a place of `ids`; `live`: its record may be deferred."""
-        row = self._commits[place]
-        if type(row) is bytes:
-            parent, record, _, _ = _unpack(row)
-            return CheckpointRow(self.ids[place], self._parent(place, parent), record)
-        made: Any = row
-        if not live and type(made.record) is Deferred:
-            made = self._commits[place] = made._replace(record=made.record.record())
-        return made
+    def checkpoints(self, low: int, high: int, *, live: bool) -> list[CheckpointRow]:
+        """Those at the places of `ids` from `low` to below `high`; `live`: as they are kept."""
+        rows: list[Any] = self._commits[low:high]
+        for at, row in enumerate(rows):
+            if type(row) is bytes:
+                parent, record, _, _ = _unpack(row)
+                place = low + at
+                rows[at] = CheckpointRow(self.ids[place], self._parent(place, parent), record)
+            elif not live and type(row.record) is Deferred:
+                made = row._replace(record=row.record.record())
+                rows[at] = self._commits[low + at] = made
+        return rows
 
     def value(self, channel: str, key: bytes, *, live: bool = False) -> Any:
         """The record of a version, or None."""
@@ -98,7 +101,7 @@ class Lane:
             return None
         record = table.rows.get(key)
         if record is None:
-            place = self._place(key)
+            place = self.place(key)
             return self._value_at(place, channel) if place is not None else None
         if not live and type(record) is Deferred:
             record = table.rows[key] = record.record()
@@ -129,28 +132,35 @@ class Lane:
 
     def writes(self, checkpoint: bytes, *, live: bool) -> list[WriteRow]:
         """The task writes of one checkpoint, in order."""
-        tasks = self._writes.get(checkpoint)
-        if tasks and not live:
+        place = self.place(checkpoint) if self._packed else None
+        if place is None:
+            return sorted(self._tasks_of(checkpoint, None, live).values(), key=_order)
+        return self.writes_between(place, place + 1, live=live)
+
+    def writes_between(self, low: int, high: int, *, live: bool) -> list[WriteRow]:
+        """Those of the checkpoints at the places of `ids` from `low` to below `high`."""
+        found: list[WriteRow] = []
+        kept = self._writes
+        after = self._commits[low + 1 : high + 1]
+        for key, following in zip_longest(self.ids[low:high], after):
+            tasks = kept.get(key)
+            if not live or type(following) is bytes:
+                tasks = self._tasks_of(key, following, live)
+            if tasks:
+                found += tasks.values() if len(tasks) == 1 else sorted(tasks.values(), key=_order)
+        return found
+
+    def _tasks_of(self, checkpoint: bytes, after: Any, live: bool) -> dict[bytes, WriteRow]:
+        """Those of one checkpoint, by task. They may be packed with the commit `after` it."""
+        tasks = self._writes.get(checkpoint, {})
+        if not live:
             for task, row in tasks.items():
                 record: Any = row.record
                 if type(record) is Deferred:
                     tasks[task] = row._replace(record=record.record())
-        packed = self._packed_writes(checkpoint)
-        if packed:
-            tasks = {**tasks, **packed} if tasks else packed
-        if not tasks:
-            return []
-        rows = list(tasks.values())
-        if len(rows) > 1:
-            rows.sort(key=_order)
-        return rows
-
-    def _packed_writes(self, checkpoint: bytes) -> dict[bytes, WriteRow]:
-        place = self._place(checkpoint) if self._packed else None
-        if place is None or place + 1 == len(self.ids):
-            return {}
-        row = self._commits[place + 1]
-        return _tasks(checkpoint, _unpack(row)[3]) if type(row) is bytes else {}
+        if type(after) is bytes:
+            return {**tasks, **_tasks(checkpoint, _unpack(after)[3])}
+        return tasks
 
     def _value_at(self, place: int, channel: str) -> Any:
         """The version that is packed with a commit."""
@@ -158,7 +168,8 @@ class Lane:
         values: list[Any] = _unpack(row)[2] if type(row) is bytes else []
         return values[values.index(channel) + 1] if channel in values else None
 
-    def _place(self, key: bytes) -> int | None:
+    def place(self, key: bytes) -> int | None:
+        """Where a checkpoint is in `ids`."""
         ids = self.ids
         place = bisect_left(ids, key)
         return place if place < len(ids) and ids[place] == key else None
@@ -222,11 +233,11 @@ class Lane:
             self._put_checkpoint(CheckpointRow(*row))
         for channel, key, record in request.values:
             if self._packed:
-                self._unpack(self._place(key))
+                self._unpack(self.place(key))
             self._put_value(channel, key, record)
         for checkpoint, task, path, record in request.writes:
             if self._packed:
-                self._unpack(self._place(checkpoint), 1)
+                self._unpack(self.place(checkpoint), 1)
             self._put_write(WriteRow(checkpoint, task, path, record))
 
     def _put_checkpoint(self, row: CheckpointRow) -> None:
@@ -281,7 +292,7 @@ class Lane:
                 self._put_write(task)
 
     def _drop_checkpoint(self, key: bytes) -> None:
-        place = self._place(key)
+        place = self.place(key)
         if place is not None:
             self._unpack(place)
             self._unpack(place, 1)
@@ -292,7 +303,7 @@ class Lane:
         table = self._values.get(channel)
         if table is None:
             return
-        self._unpack(self._place(key))
+        self._unpack(self.place(key))
         if table.rows.pop(key, None) is not None:
             del table.ids[bisect_left(table.ids, key)]
             if not table.ids:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from plait.timers import text_of
+
+CONTAINERS = frozenset({list, dict})
+"""Types of values of which a saver in memory keeps copies of its own."""
+new_tuple: Any = cast("Any", tuple).__new__
+"""`new_tuple(cls, parts)` makes a named tuple in one call less than its class does, for those of
+which thousands are made."""
 
 
 @dataclass(slots=True)
@@ -44,8 +50,11 @@ class NewCheckpoint:
 
     @property
     def made_at(self) -> str:
-        """When it was made: ISO 8601, UTC."""
-        return self.ts if isinstance(self.ts, str) else text_of(self.ts)
+        """When it was made: ISO 8601, UTC. It stays text once that was asked for."""
+        ts = self.ts
+        if not isinstance(ts, str):
+            ts = self.ts = text_of(ts)
+        return ts
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,5 +101,61 @@ class Snapshot:
     """(task id, channel, value), in the order of task path and position."""
     origin: Origin | None = None
     """Set where a run shall start from a fork of this checkpoint, which lies at that place."""
-    ids: Mapping[str, str] = field(default_factory=dict[str, str])
+    ids: dict[str, str] = field(default_factory=dict[str, str])
     """Path to id of tasks whose id is known to follow from it: need not be computed again."""
+
+    def add(self, task: TaskWrites) -> None:
+        """Add what a task wrote, as a saver in memory keeps it."""
+        id = task.task_id
+        if task.derived:
+            self.ids[task.path] = id
+        for channel, value in task.writes:
+            self.writes.append((id, channel, given(value)))
+
+
+def given(value: Any) -> Any:
+    """What a saver in memory keeps, as whoever reads it may have it: containers are copied."""
+    return value.copy() if type(value) in CONTAINERS else value
+
+
+class Live(NamedTuple):
+    """One stored checkpoint as it was handed over, in this process: nobody changes these parts."""
+
+    checkpoint: NewCheckpoint
+    values: dict[str, Any]
+    """Channel name to checkpoint value, every channel that holds something."""
+    tasks: list[TaskWrites]
+    """What was stored for it since, in the order of task path."""
+
+    @property
+    def id(self) -> str:
+        """As of a `Snapshot`."""
+        return self.checkpoint.id
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """As of a `Snapshot`, but not to be changed."""
+        return self.checkpoint.metadata
+
+    def snapshot(self) -> Snapshot:
+        """The same, to do with as one likes."""
+        made = self.checkpoint
+        metadata = {**made.metadata}
+        if "parents" in metadata:
+            metadata["parents"] = {**metadata["parents"]}
+        snapshot = Snapshot(
+            made.id, made.parent_id, made.made_at, metadata, {**made.frontier},
+            {name: given(value) for name, value in self.values.items()}, [], None, {},
+        )  # fmt: skip
+        for task in self.tasks:
+            snapshot.add(task)
+        return snapshot
+
+
+Stored: TypeAlias = "Snapshot | Live"
+"""A checkpoint that is read only to be looked at."""
+
+
+def snapshot_of(stored: Stored) -> Snapshot:
+    """A checkpoint, to do with as one likes."""
+    return stored if isinstance(stored, Snapshot) else stored.snapshot()

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import inherited_config
-from plait.checkpoint.base.port import Plan, Session, Snapshot
+from plait.checkpoint.base.port import Plan, Session, Stored
 from plait.constants import NS_SEP
 from plait.drivers.base import Storage
 from plait.engine.inside import graph_inside
@@ -113,7 +113,7 @@ def _read(
 ) -> Plan[StateSnapshot]:
     """Read a lane's checkpoint, and with `subgraphs` those of the graphs inside its tasks."""
     checkpoint_id = checkpoint_id_of(configurable)
-    stored = yield from session.load(checkpoint_id)
+    stored = yield from session.look(checkpoint_id)
     if stored is None:
         config = cast(Any, {"configurable": dict(configurable)})
         return StateSnapshot({}, (), config, None, None, None, (), ())
@@ -210,9 +210,9 @@ def _check_page(filter: Any, before: Any, limit: Any) -> None:
 
 def _only(
     storage: Storage, checkpoint_id: str, filter: dict[str, Any] | None, limit: int | None
-) -> Plan[list[Snapshot]]:
+) -> Plan[list[Stored]]:
     """The history of a config that addresses one checkpoint: that one."""
-    stored = yield from storage.session.load(checkpoint_id)
+    stored = yield from storage.session.look(checkpoint_id)
     if stored is None or limit == 0:
         return []
     matches = all(stored.metadata.get(key) == value for key, value in (filter or {}).items())

@@ -8,9 +8,9 @@ hand, tasks finished without their super-step), the engine restores the checkpoi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from plait.checkpoint.base.port import Session, Snapshot
+from plait.checkpoint.base.port import Session
 from plait.constants import (
     ERROR,
     FAILED,
@@ -19,6 +19,7 @@ from plait.constants import (
     PULL,
     PUSH,
     RESUME,
+    RETURN,
     START,
     STATE_VERSION,
 )
@@ -29,6 +30,7 @@ from plait.engine.journal import MARKS
 from plait.engine.loop import Loop
 from plait.engine.namespaces import inside
 from plait.engine.plan import GraphPlan, View, Writes
+from plait.engine.records import CONTAINERS, Live, Snapshot, Stored, new_tuple
 from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
@@ -45,6 +47,8 @@ _SEATINGS = 256
 """Sets of nodes that run together, whose seats are kept."""
 _TELLING = frozenset({FAILED, STATE_VERSION})
 """Channels of tasks' writes that the engine makes something of."""
+_SPECIAL = _TELLING | MARKS | {RETURN}
+"""Channels of tasks' writes that are no plain update of the state."""
 
 
 class _Seat(NamedTuple):
@@ -55,6 +59,11 @@ class _Seat(NamedTuple):
     order: str
     nests: bool
     """Whether a graph runs inside it."""
+
+
+_Row: TypeAlias = "tuple[Sequence[_Seat], tuple[str, ...]]"
+"""The nodes that run together, and their names."""
+_EMPTY: _Row = ((), ())
 
 
 class Layout:
@@ -68,7 +77,7 @@ class Layout:
         """The keys of the state, if their values are stored as they are shown."""
         if isinstance(stream, View) and stream.members <= plan.simple:
             self.keys = stream.keys
-        self._seats: dict[tuple[str, ...], list[_Seat] | None] = {}
+        self._rows: dict[tuple[str, ...], _Row | None] = {(): _EMPTY}
 
     @classmethod
     def of(cls, graph: Pregel) -> Layout:
@@ -78,16 +87,16 @@ class Layout:
             layout = graph.layout = cls(graph.plan)
         return layout
 
-    def seats(self, names: tuple[str, ...]) -> list[_Seat] | None:
+    def row(self, names: tuple[str, ...]) -> _Row | None:
         """The seats of nodes that run next; None where the engine must say who sits there."""
-        if names in self._seats:
-            return self._seats[names]
-        if len(self._seats) >= _SEATINGS:
-            self._seats.clear()
-        seats = self._seats[names] = self._seated(names)
-        return seats
+        if names in self._rows:
+            return self._rows[names]
+        if len(self._rows) >= _SEATINGS:
+            self._rows.clear()
+        row = self._rows[names] = self._seated(names)
+        return row
 
-    def _seated(self, names: Sequence[str]) -> list[_Seat] | None:
+    def _seated(self, names: Sequence[str]) -> _Row | None:
         seats: list[_Seat] = []
         for name in sorted(names, key=lambda name: self.declared.get(name, -1)):
             node = self.plan.nodes.get(name)
@@ -95,7 +104,7 @@ class Layout:
                 return None  # its code is gone, or it may have nothing to read
             path = (PULL, name)
             seats.append(_Seat(name, path, order_of(path), graph_inside(node) is not None))
-        return seats
+        return seats, tuple(seat.name for seat in seats)
 
 
 class Viewer:
@@ -109,24 +118,98 @@ class Viewer:
     def __init__(self, graph: Pregel, session: Session) -> None:
         self._layout = Layout.of(graph)
         self._plan = graph.plan
+        self._fingerprint = graph.plan.fingerprint
         self._thread_id = session.thread_id
         self._ns = session.ns
 
-    def show(self, stored: Snapshot, *, pending: bool) -> StateSnapshot:
+    def show(self, stored: Stored, *, pending: bool) -> StateSnapshot:
         """One checkpoint.
 
         Args:
             pending: show what finished tasks of its super-step wrote as part of the state, and
                 only the others as next (a thread as it stands); else the checkpoint as it was.
         """
-        tasks = self._plain_tasks(stored, pending)
-        if tasks is None:
-            return self._restored(stored, pending)
-        following = [task.name for task in tasks] if tasks else ()
-        return self._snapshot(stored, self._values(stored), following, tasks)
+        if isinstance(stored, Snapshot):
+            snapshot = stored
+        else:
+            shown = self._live(stored, pending)
+            if shown is not None:
+                return shown
+            snapshot = stored.snapshot()
+        row = self._row(snapshot.frontier)
+        tasks = None if row is None else self._plain_tasks(snapshot, row[0], pending)
+        if row is None or tasks is None:
+            return self._restored(snapshot, pending)
+        return self._snapshot(snapshot, self._values(snapshot.values), row[1], tasks)
+
+    def _live(self, live: Live, pending: bool) -> StateSnapshot | None:
+        """A checkpoint whose tasks did no more than update each key once; None for others.
+
+        Says what the functions below do, in one piece: long histories are made of such checkpoints.
+        """
+        made, held, outcomes = live
+        frontier, keys, ns = made.frontier, self._layout.keys, self._ns
+        if keys is None or ns or frontier.get("graph") != self._fingerprint:
+            return None
+        if "asked" in frontier or "sends" in frontier:
+            return None
+        row = self._layout.row(tuple(frontier["next"])) if "next" in frontier else _EMPTY
+        if row is None:
+            return None
+        done: dict[str, tuple[str, dict[str, Any]]] = {}
+        for outcome in outcomes:
+            wrote: dict[str, Any] = {}
+            for channel, value in outcome.writes:
+                if channel in keys:
+                    if channel in wrote:
+                        return None
+                    wrote[channel] = value.copy() if type(value) in CONTAINERS else value
+                elif channel in _SPECIAL:
+                    return None
+            if not outcome.derived:
+                return None
+            done[outcome.path] = outcome.task_id, wrote
+        tasks: list[PregelTask] = []
+        for name, path, order, nests in row[0]:
+            if order in done:
+                if pending:
+                    return None
+                id, result = done[order]
+            else:
+                id, result = task_id(made.id, ns, name, order), None
+            state = self._inside(name, id) if nests else None
+            tasks.append(new_tuple(PregelTask, (id, name, path, None, (), state, result)))
+        values: dict[str, Any] = {}
+        for key in keys:
+            if key in held:
+                value = held[key]
+                values[key] = value.copy() if type(value) in CONTAINERS else value
+        metadata = {**made.metadata}
+        if "parents" in metadata:
+            metadata["parents"] = {**metadata["parents"]}
+        ts, parent, thread_id = made.ts, made.parent_id, self._thread_id
+        config = {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": made.id}
+        before = {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": parent}
+        return new_tuple(
+            StateSnapshot,
+            (
+                values,
+                row[1],
+                {"configurable": config},
+                metadata,
+                ts if type(ts) is str else made.made_at,
+                None if parent is None else {"configurable": before},
+                tuple(tasks),
+                (),
+            ),
+        )
 
     def _snapshot(
-        self, stored: Snapshot, values: Any, following: Sequence[str], tasks: Sequence[PregelTask]
+        self,
+        stored: Snapshot,
+        values: Any,
+        following: Sequence[str],
+        tasks: Sequence[PregelTask],
     ) -> StateSnapshot:
         metadata, parent = stored.metadata, stored.parent_id
         asked: list[Interrupt] = []
@@ -151,23 +234,31 @@ class Viewer:
 
     # --- read off ---------------------------------------------------------------------------------
 
-    def _values(self, stored: Snapshot) -> Any:
-        held = stored.values
+    def _values(self, held: dict[str, Any]) -> Any:
         keys = self._layout.keys
-        if keys is not None:
-            return {key: held[key] for key in keys if key in held}
-        return State(self._plan, held).ordered(self._plan.stream)
+        if keys is None:
+            return State(self._plan, held).ordered(self._plan.stream)
+        values: dict[str, Any] = {}
+        for key in keys:
+            if key in held:
+                values[key] = held[key]
+        return values
 
-    def _plain_tasks(self, stored: Snapshot, pending: bool) -> list[PregelTask] | None:
-        """The tasks of a checkpoint; None where only the engine can tell."""
-        frontier = stored.frontier
+    def _row(self, frontier: Mapping[str, Any]) -> _Row | None:
+        """The nodes that run next; None where only the engine can tell."""
         if frontier.get("graph") != self._plan.fingerprint or "asked" in frontier:
             return None
-        seats = self._layout.seats(tuple(frontier.get("next", ())))
-        if seats is None:
-            return None
-        if "sends" in frontier:
-            seats = [*map(self._sent, range(len(sends := frontier["sends"])), sends), *seats]
+        row = self._layout.row(tuple(frontier["next"])) if "next" in frontier else _EMPTY
+        if row is None or "sends" not in frontier:
+            return row
+        sends: Sequence[Send] = frontier["sends"]
+        sent = [self._sent(place, send) for place, send in enumerate(sends)]
+        return [*sent, *row[0]], (*[seat.name for seat in sent], *row[1])
+
+    def _plain_tasks(
+        self, stored: Snapshot, seats: Sequence[_Seat], pending: bool
+    ) -> list[PregelTask] | None:
+        """The tasks of a checkpoint; None where only the engine can tell."""
         written: dict[str, Writes] = {}
         for id, channel, value in stored.writes:
             if channel in _TELLING or id == NULL_TASK_ID:

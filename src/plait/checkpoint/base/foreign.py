@@ -131,6 +131,10 @@ class ForeignSession:
         found = yield Call("get_tuple", (self._at(checkpoint_id),))
         return None if found is None else self._snapshot(found)
 
+    def look(self, checkpoint_id: str | None = None) -> Plan[Snapshot | None]:
+        """`load`, to look at it."""
+        return self.load(checkpoint_id)
+
     @property
     def may_wait(self) -> bool:
         """Nobody is waited for."""

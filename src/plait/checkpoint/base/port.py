@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from plait.engine.records import Mark, NewCheckpoint, Snapshot, TaskWrites
+from plait.engine.records import Live, Mark, NewCheckpoint, Snapshot, Stored, TaskWrites
 
 T = TypeVar("T")
 
@@ -46,6 +46,10 @@ class Session(Protocol):
 
         With `to_write`, for a run that will write, it may claim the thread before it reads.
         """
+        ...
+
+    def look(self, checkpoint_id: str | None = None) -> Plan[Stored | None]:
+        """Read a checkpoint (None: the head) for somebody who will not go on from it."""
         ...
 
     @property
@@ -84,8 +88,8 @@ class Session(Protocol):
         before: str | None = None,
         limit: int | None = None,
         filter: Mapping[str, Any] | None = None,
-    ) -> Generator[Plan[list[Snapshot]], None, None]:
-        """Newest first, page by page: plans of up to some tens of snapshots each."""
+    ) -> Generator[Plan[Sequence[Stored]], None, None]:
+        """Newest first, page by page: plans of up to some tens of checkpoints each."""
         ...
 
     def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
@@ -97,4 +101,13 @@ class Session(Protocol):
         ...
 
 
-__all__ = ["Mark", "NewCheckpoint", "Plan", "Session", "Snapshot", "TaskWrites"]
+__all__ = [
+    "Live",
+    "Mark",
+    "NewCheckpoint",
+    "Plan",
+    "Session",
+    "Snapshot",
+    "Stored",
+    "TaskWrites",
+]

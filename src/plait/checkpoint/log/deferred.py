@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from plait.checkpoint.log.versions import SMALL
-from plait.engine.records import NewCheckpoint, TaskWrites
+from plait.engine.records import CONTAINERS, NewCheckpoint, TaskWrites, given
 
 _SETTLED = frozenset({type(None), bool, int, float})
 _TEXTS = frozenset({str, bytes})
@@ -21,7 +21,6 @@ FIXED = _SETTLED | _TEXTS
 """Types of values that cannot change."""
 _SHORT = 24
 """Texts up to this length never are references, however their characters encode."""
-_CONTAINERS = frozenset({list, dict})
 _FEW = 8
 """Containers of up to so many values are copied, where they are small (`SMALL`) when encoded."""
 _NUMBER = 9
@@ -64,19 +63,14 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
     for key, fact in checkpoint.metadata.items():
         if type(fact) not in FIXED and (key != "parents" or not _is_map_of_texts(fact)):
             return False
-    if not _CONTAINERS.isdisjoint(map(type, checkpoint.changed.values())):
+    if not CONTAINERS.isdisjoint(map(type, checkpoint.changed.values())):
         checkpoint.changed = {name: given(value) for name, value in checkpoint.changed.items()}
     for task in writes:
         for _, value in task.writes:
-            if type(value) in _CONTAINERS:
+            if type(value) in CONTAINERS:
                 task.writes = [(channel, given(value)) for channel, value in task.writes]
                 break
     return True
-
-
-def given(value: Any) -> Any:
-    """What a deferred record holds, as whoever reads it may have it: containers are copied."""
-    return value.copy() if type(value) in _CONTAINERS else value
 
 
 def _is_map_of_texts(fact: Any) -> bool:
@@ -102,7 +96,7 @@ def _all_settled(values: Iterable[Any]) -> bool:
         kind = cast("type[Any]", type(value))
         if kind in _SETTLED or (kind in _TEXTS and len(value) <= _SHORT):
             continue
-        if kind not in _CONTAINERS or not _is_small(value):
+        if kind not in CONTAINERS or not _is_small(value):
             return False
     return True
 

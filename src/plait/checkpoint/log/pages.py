@@ -10,17 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from plait.checkpoint.base.port import Plan, Snapshot
+from plait.checkpoint.base.port import Live, Plan, Stored
 from plait.checkpoint.log.deferred import FIXED, Deferred
-from plait.checkpoint.log.reader import (
-    Facts,
-    LaneReader,
-    TaskIdWrites,
-    changed_map,
-    fits,
-    live_writes,
-    own_values,
-)
+from plait.checkpoint.log.reader import LaneReader, changed_map, changed_values, fits
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.records import WHOLE, CheckpointFrame
 from plait.checkpoint.log.requests import (
@@ -30,12 +22,12 @@ from plait.checkpoint.log.requests import (
     ReadWrites,
     WriteRow,
 )
+from plait.engine.records import new_tuple
 
 _Version = tuple[str, bytes]
 """(channel, version)."""
 _Map = Mapping[str, bytes]
 """Channel to version."""
-_Found = tuple[CheckpointRow, Facts, _Map]
 
 
 class PageReader:
@@ -59,7 +51,7 @@ class PageReader:
 
     def read(
         self, rows: Sequence[CheckpointRow], wanted: Mapping[str, Any], most: int | None
-    ) -> Plan[list[Snapshot]]:
+    ) -> Plan[list[Stored]]:
         """Checkpoints that follow each other, whole.
 
         Args:
@@ -69,39 +61,42 @@ class PageReader:
         """
         if not rows:
             return []
-        reader = self._reader
-        frames = [reader.open_checkpoint(row) for row in rows]
-        maps = yield from self._maps(rows, frames)
-        found: list[_Found] = []
-        for row, frame, map in zip(rows, frames, maps, strict=True):
-            facts = reader.facts(row, frame)
-            if not wanted or fits(facts[1], wanted):
-                found.append((row, facts, map))
-        if most is not None:
-            del found[most:]
-        whole = [own_values(row, map) for row, _, map in found]
-        others = [map for (_, _, map), own in zip(found, whole, strict=True) if own is None]
-        yield from self._read_versions(others)
-        writes = yield from self._writes(found, whole=len(found) == len(rows))
-        page: list[Snapshot] = []
-        for (row, (ts, metadata, frontier), map), own in zip(found, whole, strict=True):
-            values = (yield from self._values(map)) if own is None else own
-            written: TaskIdWrites = []
-            ids: dict[str, str] = {}
-            for write in writes.get(row.id, ()):
-                if not live_writes(write, written, ids):
-                    yield from reader.open_writes(write, written)
-            id, parent = reader.ids(row)
-            snapshot = Snapshot(id, parent, ts, metadata, frontier, values, written, None, ids)
-            page.append(snapshot)
-        return page
+        later: dict[bytes, CheckpointFrame] = {}
+        found = self._opened(rows, later)
+        maps = (yield from self._maps(rows, later)) if later else {}
+        if wanted:
+            found = {id: each for id, each in found.items() if fits(each.metadata, wanted)}
+        for id in [*found][most:] if most is not None else ():
+            del found[id]
+        yield from self._read_values(found, maps)
+        yield from self._read_writes(found, whole=len(found) == len(rows))
+        return [*found.values()]
+
+    def _opened(
+        self, rows: Sequence[Any], later: dict[bytes, CheckpointFrame]
+    ) -> dict[bytes, Stored]:
+        """The checkpoints. Frames of those whose values must be read go into `later`."""
+        found: dict[bytes, Stored] = {}
+        for row in rows:
+            id, _, record = row
+            if type(record) is Deferred:
+                checkpoint, frame = record.holds
+                values = changed_values(checkpoint, frame)
+                if values is None:
+                    later[id], values = frame, {}
+                found[id] = new_tuple(Live, (checkpoint, values, []))
+            else:
+                later[id] = frame = self._reader.open_checkpoint(row)
+                found[id] = self._reader.sealed(row, frame, {})
+        return found
 
     def _maps(
-        self, rows: Sequence[CheckpointRow], frames: Sequence[CheckpointFrame]
-    ) -> Plan[list[_Map]]:
-        """The map of each checkpoint: most often its parent's, with what changed."""
+        self, rows: Sequence[CheckpointRow], later: Mapping[bytes, CheckpointFrame]
+    ) -> Plan[dict[bytes, _Map]]:
+        """The map of each checkpoint of `later`: most often its parent's, with what changed."""
         known: dict[bytes, _Map] = {}
-        for row, frame in zip(reversed(rows), reversed(frames), strict=True):
+        for row in reversed(rows):
+            frame = later.get(row.id) or self._reader.open_checkpoint(row)
             before = None if row.parent is None else known.get(row.parent)
             if frame.full is not None:
                 known[row.id] = frame.full
@@ -109,7 +104,14 @@ class PageReader:
                 known[row.id] = (yield from self._reader.resolve(row, frame)).map
             else:
                 known[row.id] = changed_map(before, row.id, frame)
-        return [known[row.id] for row in rows]
+        return {id: known[id] for id in later}
+
+    def _read_values(self, found: Mapping[bytes, Stored], maps: Mapping[bytes, _Map]) -> Plan[None]:
+        """Read the values of those checkpoints of which there is a map."""
+        missing = [(found[id], map) for id, map in maps.items() if id in found]
+        yield from self._read_versions([map for _, map in missing])
+        for stored, map in missing:
+            stored.values.update((yield from self._values(map)))
 
     def _read_versions(self, maps: Sequence[_Map]) -> Plan[None]:
         """Read the versions that the page before has not: into those that stay, and others."""
@@ -157,16 +159,17 @@ class PageReader:
             values.update((yield from read)[0])
         return values
 
-    def _writes(self, found: Sequence[_Found], *, whole: bool) -> Plan[dict[bytes, list[WriteRow]]]:
-        """The rows of what tasks wrote, by checkpoint."""
+    def _read_writes(self, found: dict[bytes, Stored], *, whole: bool) -> Plan[None]:
+        """Read what tasks wrote. `whole`: nothing lies between the checkpoints that was not asked
+        for, which may be much."""
+        if not found:
+            return
         live = self._reader.live
-        by_checkpoint: dict[bytes, list[WriteRow]] = {}
+        newest, oldest = next(iter(found)), next(reversed(found))
         if whole:
-            first, last = found[-1][0].id, found[0][0].id
-            rows: list[WriteRow] = yield ReadWrites(self.lane, first, last, live=live)
-            for row in rows:
-                by_checkpoint.setdefault(row.checkpoint, []).append(row)
-        else:  # what lies between those that are wanted may be much
-            for checkpoint, _, _ in found:
-                by_checkpoint[checkpoint.id] = yield ReadWrites(self.lane, checkpoint.id, live=live)
-        return by_checkpoint
+            requests = [ReadWrites(self.lane, oldest, newest, live=live)]
+        else:
+            requests = [ReadWrites(self.lane, id, live=live) for id in found]
+        for request in requests:
+            rows: list[WriteRow] = yield request
+            yield from self._reader.add_writes(rows, found)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
-from plait.checkpoint.log.deferred import Deferred, given
+from plait.checkpoint.base.port import (
+    Live,
+    Mark,
+    NewCheckpoint,
+    Plan,
+    Snapshot,
+    Stored,
+    TaskWrites,
+)
+from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import UUID, UUID_TEXT, unpack, unpack_all
 from plait.checkpoint.log.reading import read_items, read_values
 from plait.checkpoint.log.recent import Recent
@@ -31,12 +39,11 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
+from plait.engine.records import snapshot_of
 from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
-"""Timestamp, metadata and frontier of a checkpoint: the reader's to change."""
-TaskIdWrites: TypeAlias = "list[tuple[str, str, Any]]"
-"""(task id, channel, value), in the order of path and position."""
+"""Timestamp, metadata and frontier of a checkpoint."""
 
 
 class Point:
@@ -49,6 +56,11 @@ class Point:
         self.anchor = anchor
         self.depth = depth
         self.map = map
+
+
+def reads_live(codec: Codec) -> bool:
+    """Whether parts may be read in place of bytes: not where a serializer has a say in them."""
+    return type(codec) is Codec and codec.guard is None
 
 
 class LaneReader:
@@ -65,8 +77,8 @@ class LaneReader:
         self.codec = codec
         self.lane = lane
         self.place = guarded(place(thread_id, ns), codec.guard) if at is None else at
-        self.live = type(codec) is Codec and codec.guard is None
-        """Whether parts may be read in place of bytes: not where a serializer has a say in them."""
+        self.live = reads_live(codec)
+        """Whether parts may be read in place of bytes."""
         self.recent = recent if self.live else None
         """What was read last."""
 
@@ -93,16 +105,13 @@ class LaneReader:
             raise damaged("checkpoint")
         return body[0], body[1], body[2]
 
-    def facts(self, row: CheckpointRow, frame: CheckpointFrame) -> Facts:
-        """`body`, also of a row that was read live."""
-        record: Any = row.record
-        if type(record) is not Deferred:
-            return self.body(frame)
-        checkpoint: NewCheckpoint = record.holds[0]
-        metadata = dict(checkpoint.metadata)
-        if "parents" in metadata:
-            metadata["parents"] = dict(metadata["parents"])
-        return checkpoint.made_at, metadata, dict(checkpoint.frontier)
+    def sealed(
+        self, row: CheckpointRow, frame: CheckpointFrame, values: dict[str, Any]
+    ) -> Snapshot:
+        """A checkpoint whose record was opened, without its writes."""
+        ts, metadata, frontier = self.body(frame)
+        parent = unpack(row.parent) if row.parent is not None else None
+        return Snapshot(unpack(row.id), parent, ts, metadata, frontier, values, [], None, {})
 
     def mark(self, row: CheckpointRow) -> Mark:
         """A checkpoint without its values."""
@@ -117,28 +126,57 @@ class LaneReader:
     def snapshot(
         self, row: CheckpointRow, frame: CheckpointFrame, values: dict[str, Any]
     ) -> Plan[Snapshot]:
-        found: list[WriteRow] = yield ReadWrites(self.lane, row.id, live=self.live)
-        writes, ids = (yield from self.writes(found)) if found else ([], {})
-        ts, metadata, frontier = self.facts(row, frame)
-        id, parent = self.ids(row)
-        return Snapshot(id, parent, ts, metadata, frontier, values, writes, None, ids)
+        """A checkpoint with values that were read, and its writes."""
+        return snapshot_of((yield from self._with_writes(row, frame, values, None)))
 
-    def ids(self, row: CheckpointRow) -> tuple[str, str | None]:
-        """The ids of a checkpoint and of its parent."""
+    def look(self, row: CheckpointRow, writes: Sequence[WriteRow] | None) -> Plan[Stored]:
+        """A checkpoint, whole. `writes`: its rows, if they were read with it."""
+        frame = self.open_checkpoint(row)
+        values = own_values(row)
+        if values is None:
+            point = full_point(row, frame) or (yield from self.resolve(row, frame))
+            values, _ = yield from read_values(self, point.map, track=False, live=self.live)
+        return (yield from self._with_writes(row, frame, values, writes))
+
+    def _with_writes(
+        self,
+        row: CheckpointRow,
+        frame: CheckpointFrame,
+        values: dict[str, Any],
+        writes: Sequence[WriteRow] | None,
+    ) -> Plan[Stored]:
+        if writes is None:
+            writes = yield ReadWrites(self.lane, row.id, live=self.live)
         record: Any = row.record
+        stored: Stored
         if type(record) is Deferred:
-            checkpoint: NewCheckpoint = record.holds[0]
-            return checkpoint.id, checkpoint.parent_id
-        return unpack(row.id), unpack(row.parent) if row.parent is not None else None
+            stored = Live(record.holds[0], values, [])
+        else:
+            stored = self.sealed(row, frame, values)
+        if writes:
+            yield from self.add_writes(writes, {row.id: stored})
+        return stored
 
-    def writes(self, rows: Sequence[WriteRow]) -> Plan[tuple[TaskIdWrites, dict[str, str]]]:
-        """What the tasks of a checkpoint wrote; ids that are known to follow from their path."""
-        writes: TaskIdWrites = []
-        ids: dict[str, str] = {}
+    def add_writes(self, rows: Sequence[Any], to: Mapping[bytes, Stored]) -> Plan[None]:
+        """Add what tasks wrote to the checkpoints that it belongs to."""
         for row in rows:
-            if not live_writes(row, writes, ids):
-                yield from self.open_writes(row, writes)
-        return writes, ids
+            checkpoint, task, path, record = row
+            stored = to.get(checkpoint)
+            if stored is None:
+                continue
+            if type(record) is Deferred:
+                written: TaskWrites = record.holds
+            else:
+                wrote = yield from self._open_writes(row)
+                id = unpack(task)
+                if isinstance(stored, Snapshot):
+                    stored.writes += [(id, channel, value) for channel, value in wrote]
+                    continue
+                written = TaskWrites(unpack(checkpoint), id, path, wrote)
+            if isinstance(stored, Snapshot):
+                stored.add(written)
+            else:
+                stored.tasks.append(written)
 
     def _open(self, record: bytes, where: str, *parts: str) -> tuple[int, bytes]:
         """Unseal a record. `where` says of its parts what they are, for the error."""
@@ -181,14 +219,15 @@ class LaneReader:
         pairs = zip(keys, payloads, strict=True)
         return {key: payload for key, payload in pairs if payload is not None}
 
-    def open_writes(self, row: WriteRow, into: TaskIdWrites) -> Plan[None]:
-        """Add what the task of a sealed row wrote."""
-        task = unpack(row.task)
+    def _open_writes(self, row: WriteRow) -> Plan[list[tuple[str, Any]]]:
+        """What the task of a sealed row wrote."""
+        pairs: list[tuple[str, Any]] = []
         for channel, data in self.writes_frame(row):
-            if type(data) is bytes:
-                into.append((task, channel, self.codec.loads(data)))
-            else:
-                into.append((task, channel, (yield from self._deref(data))))
+            value = (
+                self.codec.loads(data) if type(data) is bytes else (yield from self._deref(data))
+            )
+            pairs.append((channel, value))
+        return pairs
 
     def writes_frame(self, row: WriteRow) -> list[tuple[str, bytes | Ref]]:
         id, task = unpack(row.checkpoint), unpack(row.task)
@@ -240,29 +279,19 @@ def full_point(row: CheckpointRow, frame: CheckpointFrame) -> Point | None:
     return None if frame.full is None else Point(row.id, row.id, 0, frame.full.copy())
 
 
-def own_values(row: CheckpointRow, map: Mapping[str, bytes]) -> dict[str, Any] | None:
-    """The values of a checkpoint that was read live and has made every version that it has."""
+def own_values(row: CheckpointRow) -> dict[str, Any] | None:
+    """The values of a checkpoint that was read live, if it has made every version that it has.
+
+    They are as they were handed over: nobody changes them.
+    """
     record: Any = row.record
-    if type(record) is not Deferred:
-        return None
-    changed: Mapping[str, Any] = record.holds[0].changed
-    if changed.keys() != map.keys():
-        return None
-    return {name: given(value) for name, value in changed.items()}
+    return changed_values(*record.holds) if type(record) is Deferred else None
 
 
-def live_writes(row: WriteRow, into: TaskIdWrites, ids: dict[str, str]) -> bool:
-    """Whether a row was read live; then what its task wrote is added, and its id."""
-    record: Any = row.record
-    if type(record) is not Deferred:
-        return False
-    task: TaskWrites = record.holds
-    id = task.task_id
-    if task.derived:
-        ids[task.path] = id
-    for channel, value in task.writes:
-        into.append((id, channel, given(value)))
-    return True
+def changed_values(checkpoint: NewCheckpoint, frame: CheckpointFrame) -> dict[str, Any] | None:
+    """The new values of a checkpoint, if it has no others."""
+    changed, full = cast("dict[str, Any]", checkpoint.changed), frame.full
+    return changed if full is not None and len(full) == len(changed) else None
 
 
 def changed_map(

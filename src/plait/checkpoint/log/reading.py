@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.deferred import Deferred, given
+from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.dicts import dict_stamps
 from plait.checkpoint.log.lists import splice_runs
 from plait.checkpoint.log.recent import LONG, Kept, Recent
@@ -34,6 +34,7 @@ from plait.checkpoint.log.requests import ReadValues, ReadVersions, ValueRow
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Run, Version
 from plait.checkpoint.serde import Codec, Recipes, proof
+from plait.engine.records import given
 
 
 class Source(Protocol):

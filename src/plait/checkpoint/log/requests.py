@@ -67,6 +67,21 @@ class ReadLane:
 
 
 @dataclass(slots=True)
+class ReadHead:
+    """A checkpoint (None: the head) of a thread and namespace, in one request.
+
+    Only for savers in memory. Answer: lane, CheckpointRow and list of WriteRow; None if there is no
+    such.
+    """
+
+    thread_id: str
+    ns: str
+    id: bytes | None = None
+    live: bool = False
+    """Whether records may be `Deferred` ones, where a saver keeps such; here and below."""
+
+
+@dataclass(slots=True)
 class ListLanes:
     """Lanes of one thread, or (None) of all, by ascending lane. Answer: list of LaneRow."""
 
@@ -93,7 +108,6 @@ class ReadCheckpoints:
     limit: int | None = None
     newest_first: bool = False
     live: bool = False
-    """Whether records may be `Deferred` ones, where a saver keeps such; here and below."""
 
 
 @dataclass(slots=True)

@@ -12,12 +12,12 @@ from functools import lru_cache
 from time import time_ns
 from typing import Any, NamedTuple, TypeAlias
 
-from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
+from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, Stored, TaskWrites
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.pages import PageReader
-from plait.checkpoint.log.reader import LaneReader, Point, full_point, own_values
+from plait.checkpoint.log.reader import LaneReader, Point, full_point, own_values, reads_live
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import (
@@ -36,6 +36,7 @@ from plait.checkpoint.log.requests import (
     Drain,
     LaneRow,
     ReadCheckpoints,
+    ReadHead,
     ReadLane,
     ReadWrites,
     Refused,
@@ -233,7 +234,7 @@ class LogSession:
         found = rows[0]
         frame = reader.open_checkpoint(found)
         point = full_point(found, frame) or (yield from reader.resolve(found, frame))
-        own = own_values(found, point.map)
+        own = own_values(found)
         if own is not None:
             values, versions = own, {name: Version(found.id, found.id, 0) for name in own}
         else:
@@ -244,14 +245,40 @@ class LogSession:
         snapshot = yield from reader.snapshot(found, frame, values)
         return snapshot
 
+    def look(self, checkpoint_id: str | None = None) -> Plan[Stored | None]:
+        """Read a checkpoint (None: the head) for somebody who will not go on from it.
+
+        Raises:
+            CorruptCheckpointError: What is stored is damaged.
+        """
+        key = pack(checkpoint_id) if checkpoint_id is not None else None
+        if self._drain is not None:
+            at = yield ReadHead(self.thread_id, self.ns, key, reads_live(self.codec))
+        else:
+            at = yield from self._find(key)
+        if at is None:
+            return None
+        lane, found, writes = at
+        return (yield from self._reader(lane).look(found, writes))
+
+    def _find(self, key: bytes | None) -> Plan[tuple[int, CheckpointRow, None] | None]:
+        """The lane, and its checkpoint of this id, or its head."""
+        row: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
+        key = row.head if row is not None and key is None else key
+        if row is None or key is None:
+            return None
+        live = reads_live(self.codec)
+        rows: list[CheckpointRow] = yield ReadCheckpoints(row.lane, key, key, live=live)
+        return (row.lane, rows[0], None) if rows else None
+
     def history(
         self,
         *,
         before: str | None = None,
         limit: int | None = None,
         filter: Mapping[str, Any] | None = None,
-    ) -> Generator[Plan[list[Snapshot]], None, None]:
-        """Newest first, page by page: plans of up to some tens of snapshots each.
+    ) -> Generator[Plan[list[Stored]], None, None]:
+        """Newest first, page by page: plans of up to some tens of checkpoints each.
 
         Args:
             before: Only checkpoints older than this one.
@@ -262,7 +289,7 @@ class LogSession:
         while not walk.done:
             yield self._page(walk)
 
-    def _page(self, walk: _Walk) -> Plan[list[Snapshot]]:
+    def _page(self, walk: _Walk) -> Plan[list[Stored]]:
         lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
         if lane is None:
             walk.done = True

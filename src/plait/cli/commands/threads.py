@@ -13,6 +13,7 @@ import click
 from plait.checkpoint.log.retention import Progress, moment
 from plait.cli.database import open_to_read, open_to_write
 from plait.cli.telling import console, progress, size_of, table, tell_json, time_of
+from plait.engine.records import snapshot_of
 from plait.errors import ConfigError
 from plait.stored import StoredThread, find_thread, list_threads
 
@@ -129,7 +130,7 @@ def history_command(thread_id: str, database: str, as_json: bool, limit: int) ->
     with open_to_read(database) as saver:
         find_thread(saver, thread_id)
         for page in saver.open_session(thread_id).history(limit=limit):
-            for each in saver.run(page):
+            for each in map(snapshot_of, saver.run(page)):
                 rows.append(
                     {
                         "checkpoint_id": each.id,
