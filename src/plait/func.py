@@ -40,6 +40,7 @@ from plait.pregel.scope import TaskScope
 from plait.pregel.unknown import OnUnknown, checked_policy, guard, is_guard
 from plait.scope import Scope, current_scope, heard
 from plait.types import CachePolicy, Checkpointer, RetryPolicy, TimeoutPolicy
+from plait.typing import subscriptable
 from plait.warnings import take_renamed
 
 if TYPE_CHECKING:
@@ -223,6 +224,7 @@ def task(
     return decorate
 
 
+@subscriptable
 class entrypoint:
     """Make a function a durable workflow with the methods of a compiled graph.
 

@@ -24,7 +24,7 @@ from warnings import warn
 from plait.constants import INTERRUPT
 from plait.errors import ConfigError
 from plait.scope import current_scope, current_tool_call
-from plait.typing import MISSING
+from plait.typing import MISSING, subscriptable
 from plait.warnings import LangGraphDeprecatedSinceV10, LangGraphDeprecatedSinceV11
 
 if TYPE_CHECKING:
@@ -180,6 +180,7 @@ def default_cache_key(*args: Any, **kwargs: Any) -> bytes:
     return blake2b(Codec().dumps([list(args), kwargs]), digest_size=16).digest()
 
 
+@subscriptable
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePolicy:
     """When a node's result may be taken from the cache instead of running it."""
@@ -290,6 +291,7 @@ def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+@subscriptable
 @dataclass(init=False, slots=True)
 class Interrupt:
     """A question that a run waits with.
@@ -450,6 +452,7 @@ class StateSnapshot(NamedTuple):
     """The questions that wait for an answer."""
 
 
+@subscriptable
 @dataclass(slots=True)
 class GraphOutput:
     """What `invoke(version="v2")` returns: the state and the questions apart."""

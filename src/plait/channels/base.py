@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, ClassVar, Generic, TypeVar
 
 from plait.errors import EmptyChannelError, InvalidUpdateError
-from plait.typing import MISSING
+from plait.typing import MISSING, subscriptable
 
 Value = TypeVar("Value")
 Update = TypeVar("Update")
@@ -112,6 +112,7 @@ def extra_slots(cls: type) -> tuple[str, ...]:
     return tuple(name for name in names if name not in ("typ", "key", "value"))
 
 
+@subscriptable
 class Held(BaseChannel[Any, Any, Any]):
     """A channel that holds at most one plain value (the base of most kinds)."""
 

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 from plait.channels.base import BaseChannel
 from plait.errors import EmptyChannelError, InvalidUpdateError
-from plait.typing import MISSING
+from plait.typing import MISSING, subscriptable
 
 
+@subscriptable
 class NamedBarrierValue(BaseChannel[Any, Any, list[Any]]):
     """Waits until all of `names` were written, then triggers its readers once.
 

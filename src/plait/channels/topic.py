@@ -7,9 +7,10 @@ from typing import Any, cast
 
 from plait.channels.base import BaseChannel
 from plait.errors import EmptyChannelError
-from plait.typing import MISSING
+from plait.typing import MISSING, subscriptable
 
 
+@subscriptable
 class Topic(BaseChannel[list[Any], Any, list[Any]]):
     """Collects what is written; a written list is spread into its items.
 

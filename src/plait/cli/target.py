@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from plait.errors import ConfigError, nearest
 from plait.graph.state import StateGraph
@@ -44,10 +44,10 @@ def load_graph(target: str, app_dir: str = ".") -> Pregel:
             raise ConfigError(f"Module {name!r} has no {attribute!r}. {nearest(attribute, known)}")
         found = getattr(found, part)
     if isinstance(found, StateGraph):
-        return found.compile()
+        return cast("StateGraph", found).compile()
     if not isinstance(found, Pregel):
         raise ConfigError(
             f"{target} is {type(found).__name__}, no graph. Name a StateGraph or what its "
             "compile() returns."
         )
-    return found
+    return cast("Pregel", found)

@@ -19,6 +19,7 @@ from plait.graph.schema import coercion, is_mapping_schema
 from plait.pregel.main import Pregel
 from plait.pregel.node import PregelNode
 from plait.types import Command, TracePolicy
+from plait.typing import ContextT, InputT, OutputT, StateT
 
 if TYPE_CHECKING:
     from plait.graph.state import StateGraph
@@ -122,7 +123,7 @@ def _writer(
     return Writer(node, builder.channels, builder.nodes, edges, branches)
 
 
-class CompiledStateGraph(Pregel):
+class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
     """A `StateGraph` that can be run. Made by `StateGraph.compile()`."""
 
     def __init__(self, *, builder: StateGraph[Any], **kwargs: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_type_hints
 from warnings import warn
 
 from plait.channels.last_value import LastValue
@@ -43,21 +43,21 @@ from plait.types import (
     TracePolicy,
     ensure_valid_checkpointer,
 )
+from plait.typing import ContextT, InputT, OutputT, StateT, subscriptable
 from plait.warnings import take_renamed
 
 if TYPE_CHECKING:
     from plait.store.base import BaseStore
     from plait.stream.base import Factory
 
-StateT = TypeVar("StateT")
-ContextT = TypeVar("ContextT")
 Path = Callable[..., Hashable | Sequence[Hashable] | Awaitable[Hashable | Sequence[Hashable]]]
 
 
 SCHEDULES = ("superstep", "eager")
 
 
-class StateGraph(Generic[StateT]):
+@subscriptable
+class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
     """A graph whose nodes read a shared state and return updates of it.
 
     Args:
@@ -499,7 +499,7 @@ class StateGraph(Generic[StateT]):
         name: str | None = None,
         transformers: Sequence[Factory] | None = None,
         schedule: Literal["superstep", "eager"] = "superstep",
-    ) -> CompiledStateGraph:
+    ) -> CompiledStateGraph[StateT, ContextT, InputT, OutputT]:
         """Check the graph and make it runnable.
 
         Args:

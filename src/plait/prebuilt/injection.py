@@ -5,7 +5,7 @@ A model never sees these arguments; what it supplies for them is dropped before 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Generic, cast, get_args, get_origin
 
 from typing_extensions import get_type_hints
 
@@ -18,14 +18,13 @@ from plait.runtime import ExecutionInfo, Runtime, ServerInfo
 from plait.scope import current_scope
 from plait.tools.injected import DirectlyInjectedToolArg, InjectedToolArg, is_call_id, is_injected
 from plait.tools.signatures import MISSING, parameters
+from plait.typing import ContextT, StateT, subscriptable
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
     from plait.store.base import BaseStore
     from plait.types import StreamWriter
 
-StateT = TypeVar("StateT")
-ContextT = TypeVar("ContextT")
 
 RUNTIME = "__pregel_runtime"
 """Under this key of a config's `configurable` a ToolNode outside of a graph finds its runtime."""
@@ -46,6 +45,7 @@ class InjectedStore(InjectedToolArg):
     """Marks an argument that gets the store of the graph."""
 
 
+@subscriptable
 @dataclass
 class ToolRuntime(DirectlyInjectedToolArg, Generic[ContextT, StateT]):
     """All that a tool may want of the run around: an argument of this type gets it.

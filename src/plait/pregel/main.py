@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
 
 from plait.constants import TOOLS_MODE
 from plait.drivers.base import Part
@@ -27,6 +27,7 @@ from plait.pregel.streamed import Streamed
 from plait.pregel.threads import Threads
 from plait.runnables.config import merge_configs
 from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy
+from plait.typing import ContextT, InputT, OutputT, StateT, subscriptable
 from plait.warnings import take_renamed, warn_renamed
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ _BUILT_OF = ("__pydantic_validator__", "__dataclass_fields__")
 """Marks of classes that are built from a dict's entries: pydantic models, dataclasses."""
 
 
-class Pregel(Described, Drawn, Streamed, Threads):
+@subscriptable
+class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, InputT, OutputT]):
     """A graph of nodes over channels, run in super-steps (Malewicz et al., *Pregel*, 2010).
 
     Made by `StateGraph.compile()` and `@entrypoint`, which compile to a plan; or by hand, from

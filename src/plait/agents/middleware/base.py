@@ -1,6 +1,7 @@
 """`AgentMiddleware`: what runs between the steps of an agent, and around its calls."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from types import GenericAlias
 from typing import Any, ClassVar, Generic, NoReturn
 from typing import TypeVar as PlainTypeVar
 
@@ -47,6 +48,11 @@ class AgentMiddleware(Generic[StateT, ContextT, ResponseT]):
     >>> Polite().name
     'Polite'
     """
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        if getattr(cls, "__parameters__", ()):
+            return super().__class_getitem__(item)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+        return GenericAlias(cls, item)  # one that takes no arguments: only type checkers look
 
     state_schema: type[Any] = AgentState
     """A state with the keys that this middleware adds to the agent's."""
