@@ -22,8 +22,14 @@ from plait.errors import (
 from plait.graph.branch import Branch, goto_writes
 from plait.graph.policies import NOTHING, Policies, cache_plan, is_graph
 from plait.graph.routes import may_route
-from plait.graph.schema import coercion, is_pydantic, managed_of, updates_of_object
-from plait.pregel.binding import Binding, merge, merged
+from plait.graph.schema import (
+    coercion,
+    is_pydantic,
+    is_state_class,
+    managed_of,
+    updates_of_object,
+)
+from plait.pregel.binding import Binding, is_runnable, merge, merged
 from plait.pregel.scope import Detached
 from plait.pregel.unknown import guard, is_guard
 from plait.scope import Scope
@@ -160,9 +166,7 @@ class Writer:
         if isinstance(result, (list, tuple)) and _has_command(cast("Sequence[Any]", result)):
             items = cast("Sequence[Any]", result)
             return [write for item in items for write in self._values(item)]
-        if not isinstance(result, (list, tuple)) and hasattr(
-            cast("Any", type(result)), "__annotations__"
-        ):
+        if is_state_class(cast("Any", result).__class__):
             return updates_of_object(result, self.keys)
         raise InvalidUpdateError(f"Expected dict, got {result!r} {self._instead(result)}")
 
@@ -405,15 +409,38 @@ def _sync_call(
 
     if coerce is None and spec.binding.is_bare:
         bare = spec.binding.function  # the ordinary node, without a call in between
-        return lambda task, scope: finish(task, bare(task.input), scope)
-    if coerce is None:
-        return lambda task, scope: finish(task, function(task.input, scope), scope)
+
+        def call_bare(task: Task, scope: Scope) -> Writes:
+            result = bare(task.input)
+            if type(result) is not dict:
+                result = _invoked(result, task.input, scope)
+            return finish(task, result, scope)
+
+        return call_bare
 
     def call(task: Task, scope: Scope) -> Writes:
-        given = task.input if task.is_push else coerced(coerce, task.input, spec.name)
-        return finish(task, function(given, scope), scope)
+        given = task.input
+        if coerce is not None and not task.is_push:
+            given = coerced(coerce, given, spec.name)
+        result = function(given, scope)
+        if type(result) is not dict:
+            result = _invoked(result, given, scope)
+        return finish(task, result, scope)
 
     return call
+
+
+def _invoked(result: Any, given: Any, scope: Scope) -> Any:
+    """What a node amounts to that returned a Runnable: what that makes of the node's input."""
+    if not is_runnable(result):
+        return result
+    return result.invoke(given, None if is_graph(result) else scope.config())
+
+
+async def _ainvoked(result: Any, given: Any, scope: Scope) -> Any:
+    if not is_runnable(result):
+        return result
+    return await result.ainvoke(given, None if is_graph(result) else scope.config())
 
 
 def _merging(function: Callable[[Any, Scope], Any]) -> Callable[[Any, Scope], Any]:
@@ -448,6 +475,8 @@ def _async_call(
             from plait.runnables.config import run_in_executor  # asyncio is running: it is loaded
 
             result = await run_in_executor(None, function, given, scope)
+        if type(result) is not dict:
+            result = await _ainvoked(result, given, scope)
         return await writer.afinish(task, result, scope)
 
     return acall

@@ -10,7 +10,7 @@ from plait.constants import DEFAULT_HANDLER, HANDLER
 from plait.engine.plan import CachePlan
 from plait.engine.retries import policies_of
 from plait.errors import InvalidNodeError
-from plait.pregel.binding import Binding
+from plait.pregel.binding import Binding, is_runnable
 from plait.pregel.caching import namespace_of
 from plait.pregel.main import Pregel
 from plait.pregel.unknown import OnUnknown, checked_policy
@@ -104,7 +104,7 @@ def bind(node: str, action: Any) -> tuple[Binding, Any]:
         raise InvalidNodeError(
             f"Node {node!r} must be a function or a Runnable, got {action!r}.{hint}"
         )
-    if hasattr(action, "invoke") and hasattr(action, "ainvoke"):
+    if is_runnable(action):
         return Binding(_runnable_caller(action), node), action
     return Binding(action, node), None
 

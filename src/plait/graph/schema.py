@@ -194,6 +194,11 @@ def coercion(schema: Any) -> Callable[[Any], Any] | None:
     return None
 
 
+def is_state_class(kind: type) -> bool:
+    """Whether objects of a class can be updates: it, or a class above it, declares keys."""
+    return any(inspect.get_annotations(one) for one in kind.__mro__)
+
+
 def updates_of_object(value: Any, keys: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What a state object (pydantic, dataclass) returned by a node writes.
 

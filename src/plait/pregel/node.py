@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from plait.constants import TASKS
 from plait.engine.plan import NodePlan, View, Writes
 from plait.errors import InvalidNodeError, InvalidUpdateError
-from plait.pregel.binding import Binding, merge, merged
+from plait.pregel.binding import Binding, is_runnable, merge, merged
 from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
 from plait.runnables.config import run_in_executor
@@ -52,13 +52,13 @@ class _Step:
     __slots__ = ("binding", "runnable")
 
     def __init__(self, action: Any, name: str) -> None:
-        is_runnable = hasattr(action, "invoke") and hasattr(action, "ainvoke")
-        if not is_runnable and not callable(action):
+        runs_itself = is_runnable(action)
+        if not runs_itself and not callable(action):
             raise InvalidNodeError(
                 f"Node {name!r} must do a function or a Runnable, got {action!r}."
             )
-        self.runnable: Any = action if is_runnable else None
-        self.binding = None if is_runnable else Binding(action, name)
+        self.runnable: Any = action if runs_itself else None
+        self.binding = None if runs_itself else Binding(action, name)
 
     @property
     def is_async(self) -> bool:
