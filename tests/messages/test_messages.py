@@ -291,7 +291,7 @@ def test_merging_changes_nothing_it_is_given() -> None:
 async def test_called_without_messages_the_functions_wait_for_them() -> None:
     later = trim_messages(max_tokens=1, token_counter=len)
     assert later.invoke(["a", "b"]) == [HumanMessage("b")]
-    assert await later.ainvoke(["a", "b"]) == later(["a", "b"])
+    assert await later.ainvoke(["a", "b"]) == [HumanMessage("b")]
     assert filter_messages(include_types=["ai"]).invoke(["a", ("ai", "b")]) == [AIMessage("b")]
     assert merge_message_runs(chunk_separator="").invoke(["a", "b"]) == [HumanMessage("ab")]
 

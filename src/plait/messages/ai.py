@@ -88,7 +88,10 @@ class AIMessage(BaseMessage):
                 lines.append(title)
             for call in calls:
                 lines.extend(call_lines(cast("dict[str, Any]", call)))
-        return (super().pretty_repr(html) + "\n" + "\n".join(lines)).strip()
+        shown = super().pretty_repr(html)
+        if not self.content and lines:
+            shown = shown.rstrip()  # a message that only calls tools says nothing
+        return (shown + "\n" + "\n".join(lines)).strip()
 
 
 def call_lines(call: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from plait.messages.base import BaseMessage
 from plait.messages.convert import ROLES, convert_to_messages, message_chunk_to_message
 from plait.messages.errors import InvalidMessageError
 from plait.messages.foreign import is_chunk, is_foreign, is_type, kind_of
-from plait.messages.later import Later
+from plait.messages.later import later
 from plait.messages.schema import BY_TYPE, from_fields
 
 
@@ -27,7 +27,7 @@ def filter_messages(
     """Messages that meet one of the `include_*` conditions (if any) and none of the `exclude_*`.
 
     Args:
-        messages: Message-like values; without them a callable with `.invoke` is returned.
+        messages: Message-like values; without them a Runnable is returned, for a chain.
         exclude_tool_calls: True drops all tool calls and results; ids drop those calls and their
             results, and a message whose calls are all dropped.
     Returns:
@@ -38,7 +38,7 @@ def filter_messages(
     """
     options = {k: v for k, v in locals().items() if k != "messages"}
     if messages is None:
-        return Later(filter_messages, options)
+        return later(filter_messages, options)
     includes = any(x for x in (include_names, include_types, include_ids))
     kept: list[Any] = []
     for message in convert_to_messages(messages):
@@ -90,7 +90,7 @@ def merge_message_runs(messages: Any = None, *, chunk_separator: str = "\n") -> 
     """Consecutive messages of one class as one; tool messages are never merged.
 
     Args:
-        messages: Message-like values; without them a callable with `.invoke` is returned.
+        messages: Message-like values; without them a Runnable is returned, for a chain.
         chunk_separator: What stands between two texts.
     Returns:
         New messages for runs; the given ones otherwise. Nothing given is changed.
@@ -99,7 +99,7 @@ def merge_message_runs(messages: Any = None, *, chunk_separator: str = "\n") -> 
     ['a b']
     """
     if messages is None:
-        return Later(merge_message_runs, {"chunk_separator": chunk_separator})
+        return later(merge_message_runs, {"chunk_separator": chunk_separator})
     merged: list[Any] = []
     for message in convert_to_messages(messages):
         last = merged[-1] if merged else None

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import is_type, kind_of
-from plait.messages.later import Later
+from plait.messages.later import later
 from plait.messages.tokens import count_tokens_approximately
 
 Counter = Callable[[list[Any]], int]
@@ -31,7 +31,7 @@ def trim_messages(
     """The first or last messages that fit into `max_tokens`.
 
     Args:
-        messages: Message-like values; without them a callable with `.invoke` is returned.
+        messages: Message-like values; without them a Runnable is returned, for a chain.
         max_tokens: The most that the result may count.
         token_counter: A function of a list of messages or of one message, `len`, "approximate", or
             a model with `get_num_tokens_from_messages`.
@@ -56,7 +56,7 @@ def trim_messages(
     if strategy == "first" and include_system:
         raise ValueError("include_system parameter is only valid with strategy='last'")
     if messages is None:
-        return Later(trim_messages, {k: v for k, v in locals().items() if k != "messages"})
+        return later(trim_messages, {k: v for k, v in locals().items() if k != "messages"})
     count = counter_of(token_counter)
     split = splitter_of(text_splitter) if allow_partial else None
     given = convert_to_messages(messages)
