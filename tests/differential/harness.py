@@ -94,6 +94,7 @@ IMPORT_ROOTS = {
     "langchain.chat_models": "plait.chat_models",
     "langchain.messages": "plait.messages",
     "langchain.tools": "plait.tools",
+    "langchain.tools.tool_node": "plait.prebuilt.tool_node",
     "langchain_dev_utils.graph": "plait.pipeline",
     "langchain_dev_utils.pipeline": "plait.pipeline",
     "langchain_dev_utils.tool_calling": "plait.tool_calling",

@@ -400,7 +400,8 @@ class Loop(Running):
                 ]
                 outcomes.append(waiting.outcome(asked))
         yield from self._acknowledge(release=True, extra=outcomes)
-        self._report_result(task, error, ())
+        if not isinstance(error, GraphBubbleUp):  # a task that leads out of its graph has no end
+            self._report_result(task, error, ())
         if self.parts:
             yield Emit(self._take_parts())
         raise error

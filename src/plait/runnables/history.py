@@ -82,8 +82,13 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         self._runnable = coerce_to_runnable(runnable)
         load = RunnableLambda(self._load, self._aload, name="load_history")
         key = history_messages_key or input_messages_key
-        first: Runnable[Any, Any] = RunnableAssign(RunnableParallel({key: load})) if key else load
-        super().__init__(first | self._runnable, **binding)
+        first: Runnable[Any, Any] = load
+        if key:
+            first = RunnableAssign(RunnableParallel({key: load})).with_config(
+                run_name="insert_history"
+            )
+        chain = first | self._runnable
+        super().__init__(chain.with_config(run_name="RunnableWithMessageHistory"), **binding)
 
     def _arguments(self) -> dict[str, Any]:
         own = super()._arguments()

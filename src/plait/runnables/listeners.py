@@ -34,7 +34,7 @@ class Run:
     outputs: Any = None
     """A dict as it was returned; else `{"output": what was returned}`."""
     error: str | None = None
-    """The failure with its traceback, as text."""
+    """The failure and its traceback, as text."""
     child_runs: list[Run] = field(default_factory=list["Run"])
 
     @property
@@ -82,7 +82,7 @@ class _Runs:
         if error is None:
             run.outputs = _as_dict(outputs, "output")
         else:
-            run.error = "".join(traceback.format_exception(error))
+            run.error = repr(error) + "".join(traceback.format_exception(error))
         if run is not self._root:
             return None
         return self._tell("on_end" if error is None else "on_error")

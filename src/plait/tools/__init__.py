@@ -1,10 +1,15 @@
-"""Tools: functions that a model may call. Names load on first use, pydantic with a schema."""
+"""Tools: functions that a model may call. Names load on first use, pydantic with a schema.
+
+What a tool knows of the graph around it (`ToolRuntime`, ...) is told by `plait.prebuilt`, and has
+its name here too, as in `langchain.tools`.
+"""
 
 from typing import TYPE_CHECKING
 
 from plait.lazy import lazily
 
 if TYPE_CHECKING:
+    from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime
     from plait.tools.base import ArgsSchema, BaseTool, BaseToolkit
     from plait.tools.convert import convert_runnable_to_tool, tool
     from plait.tools.guests import coerce_to_tool
@@ -34,6 +39,8 @@ __getattr__ = lazily(
         "BaseToolkit": "base",
         "DirectlyInjectedToolArg": "injected",
         "FILTERED_ARGS": "signatures",
+        "InjectedState": "plait.prebuilt.injection",
+        "InjectedStore": "plait.prebuilt.injection",
         "InjectedToolArg": "injected",
         "InjectedToolCallId": "injected",
         "RetrieverInput": "retriever",
@@ -41,6 +48,7 @@ __getattr__ = lazily(
         "StructuredTool": "structured",
         "Tool": "simple",
         "ToolException": "injected",
+        "ToolRuntime": "plait.prebuilt.injection",
         "ToolsRenderer": "render",
         "coerce_to_tool": "guests",
         "convert_runnable_to_tool": "convert",
@@ -58,6 +66,8 @@ __all__ = [
     "BaseTool",
     "BaseToolkit",
     "DirectlyInjectedToolArg",
+    "InjectedState",
+    "InjectedStore",
     "InjectedToolArg",
     "InjectedToolCallId",
     "RetrieverInput",
@@ -65,6 +75,7 @@ __all__ = [
     "StructuredTool",
     "Tool",
     "ToolException",
+    "ToolRuntime",
     "ToolsRenderer",
     "coerce_to_tool",
     "convert_runnable_to_tool",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, cast
 
-from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.base import AgentMiddleware, hook_config
 from plait.agents.middleware.redaction import (
     Detector,
     PIIMatch,
@@ -69,6 +69,7 @@ class PIIMiddleware(AgentMiddleware[Any, Any, Any]):
         """The name, with the type: an agent may have one of these for each."""
         return f"{type(self).__name__}[{self.pii_type}]"
 
+    @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Check what the user says and what tools gave."""
         messages = state["messages"]
