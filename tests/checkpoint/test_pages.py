@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 from typing_extensions import TypedDict
 
-from plait.checkpoint.log.session import PAGE
+from plait.checkpoint.log.looking import PAGE
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.graph import END, START, StateGraph

@@ -151,12 +151,9 @@ class _Rows:
         lane = self._lanes.get((request.thread_id, request.ns))
         if lane is None:
             return None
-        id, live = request.id or lane.head, request.live
-        place = None if id is None else lane.place(id)
-        if place is None:
-            return None
-        rows = lane.checkpoints(place, place + 1, live=live)
-        return lane.claim.lane, rows[0], lane.writes_between(place, place + 1, live=live)
+        id = request.id or lane.head
+        found = None if id is None else lane.whole(id, live=request.live)
+        return None if found is None else (lane.claim.lane, *found)
 
     def _list_lanes(self, request: ListLanes) -> list[LaneRow]:
         wanted = request.thread_id

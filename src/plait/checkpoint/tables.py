@@ -94,6 +94,18 @@ class Lane:
                 rows[at] = self._commits[low + at] = made
         return rows
 
+    def whole(self, key: bytes, *, live: bool) -> tuple[CheckpointRow, list[WriteRow]] | None:
+        """A checkpoint and its task writes, in order."""
+        place = self.place(key)
+        if place is None:
+            return None
+        row: Any = self._commits[place]
+        if not live or type(row) is bytes:
+            row = self.checkpoints(place, place + 1, live=live)[0]
+        if place + 1 == len(self.ids) and key not in self._writes:  # the head of most threads
+            return row, []
+        return row, self.writes_between(place, place + 1, live=live)
+
     def value(self, channel: str, key: bytes, *, live: bool = False) -> Any:
         """The record of a version, or None."""
         table = self._values.get(channel)

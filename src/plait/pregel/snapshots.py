@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import inherited_config
-from plait.checkpoint.base.port import Plan, Session, Stored
+from plait.checkpoint.base.port import Plan, Reading, Stored
 from plait.constants import NS_SEP
-from plait.drivers.base import Storage
+from plait.drivers.base import PlanRunner, Storage
 from plait.engine.inside import graph_inside
 from plait.engine.namespaces import node_names, remembered
 from plait.errors import ConfigError
 from plait.pregel.configs import check_config
 from plait.pregel.nested import MARKS, around
-from plait.pregel.storage import checkpoint_id_of, open_storage
+from plait.pregel.storage import checkpoint_id_of, open_reading, open_storage
 from plait.pregel.viewer import Viewer
 from plait.runnables.config import ensure_config, merge_configs
 from plait.types import PregelTask, StateSnapshot
@@ -33,9 +33,20 @@ def addressed(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], Stora
     Raises:
         ConfigError: the graph has no saver or no such subgraph, or the config no thread id.
     """
-    check_config(config)
+    at, configurable, ns = _place(graph, config)
+    return at, configurable, open_storage(graph, configurable, ns=ns)
+
+
+def _to_read(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], PlanRunner, Reading]:
+    """`addressed`, for those who only look: what runs their plans, and the lane."""
+    at, configurable, ns = _place(graph, config)
+    return at, configurable, *open_reading(graph, configurable, ns)
+
+
+def _place(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], str]:
     configurable = _only_configurable(graph, config)
     if configurable is None:
+        check_config(config)
         both = graph.config and config
         merged = (
             merge_configs(graph.config, config) if both else ensure_config(config or graph.config)
@@ -47,8 +58,7 @@ def addressed(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], Stora
             "checkpointer=InMemorySaver() or SqliteSaver(...)."
         )
     ns = configurable.get("checkpoint_ns") or ""
-    at = graph_at(graph, ns) if ns else graph
-    return at, configurable, open_storage(graph, configurable, ns=ns)
+    return graph_at(graph, ns) if ns else graph, configurable, ns
 
 
 def _only_configurable(graph: Pregel, config: Any) -> dict[str, Any] | None:
@@ -98,26 +108,26 @@ def subgraphs(
 
 def get_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.get_state`."""
-    graph, configurable, storage = addressed(graph, config)
-    return storage.saver.run(_read(graph, configurable, storage.session, subgraphs))
+    graph, configurable, saver, lane = _to_read(graph, config)
+    return saver.run(_read(graph, configurable, lane, subgraphs))
 
 
 async def aget_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.aget_state`."""
-    graph, configurable, storage = addressed(graph, config)
-    return await storage.saver.arun(_read(graph, configurable, storage.session, subgraphs))
+    graph, configurable, saver, lane = _to_read(graph, config)
+    return await saver.arun(_read(graph, configurable, lane, subgraphs))
 
 
 def _read(
-    graph: Pregel, configurable: Mapping[str, Any], session: Session, subgraphs: bool
+    graph: Pregel, configurable: Mapping[str, Any], lane: Reading, subgraphs: bool
 ) -> Plan[StateSnapshot]:
     """Read a lane's checkpoint, and with `subgraphs` those of the graphs inside its tasks."""
     checkpoint_id = checkpoint_id_of(configurable)
-    stored = yield from session.look(checkpoint_id)
+    stored = yield from lane.look(checkpoint_id)
     if stored is None:
         config = cast(Any, {"configurable": dict(configurable)})
         return StateSnapshot({}, (), config, None, None, None, (), ())
-    snapshot = Viewer(graph, session).show(stored, pending=checkpoint_id is None)
+    snapshot = Viewer(graph, lane).show(stored, pending=checkpoint_id is None)
     if not subgraphs:
         return snapshot
     tasks: list[PregelTask] = []
@@ -127,17 +137,17 @@ def _read(
             inner = graph_inside(node)
             place: dict[str, Any] = task.state["configurable"]
             if inner.checkpointer is True:
-                memory = session.nested(remembered(session.ns, node.first_name))
+                memory = lane.nested(remembered(lane.ns, node.first_name))
                 place = {**place, "checkpoint_ns": memory.ns}
-                place |= yield from _made_in(memory, session.ns, stored.id)
-            nested = session.nested(place["checkpoint_ns"])
+                place |= yield from _made_in(memory, lane.ns, stored.id)
+            nested = lane.nested(place["checkpoint_ns"])
             state = yield from _read(inner, place, nested, True)
             task = task._replace(state=state)
         tasks.append(task)
     return snapshot._replace(tasks=tuple(tasks))
 
 
-def _made_in(memory: Session, ns: str, checkpoint_id: str) -> Plan[dict[str, str]]:
+def _made_in(memory: Reading, ns: str, checkpoint_id: str) -> Plan[dict[str, str]]:
     """The newest state of a graph with memory that a super-step of its parent has made.
 
     Returns:
@@ -161,10 +171,10 @@ def history(
     graph: Pregel, config: Any, filter: Any, before: Any, limit: int | None
 ) -> Iterator[StateSnapshot]:
     """See `Pregel.get_state_history`."""
-    graph, configurable, storage = addressed(graph, config)
-    viewer = Viewer(graph, storage.session)
-    for page in _pages(storage, configurable, filter, before, limit):
-        for stored in storage.saver.run(page):
+    graph, configurable, saver, lane = _to_read(graph, config)
+    viewer = Viewer(graph, lane)
+    for page in _pages(lane, configurable, filter, before, limit):
+        for stored in saver.run(page):
             yield viewer.show(stored, pending=False)
 
 
@@ -172,15 +182,15 @@ async def ahistory(
     graph: Pregel, config: Any, filter: Any, before: Any, limit: int | None
 ) -> AsyncIterator[StateSnapshot]:
     """See `Pregel.aget_state_history`."""
-    graph, configurable, storage = addressed(graph, config)
-    viewer = Viewer(graph, storage.session)
-    for page in _pages(storage, configurable, filter, before, limit):
-        for stored in await storage.saver.arun(page):
+    graph, configurable, saver, lane = _to_read(graph, config)
+    viewer = Viewer(graph, lane)
+    for page in _pages(lane, configurable, filter, before, limit):
+        for stored in await saver.arun(page):
             yield viewer.show(stored, pending=False)
 
 
 def _pages(
-    storage: Storage,
+    lane: Reading,
     configurable: dict[str, Any],
     filter: Any,
     before: Any,
@@ -189,11 +199,11 @@ def _pages(
     _check_page(filter, before, limit)
     one = checkpoint_id_of(configurable)
     if one is not None:
-        yield _only(storage, one, filter, limit)
+        yield _only(lane, one, filter, limit)
         return
     asked: dict[str, Any] = {} if before is None else before.get("configurable") or {}
     limit_id = checkpoint_id_of(asked)
-    yield from storage.session.history(before=limit_id, limit=limit, filter=filter)
+    yield from lane.history(before=limit_id, limit=limit, filter=filter)
 
 
 def _check_page(filter: Any, before: Any, limit: Any) -> None:
@@ -209,10 +219,10 @@ def _check_page(filter: Any, before: Any, limit: Any) -> None:
 
 
 def _only(
-    storage: Storage, checkpoint_id: str, filter: dict[str, Any] | None, limit: int | None
+    lane: Reading, checkpoint_id: str, filter: dict[str, Any] | None, limit: int | None
 ) -> Plan[list[Stored]]:
     """The history of a config that addresses one checkpoint: that one."""
-    stored = yield from storage.session.look(checkpoint_id)
+    stored = yield from lane.look(checkpoint_id)
     if stored is None or limit == 0:
         return []
     matches = all(stored.metadata.get(key) == value for key, value in (filter or {}).items())

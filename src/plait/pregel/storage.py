@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plait.drivers.base import Storage
+from plait.drivers.base import PlanRunner, Storage
 from plait.errors import ConfigError, MissingThreadIdError
 
 if TYPE_CHECKING:
+    from plait.checkpoint.base.port import Reading
     from plait.pregel.main import Pregel
 
 
@@ -45,6 +46,20 @@ def asked_checkpoint(configurable: Mapping[str, Any]) -> tuple[str | None, Mappi
             "checkpoints around it. Pass a snapshot's whole config (with its checkpoint_map)."
         )
     return places[""], {**{at: id for at, id in places.items() if at}, ns: asked}
+
+
+def open_reading(
+    graph: Pregel, configurable: Mapping[str, Any], ns: str
+) -> tuple[PlanRunner, Reading]:
+    """What runs plans on the config's thread, and one of its lanes to look at."""
+    saver = graph.checkpointer
+    open_it = getattr(saver, "open_reading", None)
+    if open_it is None:
+        storage = open_storage(graph, configurable, ns=ns)
+        return storage.saver, storage.session
+    policy = configurable.get("thread_busy")
+    thread_id = thread_of(configurable)
+    return saver, open_it(thread_id, ns, registry=graph.registry(), policy=policy)
 
 
 def open_storage(

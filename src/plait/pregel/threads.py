@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.types import StateSnapshot, StateUpdate
@@ -10,6 +11,14 @@ from plait.types import StateSnapshot, StateUpdate
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
     from plait.runnables.config import RunnableConfig
+
+
+@cache
+def _reading() -> Any:
+    """The code that reads threads, loaded when the first one is read."""
+    from plait.pregel import snapshots
+
+    return snapshots
 
 
 class Threads:
@@ -26,15 +35,11 @@ class Threads:
             config: names the thread, and with `checkpoint_id` one of its checkpoints.
             subgraphs: also read the state of the graphs inside its tasks (`task.state`).
         """
-        from plait.pregel import snapshots
-
-        return snapshots.get_state(self._graph, config, subgraphs)
+        return _reading().get_state(self._graph, config, subgraphs)
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """`get_state` in an event loop."""
-        from plait.pregel import snapshots
-
-        return await snapshots.aget_state(self._graph, config, subgraphs)
+        return await _reading().aget_state(self._graph, config, subgraphs)
 
     def get_state_history(
         self,
@@ -51,9 +56,7 @@ class Threads:
             before: only those older than this config's checkpoint.
             limit: at most this many.
         """
-        from plait.pregel import snapshots
-
-        return snapshots.history(self._graph, config, filter, before, limit)
+        return _reading().history(self._graph, config, filter, before, limit)
 
     def aget_state_history(
         self,
@@ -64,9 +67,7 @@ class Threads:
         limit: int | None = None,
     ) -> AsyncIterator[StateSnapshot]:
         """`get_state_history` in an event loop."""
-        from plait.pregel import snapshots
-
-        return snapshots.ahistory(self._graph, config, filter, before, limit)
+        return _reading().ahistory(self._graph, config, filter, before, limit)
 
     def get_subgraphs(
         self, *, namespace: str | None = None, recurse: bool = False
@@ -86,9 +87,7 @@ class Threads:
             >>> [namespace for namespace, graph in outer.get_subgraphs()]
             ['sub']
         """
-        from plait.pregel import snapshots
-
-        return snapshots.subgraphs(self._graph, namespace, recurse)
+        return _reading().subgraphs(self._graph, namespace, recurse)
 
     async def aget_subgraphs(
         self, *, namespace: str | None = None, recurse: bool = False

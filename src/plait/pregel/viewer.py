@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from plait.checkpoint.base.port import Session
+from plait.checkpoint.base.port import Reading
 from plait.constants import (
     ERROR,
     FAILED,
@@ -112,15 +112,15 @@ class Viewer:
 
     Args:
         graph: whose checkpoints they are.
-        session: the lane.
+        lane: where they are.
     """
 
-    def __init__(self, graph: Pregel, session: Session) -> None:
+    def __init__(self, graph: Pregel, lane: Reading) -> None:
         self._layout = Layout.of(graph)
         self._plan = graph.plan
         self._fingerprint = graph.plan.fingerprint
-        self._thread_id = session.thread_id
-        self._ns = session.ns
+        self._thread_id = lane.thread_id
+        self._ns = lane.ns
 
     def show(self, stored: Stored, *, pending: bool) -> StateSnapshot:
         """One checkpoint.

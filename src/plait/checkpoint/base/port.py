@@ -30,11 +30,38 @@ Plan: TypeAlias = Generator[Any, Any, T]
 """A generator of storage requests: yields a request, is sent its answer, returns a result."""
 
 
-class Session(Protocol):
-    """One run's hold on one lane of a saver. Made by `open_session`; not shared between runs."""
+class Reading(Protocol):
+    """One lane of a saver, to look at. Made by `open_reading`."""
 
     thread_id: str
     ns: str
+
+    def look(self, checkpoint_id: str | None = None) -> Plan[Stored | None]:
+        """Read a checkpoint (None: the head) for somebody who will not go on from it."""
+        ...
+
+    def history(
+        self,
+        *,
+        before: str | None = None,
+        limit: int | None = None,
+        filter: Mapping[str, Any] | None = None,
+    ) -> Generator[Plan[Sequence[Stored]], None, None]:
+        """Newest first, page by page: plans of up to some tens of checkpoints each."""
+        ...
+
+    def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
+        """Up to `limit` checkpoints from `at` (None: the newest) back, without their values."""
+        ...
+
+    def nested(self, ns: str) -> Reading:
+        """The lane of another namespace of this thread."""
+        ...
+
+
+class Session(Reading, Protocol):
+    """One run's hold on one lane of a saver. Made by `open_session`; not shared between runs."""
+
     parked: bool
     """Set by the driver while its run stands still because the consumer of its stream holds it; a
     later run of the same process may then take the thread over."""
@@ -46,10 +73,6 @@ class Session(Protocol):
 
         With `to_write`, for a run that will write, it may claim the thread before it reads.
         """
-        ...
-
-    def look(self, checkpoint_id: str | None = None) -> Plan[Stored | None]:
-        """Read a checkpoint (None: the head) for somebody who will not go on from it."""
         ...
 
     @property
@@ -82,20 +105,6 @@ class Session(Protocol):
         """Give the claim back, if this run still holds it."""
         ...
 
-    def history(
-        self,
-        *,
-        before: str | None = None,
-        limit: int | None = None,
-        filter: Mapping[str, Any] | None = None,
-    ) -> Generator[Plan[Sequence[Stored]], None, None]:
-        """Newest first, page by page: plans of up to some tens of checkpoints each."""
-        ...
-
-    def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
-        """Up to `limit` checkpoints from `at` (None: the newest) back, without their values."""
-        ...
-
     def nested(self, ns: str) -> Session:
         """The lane of another namespace of this thread, under the same claim and fence."""
         ...
@@ -106,6 +115,7 @@ __all__ = [
     "Mark",
     "NewCheckpoint",
     "Plan",
+    "Reading",
     "Session",
     "Snapshot",
     "Stored",

@@ -20,10 +20,11 @@ from plait.checkpoint.base import (
 )
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.looking import PAGE
 from plait.checkpoint.log.reader import LaneReader, Point
 from plait.checkpoint.log.records import CheckpointFrame, Ref
 from plait.checkpoint.log.requests import CheckpointRow, LaneRow, ListLanes, ReadLane
-from plait.checkpoint.log.session import PAGE, LogSession
+from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import Codec
 from plait.errors import ConfigError
 

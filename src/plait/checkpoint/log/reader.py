@@ -39,7 +39,7 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
-from plait.engine.records import snapshot_of
+from plait.engine.records import new_tuple, snapshot_of
 from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
@@ -66,7 +66,7 @@ def reads_live(codec: Codec) -> bool:
 class LaneReader:
     """Reads the rows of one lane."""
 
-    __slots__ = ("codec", "lane", "live", "ns", "place", "recent", "thread_id")
+    __slots__ = ("_place", "codec", "lane", "live", "ns", "recent", "thread_id")
 
     def __init__(
         self, thread_id: str, ns: str, codec: Codec, lane: int, recent: Recent | None = None,
@@ -76,11 +76,18 @@ class LaneReader:
         self.ns = ns
         self.codec = codec
         self.lane = lane
-        self.place = guarded(place(thread_id, ns), codec.guard) if at is None else at
+        self._place = at
         self.live = reads_live(codec)
         """Whether parts may be read in place of bytes."""
         self.recent = recent if self.live else None
         """What was read last."""
+
+    @property
+    def place(self) -> bytes:
+        """Where records of the lane live."""
+        if self._place is None:
+            self._place = guarded(place(self.thread_id, self.ns), self.codec.guard)
+        return self._place
 
     def row(self, key: bytes, *, live: bool = False) -> Plan[CheckpointRow | None]:
         """The row of one checkpoint."""
@@ -286,6 +293,20 @@ def own_values(row: CheckpointRow) -> dict[str, Any] | None:
     """
     record: Any = row.record
     return changed_values(*record.holds) if type(record) is Deferred else None
+
+
+def all_live(row: CheckpointRow, writes: Sequence[WriteRow]) -> Live | None:
+    """A checkpoint of which everything was read live and that has made its every version."""
+    values = own_values(row)
+    if values is None:
+        return None
+    tasks: list[TaskWrites] = []
+    for _, _, _, written in cast("Sequence[Any]", writes):
+        if type(written) is not Deferred:
+            return None
+        tasks.append(written.holds)
+    record: Any = row.record
+    return new_tuple(Live, (record.holds[0], values, tasks))
 
 
 def changed_values(checkpoint: NewCheckpoint, frame: CheckpointFrame) -> dict[str, Any] | None:

@@ -23,6 +23,7 @@ from plait.checkpoint.log.claims import LEASE, Hold, Policy, check_policy
 from plait.checkpoint.log.codecs import codec_for
 from plait.checkpoint.log.heartbeat import heart
 from plait.checkpoint.log.joined import joined
+from plait.checkpoint.log.looking import LogReading
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.requests import Drain, Pause, Renew
 from plait.checkpoint.log.session import LogSession
@@ -122,6 +123,22 @@ class NativeSaver(Tending):
         return LogSession(
             thread_id, ns, self._codec_of(registry), hold, drain=self.drain,
             recent=self._recent if shared else None,
+        )  # fmt: skip
+
+    def open_reading(
+        self,
+        thread_id: str,
+        ns: str = "",
+        *,
+        registry: Registry | None = None,
+        policy: Policy | None = None,
+    ) -> LogReading:
+        """A lane to look at, without a hold on its thread; else like `open_session`."""
+        if policy is not None:
+            check_policy(policy)
+        return LogReading(
+            thread_id, ns, self._codec_of(registry), recent=self._recent if self.shared else None,
+            in_memory=self.drain is not None,
         )  # fmt: skip
 
     def run(self, plan: Plan[T]) -> T:

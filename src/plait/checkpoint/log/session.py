@@ -7,17 +7,17 @@ they return only carry bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from time import time_ns
 from typing import Any, NamedTuple, TypeAlias
 
-from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, Stored, TaskWrites
+from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
-from plait.checkpoint.log.pages import PageReader
-from plait.checkpoint.log.reader import LaneReader, Point, full_point, own_values, reads_live
+from plait.checkpoint.log.looking import LogReading
+from plait.checkpoint.log.reader import LaneReader, Point, full_point, own_values
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import (
@@ -36,7 +36,6 @@ from plait.checkpoint.log.requests import (
     Drain,
     LaneRow,
     ReadCheckpoints,
-    ReadHead,
     ReadLane,
     ReadWrites,
     Refused,
@@ -54,7 +53,6 @@ _SMALL = 4
 a checkpoint is read without its ancestors."""
 _NO_CHANNEL = place("")
 _part = lru_cache(maxsize=1024)(place)
-PAGE = 64
 
 
 Parts: TypeAlias = "list[tuple[str, bytes | Ref]]"
@@ -80,19 +78,6 @@ class _Late(NamedTuple):
     body: bytes
 
 
-class _Walk:
-    """Where a walk through the history stands."""
-
-    __slots__ = ("before", "done", "left", "pages", "wanted")
-
-    def __init__(self, before: bytes | None, left: int | None, wanted: dict[str, Any]) -> None:
-        self.before = before
-        self.left = left
-        self.wanted = wanted
-        self.done = left == 0
-        self.pages: PageReader | None = None
-
-
 _Frame: TypeAlias = "tuple[bytes | None, int, list[str], list[str], dict[str, bytes] | None]"
 """What a checkpoint's payload says besides its body: see `write_checkpoint`."""
 
@@ -115,12 +100,11 @@ def _writes_record(codec: Codec, lane: bytes, task: TaskWrites) -> bytes:
     return seal(WRITES, where, write_writes(parts))
 
 
-class LogSession:
+class LogSession(LogReading):
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
     __slots__ = ("_appended", "_at", "_coming", "_drain", "_guest", "_hold", "_loaded",
-                 "_loaded_fence", "_place", "_tip", "_versions", "codec", "ns", "recent",
-                 "thread_id")  # fmt: skip
+                 "_loaded_fence", "_place", "_tip", "_versions")  # fmt: skip
 
     def __init__(
         self,
@@ -133,9 +117,7 @@ class LogSession:
         drain: Drain | None = None,
         recent: Recent | None = None,
     ) -> None:
-        self.thread_id = thread_id
-        self.ns = ns
-        self.codec = codec
+        super().__init__(thread_id, ns, codec, recent=recent, in_memory=drain is not None)
         self._hold = hold
         self._place = guarded(place(thread_id, ns), codec.guard)
         self._at: Point | None = None
@@ -151,8 +133,6 @@ class LogSession:
         self._tip: str | None = None
         """The checkpoint that this session loaded or made last."""
         self._guest = guest
-        self.recent = recent
-        """What the saver read last, if it keeps that."""
         """Whether the claim is another session's to give back."""
 
     @property
@@ -244,79 +224,6 @@ class LogSession:
         self._at, self._versions, self._tip = point, versions, unpack(found.id)
         snapshot = yield from reader.snapshot(found, frame, values)
         return snapshot
-
-    def look(self, checkpoint_id: str | None = None) -> Plan[Stored | None]:
-        """Read a checkpoint (None: the head) for somebody who will not go on from it.
-
-        Raises:
-            CorruptCheckpointError: What is stored is damaged.
-        """
-        key = pack(checkpoint_id) if checkpoint_id is not None else None
-        if self._drain is not None:
-            at = yield ReadHead(self.thread_id, self.ns, key, reads_live(self.codec))
-        else:
-            at = yield from self._find(key)
-        if at is None:
-            return None
-        lane, found, writes = at
-        return (yield from self._reader(lane).look(found, writes))
-
-    def _find(self, key: bytes | None) -> Plan[tuple[int, CheckpointRow, None] | None]:
-        """The lane, and its checkpoint of this id, or its head."""
-        row: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
-        key = row.head if row is not None and key is None else key
-        if row is None or key is None:
-            return None
-        live = reads_live(self.codec)
-        rows: list[CheckpointRow] = yield ReadCheckpoints(row.lane, key, key, live=live)
-        return (row.lane, rows[0], None) if rows else None
-
-    def history(
-        self,
-        *,
-        before: str | None = None,
-        limit: int | None = None,
-        filter: Mapping[str, Any] | None = None,
-    ) -> Generator[Plan[list[Stored]], None, None]:
-        """Newest first, page by page: plans of up to some tens of checkpoints each.
-
-        Args:
-            before: Only checkpoints older than this one.
-            limit: At most so many.
-            filter: Metadata that must be equal.
-        """
-        walk = _Walk(pack(before) if before is not None else None, limit, dict(filter or {}))
-        while not walk.done:
-            yield self._page(walk)
-
-    def _page(self, walk: _Walk) -> Plan[list[Stored]]:
-        lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
-        if lane is None:
-            walk.done = True
-            return []
-        if walk.pages is None or walk.pages.lane != lane.lane:
-            walk.pages = PageReader(self._reader(lane.lane))
-        size = PAGE if walk.left is None or walk.wanted else min(walk.left, PAGE)
-        rows = yield from walk.pages.rows(walk.before, size)
-        page = yield from walk.pages.read(rows, walk.wanted, walk.left)
-        if rows:
-            walk.before = rows[-1].id
-        if walk.left is not None:
-            walk.left -= len(page)
-        walk.done = len(rows) < size or walk.left == 0
-        return page
-
-    def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
-        """Up to `limit` checkpoints from `at` (None: the newest) back, without their values."""
-        lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
-        if lane is None:
-            return []
-        reader = self._reader(lane.lane)
-        first = None if at is None else (yield from reader.row(pack(at)))
-        rows = [] if first is None else [first]
-        if len(rows) < limit:
-            rows += yield from reader.page(None if first is None else first.id, limit - len(rows))
-        return [reader.mark(row) for row in rows]
 
     def _reader(self, lane: int) -> LaneReader:
         return LaneReader(self.thread_id, self.ns, self.codec, lane, self.recent, self._place)
