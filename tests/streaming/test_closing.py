@@ -97,7 +97,7 @@ def test_a_silent_nested_graph_starts_no_further_step_when_the_outer_stream_is_c
     def first(state: State) -> None:
         scope: Any = current_scope.get()
         inside.set()
-        while not scope.run.stopped:
+        while not scope.run.stopped():
             inside.wait(0.001)
 
     def second(state: State) -> None:

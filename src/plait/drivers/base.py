@@ -78,7 +78,7 @@ class Storage:
     def plan(self, command: Command) -> Plan[Any]:
         """The plan of a storage command. What it stores is encoded here and now."""
         session = self.session
-        if self._guard is not None and not isinstance(command, Release):
+        if self._guard is not None and type(command) is not Release:
             self._guard()
         if isinstance(command, Commit):
             return session.commit(

@@ -35,10 +35,8 @@ class SystemEnv:
         if head[0] != ms:
             head = self._head = (ms, f"{ms >> 16:08x}-{ms & 0xFFFF:04x}")
         fine = (below << 26) // 1_000_000
-        return (
-            f"{head[1]}-{0x7000 | fine >> 14:x}-{0x8000 | fine & 0x3FFF:x}"
-            f"-{below & 0xFF:02x}{self._node}"
-        )
+        tail = 0x70_00_80_00_00 | fine >> 14 << 24 | (fine & 0x3FFF) << 8 | below & 0xFF
+        return f"{head[1]}-{tail.to_bytes(5, 'big').hex('-', -2)}{self._node}"
 
     def new_id(self) -> str:
         return new_id()

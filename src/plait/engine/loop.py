@@ -17,6 +17,7 @@ Rules it keeps:
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import ERROR, INTERRUPT, PULL, PUSH, RESUME
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 _NOWHERE: frozenset[str] = frozenset()
 _BY_SEND = (PUSH,)
+_path = attrgetter("path")
+"""Sorts the tasks of a super-step, without those that they called, as `task_order` does."""
 
 
 class Loop(Running):
@@ -216,7 +219,7 @@ class Loop(Running):
             UnknownNodeError: there is such a task.
         """
         frontier, state, nodes = self.frontier, self.state, self.plan.nodes
-        if not frontier:
+        if not (frontier.pulls or frontier.sends):
             return []
         base = self.checkpoint_id or ""
         step = Step(self.step, self.run_id_of, base, self.spec, state, self.stop)
@@ -291,15 +294,16 @@ class Loop(Running):
 
     def _apply(self, tasks: list[Task]) -> list[Task]:
         """Apply all writes; returns the tasks whose outcomes are not stored yet."""
-        ordered = tasks if len(tasks) == 1 else sorted(tasks, key=task_order)
+        ordered = tasks if len(tasks) == 1 else sorted(tasks, key=_path)
         state = self.state
         deferred = self.frontier.deferred
         self.frontier = frontier = state.apply(ordered)
         if deferred:
             frontier.deferred = {**deferred, **frontier.deferred}
-        if not frontier:
+        if not (frontier.pulls or frontier.sends):
             state.finish(frontier)
-        self.last = tuple([task.node.name for task in ordered])
+        one = len(ordered) == 1
+        self.last = (ordered[0].node.name,) if one else tuple([task.name for task in ordered])
         self.origin = self.asked = None
         done, self._unsaved = self._unsaved, []
         return done
@@ -310,7 +314,9 @@ class Loop(Running):
         checkpoint = self.new_checkpoint("loop")
         if self.journal or self.ahead:
             outcomes.extend(self._keep_ahead())
-        return Commit(checkpoint, outcomes, release=stops or not self.frontier)
+        commit = Commit(checkpoint, outcomes)
+        commit.release = stops or not (self.frontier.pulls or self.frontier.sends)
+        return commit
 
     def _put_off(self) -> None:
         """The end of a super-step that is not stored, or not now."""

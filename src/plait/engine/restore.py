@@ -56,7 +56,8 @@ def entered(loop: Loop) -> bool:
 def begin(loop: Loop) -> Begin:
     """Load, understand the input, and leave the loop before its first super-step."""
     spec = loop.spec
-    snapshot = cast("Snapshot | None", (yield Load(spec.checkpoint_id))) if spec.saved else None
+    looks = spec.saved and not spec.untrodden
+    snapshot = cast("Snapshot | None", (yield Load(spec.checkpoint_id))) if looks else None
     if snapshot is None and spec.checkpoint_id is not None:
         raise UnknownCheckpointError(
             f"Checkpoint {spec.checkpoint_id!r} does not exist on {spec.where}. List what exists "
@@ -135,7 +136,7 @@ def _enter(loop: Loop, start: NodePlan) -> None:
     task = Task(start, (PULL, start.name), start.triggers, loop.spec.input, step)
     task.writes = own(task)
     loop.frontier = frontier = loop.state.advance(task.writes)
-    if not frontier:
+    if not (frontier.pulls or frontier.sends):
         loop.state.finish(frontier)
     loop.last = (start.name,)
     if touches((task,), loop.output):

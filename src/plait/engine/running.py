@@ -214,6 +214,19 @@ class Running(Guards):
 
     def _conclude(self, task: Task, writes: Writes, resolved: list[Task]) -> None:
         """A task has returned, and every task that it called has settled."""
+        if task.calls is not None or task.questions is not None or self._cut:
+            if self._is_stopped(task, resolved):
+                return
+            if task.calls is not None and task.calls.failed:
+                _warn_of_unheard(task, task.calls.failed)
+        task.writes = writes
+        task.error = None
+        self._unsaved.append(task)
+        if task in self._calls:
+            resolved.append(task)
+
+    def _is_stopped(self, task: Task, resolved: list[Task]) -> bool:
+        """Whether what a task returned does not count: it failed, or waits for answers."""
         error = self._cut.get(task)
         asked: tuple[Interrupt, ...] = ()
         if error is None and task.calls is not None:
@@ -224,17 +237,9 @@ class Running(Guards):
             error = None if swallowed is None else _swallowing(task, swallowed)
         if error is not None:
             self._give_up(task, error, resolved)
-            return
-        if asked:
+        elif asked:
             self._asked(task, GraphInterrupt(asked), resolved)
-            return
-        if task.calls is not None and task.calls.failed:
-            _warn_of_unheard(task, task.calls.failed)
-        task.writes = writes
-        task.error = None
-        self._unsaved.append(task)
-        if task in self._calls:
-            resolved.append(task)
+        return error is not None or bool(asked)
 
     def _closed(self, called: Task, resolved: list[Task]) -> None:
         """A called task has its outcome."""

@@ -68,6 +68,8 @@ class RunSpec:
     """The checkpoint to start from; None means the latest."""
     inside: Mapping[str, str] = _NOTHING
     """The checkpoints of nested graphs to replay from, by namespace, within `checkpoint_id`."""
+    untrodden: bool = False
+    """Whether nobody can have stored anything for the run: then nobody needs to look."""
     within: tuple[str, str] | None = None
     """The super-step that a nested run is part of: its namespace and checkpoint. What the run
     finds stored under the same one is its own: it goes on with it and ignores the input."""

@@ -94,7 +94,8 @@ class State:
         """
         if isinstance(reads, str):
             return self.channel(reads).get()
-        return self._view(reads).copy()
+        values = self._views.get(reads)
+        return (self._view(reads) if values is None else values).copy()
 
     def read_or_none(self, reads: Reads) -> Any:
         """Like `read`; an empty single channel reads as None."""
@@ -141,13 +142,14 @@ class State:
         return values
 
     def _views_with(self, key: str) -> list[dict[str, Any]]:
-        """The live views that have a key."""
+        """The live views that have a key, which nobody has asked for yet."""
         if not self._views:
             return _NO_VIEWS
-        views = self._views_of.get(key)
-        if views is None:
-            views = [values for view, values in self._views.items() if key in view.members]
-            self._views_of[key] = views
+        views: list[dict[str, Any]] = []
+        for view, values in self._views.items():
+            if key in view.members:
+                views.append(values)
+        self._views_of[key] = views
         return views
 
     def peek(self, reads: Reads, writes: Writes) -> Any:
@@ -200,7 +202,11 @@ class State:
                 else:
                     values.append(value)
             elif name in routes:
-                self._route(routes[name], frontier)
+                node = routes[name]
+                if plan.nodes[node].defer:
+                    frontier.deferred[node] = None
+                else:
+                    frontier.pulls[node] = None
             elif name == TASKS:
                 self._send(value, frontier)
             elif name not in RESERVED:
@@ -216,7 +222,8 @@ class State:
                 continue
             if name in plain:
                 self.changed.add(name)
-                for view in self._views_of.get(name) or self._views_with(name):
+                views = self._views_of.get(name)
+                for view in self._views_with(name) if views is None else views:
                     view[name] = channel.value  # type: ignore[attr-defined]
             else:
                 self._touch(name, frontier)
@@ -239,7 +246,8 @@ class State:
         self.changed.update(values)
         if self._views:
             for name, value in values.items():
-                for view in self._views_of.get(name) or self._views_with(name):
+                views = self._views_of.get(name)
+                for view in self._views_with(name) if views is None else views:
                     view[name] = value
 
     def _refuse(self, name: str) -> NoReturn:
@@ -262,8 +270,8 @@ class State:
         if len(tasks) == 1:
             self._consume(tasks[0].triggers)
             return self.advance(tasks[0].writes)
-        for task in tasks:
-            self._consume(task.triggers)
+        for triggers in dict.fromkeys([task.triggers for task in tasks]):
+            self._consume(triggers)
         return self.advance([write for task in tasks for write in task.writes])
 
     def advance(self, writes: Sequence[tuple[str, Any]]) -> Frontier:
@@ -317,7 +325,9 @@ class State:
         channel = self._channels[name]
         self.changed.add(name)
         available = channel.is_available()
-        views = self._views_of.get(name) or self._views_with(name)
+        views = self._views_of.get(name)
+        if views is None:
+            views = self._views_with(name)
         if views:
             if available:
                 value = channel.get()
@@ -333,12 +343,6 @@ class State:
         if frontier is not None:
             for node in self.plan.readers.get(name, ()):
                 frontier.pulls[node] = None
-
-    def _route(self, node: str, frontier: Frontier) -> None:
-        if self.plan.nodes[node].defer:
-            frontier.deferred[node] = None
-        else:
-            frontier.pulls[node] = None
 
     def _send(self, value: Any, frontier: Frontier) -> None:
         if not isinstance(value, Send):

@@ -44,12 +44,18 @@ def order_of(path: tuple[Any, ...]) -> str:
     """See `Task.order`."""
     if path[0] is PULL:
         return _pulled(path[1])
-    return f"{PUSH}~{path[1]:010d}~{path[2]}"
+    place = _pushed(path[1])
+    return f"{place}~False" if path[2] is False else f"{place}~{path[2]}"
 
 
 @lru_cache(maxsize=4096)
 def _pulled(name: str) -> str:
     return f"{PULL}~{name}"
+
+
+@lru_cache(maxsize=4096)
+def _pushed(number: int) -> str:
+    return f"{PUSH}~{number:010d}"
 
 
 class UnnamedWrites(TaskWrites):
@@ -92,7 +98,7 @@ class Step:
         stop: the last super-step that the recursion limit allows.
     """
 
-    __slots__ = ("_base", "_spec", "checkpoint_id", "number", "state", "stop")
+    __slots__ = ("_base", "checkpoint_id", "number", "spec", "state", "stop")
 
     def __init__(
         self,
@@ -105,7 +111,7 @@ class Step:
     ) -> None:
         self.number = number
         self.checkpoint_id = checkpoint_id
-        self._spec = spec
+        self.spec = spec
         self.state = state
         self.stop = stop
         self._base = base
@@ -113,7 +119,7 @@ class Step:
     @property
     def ns(self) -> str:
         """The namespace of the run."""
-        return self._spec.ns
+        return self.spec.ns
 
     @property
     def base(self) -> str:
@@ -201,14 +207,13 @@ class Task:
 
     def outcome(self, writes: Writes) -> TaskWrites:
         """What is stored of the task: `writes` under its id."""
-        step = self.step
+        step, order = self.step, order_of(self.path)
         if self.record is not None:
             writes = [*writes, (CALL, list(self.record))]
         if self._id is not None or self.parent is not None:
-            return TaskWrites(step.checkpoint_id, self.id, self.order, writes)
-        return UnnamedWrites(
-            step.checkpoint_id, step.base, step.ns, self.identity, self.order, writes
-        )
+            return TaskWrites(step.checkpoint_id, self.id, order, writes)
+        identity, made_at = self.born or self.node.name, step.checkpoint_id
+        return UnnamedWrites(made_at, made_at or step.base, step.spec.ns, identity, order, writes)
 
     @property
     def order(self) -> str:

@@ -64,8 +64,6 @@ class Nest:
 
     def load(self, session: Session) -> Plan[Snapshot | None]:
         """Where the run starts (see the head of this file)."""
-        if self._is_untrodden():
-            return None
         step = self._scope.task.step
         head = yield from session.load(None)
         if head is not None and around(head.metadata).get(step.ns) == step.checkpoint_id:
@@ -81,7 +79,7 @@ class Nest:
             return None
         return (yield from self._remembered(session, head))
 
-    def _is_untrodden(self) -> bool:
+    def is_untrodden(self) -> bool:
         """Whether nobody can have stored anything for this run: then nobody needs to look.
 
         Its namespace derives from the task around it, whose id derives from the checkpoint that the

@@ -203,7 +203,6 @@ class Run:
         self.config["callbacks"] = with_handler(self.config.get("callbacks"), stream)
         return stream
 
-    @property
     def stopped(self) -> bool:
         """Whether a run around this one was told to stop."""
         scope = self.parent
@@ -305,8 +304,9 @@ class Run:
             spec.checkpoint_id, spec.inside = asked_checkpoint(self.configurable)
         else:
             step, outer = parent.task.step, parent.run.loop.spec
-            spec.within = step.ns, step.checkpoint_id
-            spec.parents = {**outer.parents, step.ns: step.checkpoint_id}
+            spec.within = outer.ns, step.checkpoint_id
+            spec.untrodden = self.nest is not None and self.nest.is_untrodden()
+            spec.parents = {**outer.parents, outer.ns: step.checkpoint_id}
             if self._config is None and parent.task.node.metadata is None:
                 spec.metadata = outer.metadata
                 return
@@ -335,7 +335,7 @@ class Run:
         """
         if self.parent is not None:
             self.parent.progress()
-            if self.stopped:
+            if self.stopped():
                 raise NodeCancelledError(
                     task.name, f"Task {task.name!r} does not start: a run around it was stopped."
                 )
