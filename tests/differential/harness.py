@@ -123,6 +123,19 @@ _GOTO_IS_NEXT = "What a Command as input routes to is next"
 _PATH_QUESTION = "Questions of path functions"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
+    "h_guides_different::a_list_of_sends": "A list of Sends from a node",
+    "h_guides_different::a_path_that_returns_a_runnable": "Path functions that return a runnable",
+    "h_guides_different::a_question_that_is_caught": "Questions that are caught",
+    "h_guides_different::an_answer_by_the_id_of_before_an_update": "Answers by an older id",
+    "h_guides_different::classes_that_no_schema_names": "Classes that no schema names",
+    "h_guides_different::enums_in_a_typed_dict": "Enums in a TypedDict tool",
+    "h_guides_different::messages_that_are_none": "Fields of messages",
+    "h_guides_different::metadata_of_a_thread": "Metadata of threads",
+    "h_guides_different::path_functions_without_a_name": "Names of path functions that have none",
+    "h_guides_different::runs_of_a_chain_with_a_history": "Runs of a chain with a history",
+    "h_guides_different::updates_after_an_update_in_the_name_of_a_node": "Updates after updates",
+    "h_guides_different::what_a_waiting_workflow_returns": "What a waiting workflow returns",
+    "h_guides_different::where_a_path_of_a_class_leads": "Path functions that are objects",
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",
     "g_tool_calling::a_tool_keeps_what_it_declares": "What a reviewed tool keeps",
     "g_tool_calling::a_wrong_answer_where_errors_are_told": "Wrong answers of people",

@@ -115,7 +115,7 @@ def _named(messages: list[Any], call: dict[str, Any]) -> tuple[list[Any], bool]:
     for given, message in zip(messages, convert_to_messages(messages), strict=True):
         answers = _answers(message, call)
         found = found or answers
-        if answers and is_message(given) and given.name is None:
+        if answers and is_message(given) and given.name != call["name"]:
             named.append(given.model_copy(update={"name": call["name"]}))
         else:
             named.append(given)
