@@ -13,6 +13,7 @@ import pytest
 
 from plait.checkpoint.base import new_checkpoint_id
 from plait.checkpoint.base.port import NewCheckpoint
+from plait.checkpoint.log.requests import ListLanes
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
 from plait.checkpoint.sqlite.rows import SCHEMA
@@ -191,6 +192,28 @@ def test_a_file_of_a_newer_plait_is_refused_by_name(tmp_path: Path) -> None:
         conn.execute(f"PRAGMA user_version = {SCHEMA.migrations[-1][0] + 1}")
     with pytest.raises(StorageUnavailableError, match="newer"):
         SqliteSaver(path).setup()
+
+
+def test_heads_of_a_file_from_before_they_were_implied_stay(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    heads = {"newest": b"b", "older": b"a", "none": None, "empty": None}
+    with sqlite3.connect(path) as conn:
+        for number, steps in SCHEMA.migrations:
+            for step in steps if number <= 2 else ():
+                conn.execute(step)
+        for lane, (thread, head) in enumerate(heads.items()):
+            conn.execute(
+                "INSERT INTO lanes (lane, thread_id, ns, head) VALUES (?, ?, '', ?)",
+                (lane, thread, head),
+            )
+            for id in (b"a", b"b") if thread != "empty" else ():
+                conn.execute(
+                    "INSERT INTO checkpoints (lane, id, record) VALUES (?, ?, '')", (lane, id)
+                )
+        conn.execute("PRAGMA user_version = 2")
+    with SqliteSaver(path) as saver:
+        rows = saver.execute(ListLanes())
+    assert {row.thread_id: row.head for row in rows} == heads
 
 
 def test_full_synchronous_reaches_the_connection(tmp_path: Path) -> None:

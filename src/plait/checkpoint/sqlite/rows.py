@@ -163,9 +163,7 @@ def _go_on(conn: sqlite3.Connection, request: Transact, commit: Commit) -> Done 
     return Done(lane, lane) if conn.execute(SQL.append_fenced, row).rowcount == 1 else None
 
 
-def _transact(
-    conn: sqlite3.Connection, request: Transact, commit: Commit | None
-) -> Done | Refused:
+def _transact(conn: sqlite3.Connection, request: Transact, commit: Commit | None) -> Done | Refused:
     done = None if commit is None else _go_on(conn, request, commit)
     if commit is not None and done is not None:
         _put_beside(conn, done.lane, commit.values, commit.writes)
