@@ -110,10 +110,9 @@ def push_message(message: Any, *, state_key: str | None = "messages") -> AnyMess
 
 def new_messages(given: Any) -> list[Any]:
     """What was given as messages: coerced, chunks made whole, ids assigned."""
-    if not isinstance(given, list):
-        given = [given]
+    values: list[Any] = given if isinstance(given, list) else [given]  # pyright: ignore
     messages: list[Any] = []
-    for value in cast("list[Any]", given):
+    for value in values:
         message = value
         if value.__class__ not in WHOLE:
             message = convert_to_message(value)
@@ -199,7 +198,7 @@ BASES: dict[int, int] = {}
 def index_of(left: Any) -> Index:
     """The index of the left side, taken over from the append that made it, or built anew."""
     if type(left) is list:
-        known = cast("list[Any]", left)
+        known: list[Any] = left  # pyright: ignore[reportUnknownVariableType]
         kept = RECENT.pop(BASES.get(id(known), id(known)), None)
         if kept is not None:
             BASES.pop(id(kept.base), None)

@@ -256,7 +256,7 @@ def _sends(calls: Sequence[Any], state: Any) -> list[Send]:
 def value_of(state: Any, key: str) -> Any:
     """The value of a key of a state, which is a dict or an object; None without."""
     if isinstance(state, dict):
-        return cast("dict[str, Any]", state).get(key)
+        return state.get(key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return getattr(state, key, None)
 
 

@@ -29,7 +29,7 @@ def pack(text: str) -> bytes:
     >>> unpack(pack("my-id"))
     'my-id'
     """
-    if len(text) == 36 and text[8] == text[13] == text[18] == text[23] == "-":
+    if len(text) == 36 and text[8:24:5] == "----":
         bare = text.replace("-", "")
         try:
             raw = bytes.fromhex(bare)

@@ -9,6 +9,7 @@ since the last one, so that totals stay linear.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from plait.checkpoint.log.records import LIST_PATCH, MANIFEST, WHOLE, pack_frame
@@ -35,34 +36,32 @@ def _whole(codec: Codec, value: list[Any], seen: Seen, key: bytes) -> Encoded:
 def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> Encoded | None:
     """A list written against its last version; None where nothing changed."""
     before = old.seen
-    length = len(before.items)
+    length, now = len(before.items), len(value)
     if before.grow(value, codec):
-        seen = before
-        changes = [Splice(length, 0, length, len(value))] if len(value) > length else []
+        seen, fresh = before, value[length:]
+        changes = [Splice(length, 0, length, now)] if fresh else []
     else:
         seen = Seen(value, codec)
         changes = splices(before.items, before.stamps, value, seen.stamps, codec)
+        fresh = [*chain.from_iterable(value[each.first : each.last] for each in changes)]
     if not changes:
         old.seen = seen  # the same content, perhaps in new objects
         return None
-    fresh: list[Any] = []
-    for each in changes:
-        fresh += value[each.first : each.last]
-    if len(fresh) == len(value):
+    if len(fresh) == now:
         return _whole(codec, value, seen, key)
     body = codec.dumps(fresh)
-    size = len(body) + old.size * (len(value) - len(fresh)) // length
+    size = len(body) + old.size * (now - len(fresh)) // length
     runs = _next_runs(old.runs, length, changes, key)
     if size <= len(body) + SMALL or len(runs) * ROW > size or size * 4 < old.written:
         return _whole(codec, value, seen, key)
     depth, written = old.depth + 1, old.written + len(body)
     if depth > 2 * len(runs) + _PATCHES:
         version = ListVersion(key, key, 0, seen, runs, size, written)
-        payload = pack_frame((len(value), runs, body))
+        payload = pack_frame((now, runs, body))
         return Encoded(MANIFEST, payload, version, value, fresh, body)
     version = ListVersion(key, old.anchor, depth, seen, runs, size, written)
     rows = [(each.start, each.deleted, each.last - each.first) for each in changes]
-    payload = pack_frame((old.id, old.anchor, depth, len(value), rows, body))
+    payload = pack_frame((old.id, old.anchor, depth, now, rows, body))
     return Encoded(LIST_PATCH, payload, version, value, fresh, body)
 
 

@@ -7,7 +7,7 @@ Items that are no plain data are stamped one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
@@ -15,6 +15,7 @@ from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, stamps_of
 from plait.checkpoint.serde import Codec, pack_plain
 
 _revision = attrgetter("__plait_revision__")
+_rare: Callable[[Any], dict[str, Any] | None] = attrgetter("__plait_rare__")
 
 
 class Loose:
@@ -39,7 +40,7 @@ class Loose:
         self._revisions: list[int] = []
         """Of the messages: an assignment to a field raises it."""
         self._sizes: list[int] = []
-        """How many fields each message holds: reading one may put an empty list or dict there."""
+        """How many fields the messages hold: reading one may put an empty list or dict there."""
         self._parts: list[Any] = []
         self._bytes = b""
         self._others: list[Any] = []
@@ -71,7 +72,7 @@ class Loose:
             if revision is not None:
                 self._messages.append(item)
                 self._revisions.append(revision)
-                self._sizes.append(_size_of(item))
+                self._sizes += _sizes_of((item,))
         if parts:
             self._add(parts, b"".join(packed))
 
@@ -89,7 +90,7 @@ class Loose:
                 return True
         except TypeError:
             return True
-        if [*map(_size_of, messages)] != self._sizes and self._more_by_reading():
+        if _sizes_of(messages) != self._sizes and self._more_by_reading():
             return True
         others = self._others
         return (
@@ -103,7 +104,7 @@ class Loose:
         if any(parts):
             return True
         self._add(parts, _packed(parts))
-        self._sizes = [*map(_size_of, self._messages)]
+        self._sizes = _sizes_of(self._messages)
         return False
 
 
@@ -113,9 +114,9 @@ def _packed(parts: list[Any]) -> bytes:
     return pack_plain(parts)[1 if count < 16 else 3 if count < 65_536 else 5 :]
 
 
-def _size_of(message: Any) -> int:
-    rare: dict[str, Any] | None = message.__plait_rare__
-    return 0 if rare is None else len(rare)
+def _sizes_of(messages: Iterable[Any]) -> list[int]:
+    """How many rare fields the messages hold, of those that hold any."""
+    return [*map(len, filter(None, map(_rare, messages)))]
 
 
 def _parts_of(message: Any) -> list[Any]:

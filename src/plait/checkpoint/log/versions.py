@@ -116,6 +116,8 @@ def _spot(fresh: list[Any], value: Any) -> tuple[int, int] | None:
         return next(((i, SINGLE) for i, item in enumerate(fresh) if item is value), None)
     if not value:
         return None
+    if len(value) == len(fresh) and all(map(is_, value, fresh)):
+        return 0, len(value)
     for i, item in enumerate(fresh):
         if item is value[0]:
             piece = fresh[i : i + len(value)]

@@ -19,7 +19,6 @@ elsewhere, it opens for nobody.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Protocol
 
@@ -78,33 +77,33 @@ def place(*parts: str) -> bytes:
     True
     """
     if len(parts) == 1:
-        return _part_of(parts[0])
-    return b"".join([_part_of(part) for part in parts])
+        return _part(parts[0])
+    return b"".join([_part(part) for part in parts])
 
 
-def _part_of(part: str) -> bytes:
-    return _name(part) if len(part) <= _LONGEST_NAME else _id(part)
-
-
-_LONGEST_NAME = 32
+_LENGTHS = [length.to_bytes(4, "big") for length in range(256)]
+"""Those of most parts: to look one up costs less than to make it."""
 
 
 def _part(part: str) -> bytes:
     raw = part.encode("utf-8", "surrogatepass")
-    return len(raw).to_bytes(4, "big") + raw
+    return _length(raw) + raw
 
 
-_name = lru_cache(maxsize=1024)(_part)  # names of channels come again and again
-_id = lru_cache(maxsize=32)(_part)  # and ids a few times, at once
+def _length(raw: bytes) -> bytes:
+    length = len(raw)
+    return _LENGTHS[length] if length < 256 else length.to_bytes(4, "big")
 
 
+_NO_MORE = bytes(4)
+"""The upper half of a place's length."""
 _BEGUN = blake2b(digest_size=_DIGEST, person=b"plait")
 """To copy it costs less than to make one."""
 
 
 def _digest(head: bytes, where: bytes, payload: bytes) -> bytes:
     digest = _BEGUN.copy()
-    digest.update(b"".join((head, len(where).to_bytes(8, "big"), where, payload)))
+    digest.update(b"".join((head, _NO_MORE, _length(where), where, payload)))
     return digest.digest()
 
 
