@@ -201,8 +201,10 @@ class Task:
         made = self._id
         if made is None:
             step = self.step
-            base = step.base if self.parent is None else self.parent.id
-            made = self._id = task_id(base, step.ns, self.identity, self.key or self.order)
+            base = (step.checkpoint_id or step.base) if self.parent is None else self.parent.id
+            identity = self.born or self.node.name
+            made = task_id(base, step.spec.ns, identity, self.key or order_of(self.path))
+            self._id = made
         return made
 
     def outcome(self, writes: Writes) -> TaskWrites:
@@ -226,7 +228,7 @@ class Task:
     @property
     def ns(self) -> str:
         """The checkpoint namespace of what runs inside this task."""
-        return inside(self.step.ns, self.identity, self.id)
+        return inside(self.step.spec.ns, self.born or self.node.name, self._id or self.id)
 
     @property
     def is_push(self) -> bool:

@@ -511,19 +511,18 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
                 durability = _older_durability(extras.pop("checkpoint_during"), durability)
         printed = _asked(print_mode or DEBUG_MODES) if print_mode or debugs else ()
         modes = _known_modes(_asked(stream_mode), printed) if stream_mode or printed else _NO_MODES
-        options = Options(
-            modes,
-            printed,
-            output_keys,
-            before,
-            after,
-            durability,
-            subgraphs,
-            context,
-            extras,
-            control,
-            deadline,
-        )
+        options = Options()
+        options.modes = modes
+        options.printed = printed
+        options.output_keys = output_keys
+        options.interrupt_before = before
+        options.interrupt_after = after
+        options.durability = durability
+        options.subgraphs = subgraphs
+        options.context = context
+        options.extras = extras
+        options.control = control
+        options.deadline = deadline
         run = Run(self, given, config, options, native)
         if TOOLS_MODE in modes:
             from plait.pregel.tool_stream import listen_to_tools  # few runs stream their tools

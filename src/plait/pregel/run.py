@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.callbacks.context import has_listeners
@@ -46,22 +45,35 @@ def current_env() -> Env:
     return run_env.get()
 
 
-@dataclass(slots=True)
 class Options:
-    """What a caller may say of one run, besides input and config."""
+    """What a caller may say of one run, besides input and config. Who makes one says all of it."""
 
-    modes: frozenset[str] = frozenset()
-    printed: tuple[str, ...] = ()
+    __slots__ = (
+        "context",
+        "control",
+        "deadline",
+        "durability",
+        "extras",
+        "interrupt_after",
+        "interrupt_before",
+        "modes",
+        "output_keys",
+        "printed",
+        "subgraphs",
+    )
+
+    modes: frozenset[str]
+    printed: tuple[str, ...]
     """Those of the modes whose parts are printed."""
-    output_keys: Reads | Sequence[str] | None = None
-    interrupt_before: Sequence[str] | str | None = None
-    interrupt_after: Sequence[str] | str | None = None
-    durability: str | None = None
-    subgraphs: bool = False
-    context: Any = None
-    extras: dict[str, Any] = field(default_factory=dict[str, Any])
-    control: RunControl | None = None
-    deadline: Any = None
+    output_keys: Reads | Sequence[str] | None
+    interrupt_before: Sequence[str] | str | None
+    interrupt_after: Sequence[str] | str | None
+    durability: str | None
+    subgraphs: bool
+    context: Any
+    extras: dict[str, Any]
+    control: RunControl | None
+    deadline: Any
     """When the run must have ended, as the caller says it."""
 
 
@@ -266,7 +278,10 @@ class Run:
         before, after = options.interrupt_before, options.interrupt_after
         live = modes and (modes & LIVE_MODES or self.subgraphs)
         spec = RunSpec(plan, given, saved=storage is not None, thread_id=thread_id)
-        spec.nest = self.nest
+        if self.nest is None:
+            spec.ns = ""
+        else:
+            spec.nest = self.nest
         spec.modes = modes
         spec.output = None if options.output_keys is None else _output(plan, options.output_keys)
         spec.inline = "none" if live or graph.step_timeout is not None else native
