@@ -1,12 +1,17 @@
 """What programs of how-to guides do otherwise on purpose: each case is a known difference."""
 
 import enum
+import json
 import operator
 from typing import Annotated, Any, Literal, TypedDict
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.chat_history import InMemoryChatMessageHistory
+from langchain_core.documents import Document
+from langchain_core.load import dumps, loads
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import PromptTemplate
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -175,3 +180,25 @@ def case_enums_in_a_typed_dict(env):
         colors: list[Color]
 
     return convert_to_openai_tool(Paint)
+
+
+def case_objects_as_json(env):
+    written = [
+        json.loads(dumps(one)).get("type")
+        for one in (Document("d"), PromptTemplate.from_template("{a}"), StrOutputParser())
+    ]
+    return written, env.error(lambda: loads(dumps(Document("d"))).page_content)
+
+
+def case_blocks_of_providers(env):
+    cited = {"type": "char_location", "cited_text": "c", "document_index": 0}
+    searched = {"type": "server_tool_use", "id": "1", "name": "web_search", "input": {"query": "q"}}
+    thought = {"type": "reasoning", "id": "1", "summary": [{"type": "summary_text", "text": "t"}]}
+    return [
+        AIMessage(content, response_metadata={"model_provider": provider}).content_blocks
+        for provider, content in (
+            ("anthropic", [{"type": "text", "text": "t", "citations": [cited]}]),
+            ("anthropic", [searched]),
+            ("openai", [thought]),
+        )
+    ]
