@@ -130,6 +130,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::blocks_of_providers": "Blocks of providers",
     "h_guides_different::classes_that_no_schema_names": "Classes that no schema names",
     "h_guides_different::enums_in_a_typed_dict": "Enums in a TypedDict tool",
+    "h_guides_different::generators_as_nodes": "Generators as nodes",
     "h_guides_different::messages_that_are_none": "Fields of messages",
     "h_guides_different::metadata_of_a_thread": "Metadata of threads",
     "h_guides_different::objects_as_json": "Objects as JSON",

@@ -474,6 +474,35 @@ def case_a_graph_inside_a_workflow_asks(env):
     )
 
 
+def case_what_waits_is_answered_at_its_own_place(env):
+    def ask(tag):
+        return lambda state: {"log": [tag + interrupt(tag)]}
+
+    inner = line(ask("inner"))
+    builder = StateGraph(State).add_node("own", ask("own")).add_node("inner", inner)
+    builder.add_node("after", line(ask("first"), ask("second")))
+    builder.add_edge(START, "own").add_edge(START, "inner").add_edge(["own", "inner"], "after")
+    graph = builder.compile(checkpointer=env.saver())
+    graph.invoke({"log": []}, THREAD)
+    ids = {asked.value: asked.id for asked in graph.get_state(THREAD).interrupts}
+    answered = [graph.invoke(Command(resume={ids["inner"]: "1"}), THREAD)]
+    answered += [graph.invoke(Command(resume=word), THREAD) for word in "234"]
+    return answered, graph.get_state(THREAD).values
+
+
+def case_a_failed_subgraph_goes_on_after_an_edit(env):
+    def careful(state):
+        if state["x"] < 5:
+            raise ValueError("too small")
+        return {"log": ["done"]}
+
+    prepare = line(lambda state: {"log": ["prepared"]}, careful)
+    graph = line(lambda state: {"log": ["begun"]}, prepare, checkpointer=env.saver())
+    failed = env.error(lambda: graph.invoke({"log": [], "x": 1}, THREAD))
+    graph.update_state(THREAD, {"x": 9})
+    return failed, graph.get_state(THREAD).next, graph.invoke(None, THREAD)
+
+
 # --- chains ---------------------------------------------------------------------------------------
 
 

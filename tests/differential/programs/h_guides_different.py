@@ -202,3 +202,11 @@ def case_blocks_of_providers(env):
             ("openai", [thought]),
         )
     ]
+
+
+async def case_generators_as_nodes(env):
+    async def node(state):
+        yield {"log": ["a"]}
+        yield {"x": 1}
+
+    return await line(node).ainvoke({"log": []})
