@@ -173,7 +173,7 @@ class Loop(Running):
                     commit = self._commit_of(done, stops=stops)
                     yield commit
                     self._left = commit.release
-                else:
+                elif spec.saved or self.journal or self.ahead:
                     self._put_off()
                 tasks = self._following(tasks, done)
                 if self.parts:

@@ -73,7 +73,7 @@ class RunSpec:
     within: tuple[str, str] | None = None
     """The super-step that a nested run is part of: its namespace and checkpoint. What the run
     finds stored under the same one is its own: it goes on with it and ignores the input."""
-    answers: Mapping[str, Any] = _NOTHING
+    answers: Mapping[str, Any]
     """Answers that the parent run was given, by question id."""
     modes: frozenset[str] = frozenset()
     output: Reads | None = None
@@ -121,6 +121,7 @@ class RunSpec:
         self.input = input
         self.saved = saved
         self.thread_id = thread_id
+        self.answers = _NOTHING
         if ns is not None:
             self.ns = ns
 

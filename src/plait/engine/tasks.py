@@ -131,15 +131,11 @@ class Task:
     """One execution of one node (or of one `@task` call) in one super-step."""
 
     # Most tasks never need these: they stay on the class until they are set.
-    attempt = 1
     calls: Calls | None = None
     """The `@task` calls that its code makes."""
-    saved = False
-    """Whether its writes were acknowledged."""
     writes: Writes = _NO_WRITES
     prior: Writes = _NO_WRITES
     """Interrupts, answers and errors of earlier attempts, kept beside the task's outcome."""
-    questions: Questions | None = None
     error: BaseException | None = None
     parent: Task | None = None
     """The task whose code called this one (a `@task`)."""
@@ -152,8 +148,6 @@ class Task:
     first_attempt_at: float | None = None
     born: str | None = None
     """The name its node had when the task was made, where that was another (see `migration`)."""
-    timeout: TimeoutPolicy | None = None
-    """How long an attempt may take, where the `Send` that made the task says so."""
     limit: Limit | None = None
     """What watches how long the current attempt takes."""
     given_up = 0
@@ -185,6 +179,12 @@ class Task:
         self.triggers = triggers
         self.input = input
         self.step = step
+        self.attempt = 1
+        self.saved = False
+        """Whether its writes were acknowledged."""
+        self.questions: Questions | None = None
+        self.timeout: TimeoutPolicy | None = None
+        """How long an attempt may take, where the `Send` that made the task says so."""
 
     @property
     def name(self) -> str:

@@ -83,6 +83,7 @@ class Run:
     __slots__ = (
         "_config",
         "_of_all",
+        "_watched",
         "context",
         "driver",
         "extras",
@@ -175,11 +176,14 @@ class Run:
         self.modes = options.modes
         self.subgraphs = options.subgraphs
         self.store = graph.store
+        self._watched = False
+        """Whether a task around it may have taken too long, unless it gives signs of life."""
         if parent is None:
             if self._config is not None and RUNTIME in self.configurable:
                 self._adopt(self.configurable[RUNTIME], options)
             return
-        outer = parent.run
+        outer, task = parent.run, parent.task
+        self._watched = outer._watched or task.limit is not None or task.parent is not None
         if outer.subgraphs:
             self.subgraphs = True
             self.modes = options.modes | outer.modes
@@ -349,7 +353,8 @@ class Run:
             NodeCancelledError: the run is nested in one that was told to stop.
         """
         if self.parent is not None:
-            self.parent.progress()
+            if self._watched:
+                self.parent.progress()
             if self.stopped():
                 raise NodeCancelledError(
                     task.name, f"Task {task.name!r} does not start: a run around it was stopped."
