@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         FakeMessagesListChatModel,
         FakeStreamingListLLM,
         GenericFakeChatModel,
+        LanguageModelLike,
         ParrotFakeChatModel,
         SimpleChatModel,
     )
@@ -29,6 +30,7 @@ __all__ = [
     "FakeMessagesListChatModel",
     "FakeStreamingListLLM",
     "GenericFakeChatModel",
+    "LanguageModelLike",
     "ParrotFakeChatModel",
     "SimpleChatModel",
 ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         ParrotFakeChatModel,
     )
     from plait.chat_models.guests import as_chat_model
-    from plait.chat_models.language import BaseLanguageModel
+    from plait.chat_models.language import BaseLanguageModel, LanguageModelLike
     from plait.chat_models.llms import LLM, BaseLLM
     from plait.chat_models.results import (
         ChatGeneration,
@@ -51,6 +51,7 @@ __getattr__ = lazily(
         "GenericFakeChatModel": "fake",
         "LLM": "llms",
         "LLMResult": "results",
+        "LanguageModelLike": "language",
         "ParrotFakeChatModel": "fake_more",
         "RunInfo": "results",
         "SimpleChatModel": "simple",
@@ -75,6 +76,7 @@ __all__ = [
     "GenerationChunk",
     "GenericFakeChatModel",
     "LLMResult",
+    "LanguageModelLike",
     "ParrotFakeChatModel",
     "RunInfo",
     "SimpleChatModel",

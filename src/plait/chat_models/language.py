@@ -6,7 +6,7 @@ Handlers hear of a run through a manager; it is made only when somebody listens.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from plait.callbacks.context import has_listeners, inherited_config
 from plait.errors import MissingExtraError
@@ -200,4 +200,7 @@ def listening_config(
     return {key: value for key, value in config.items() if value}  # pyright: ignore[reportReturnType]
 
 
-__all__ = ["BaseLanguageModel"]
+LanguageModelLike: TypeAlias = Runnable[Any, Any]
+"""A model, or a chain that does for one."""
+
+__all__ = ["BaseLanguageModel", "LanguageModelLike"]

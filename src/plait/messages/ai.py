@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from plait.lazy import lazily
 from plait.messages.base import BaseMessage, BaseMessageChunk, put_id
 from plait.messages.calls import (
     check_invalid_tool_calls,
@@ -196,6 +197,9 @@ def best_id(ids: list[str | None]) -> str | None:
     of_runs = [i for i in known if i.startswith(LC_ID_PREFIX)]
     return next(iter(own or of_runs or known), None)
 
+
+_SHAPES = ("InputTokenDetails", "OutputTokenDetails", "UsageMetadata")
+__getattr__ = lazily(__name__, dict.fromkeys(_SHAPES, "plait.messages.content"))
 
 __all__ = [
     "LC_AUTO_PREFIX",

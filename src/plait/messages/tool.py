@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
+from plait.lazy import lazily
 from plait.messages.base import BaseMessage, BaseMessageChunk
 from plait.messages.calls import invalid_tool_call, tool_call, tool_call_chunk
 from plait.messages.fields import CONTENT_JSON, DICT_JSON, Field, check_dict, reject
@@ -100,6 +101,9 @@ class ToolMessageChunk(ToolMessage, BaseMessageChunk):
                 if piece.status == "error":
                     rare["status"] = "error"
 
+
+_SHAPES = ("InvalidToolCall", "ToolCall", "ToolCallChunk")
+__getattr__ = lazily(__name__, dict.fromkeys(_SHAPES, "plait.messages.content"))
 
 __all__ = [
     "ToolMessage",

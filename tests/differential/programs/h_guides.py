@@ -16,7 +16,7 @@ from langchain.tools import InjectedState, InjectedStore, ToolRuntime, tool
 from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.chat_history import InMemoryChatMessageHistory
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, LanguageModelLike
 from langchain_core.messages import (
     AIMessage,
     HumanMessage,
@@ -26,6 +26,8 @@ from langchain_core.messages import (
     merge_message_runs,
     trim_messages,
 )
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
@@ -105,6 +107,10 @@ class Swarm(MessagesState):
     active: str
 
 
+def agent_of(model: LanguageModelLike, *tools, **options):
+    return create_react_agent(model, [*tools], **options)
+
+
 def hand_over(agent):
     @tool(f"transfer_to_{agent}", description=f"Hand over to {agent}.")
     def transfer(
@@ -121,9 +127,7 @@ def swarm(**options):
     alice = create_react_agent(
         Scripted(script=[ai(call("transfer_to_bob"))]), [hand_over("bob")], prompt="You are Alice"
     )
-    bob = create_react_agent(
-        Scripted(script=["ahoy", "again"]), [hand_over("alice")], prompt="You are Bob"
-    )
+    bob = agent_of(Scripted(script=["ahoy", "again"]), hand_over("alice"), prompt="You are Bob")
     builder = StateGraph(Swarm).add_node("alice", alice).add_node("bob", bob)
     builder.add_conditional_edges(START, first_speaker, ["alice", "bob"])
     return builder.compile(**options)
@@ -314,9 +318,13 @@ def case_type_arguments_are_for_type_checkers(env):
     return build().invoke({"log": []}, context=Who("ann")), len(asked)
 
 
-def case_names_that_tools_import(env):
+def case_names_that_programs_import(env):
     return [
-        one.__name__ for one in (InjectedState, InjectedStore, ToolRuntime, ToolCallRequest, tool)
+        one.__name__
+        for one in (
+            *(InjectedState, InjectedStore, ToolRuntime, ToolCallRequest, tool),
+            *(ToolCall, UsageMetadata),
+        )
     ]
 
 
