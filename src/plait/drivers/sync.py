@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from plait.drivers.calls import ThreadCall
 
 Handler = Callable[[Any, Any], Any]
+_NOBODY: frozenset[Task] = frozenset()
 _making = Lock()
 
 
@@ -82,7 +83,7 @@ class SyncDriver:
         """Room for chunks, once there were any."""
         self._queued: dict[Task, int] = {}
         """Attempts that no thread has begun."""
-        self._cancelled: set[Task] = set()
+        self._cancelled: frozenset[Task] = _NOBODY
         self._timers = NO_TIMERS
         self._parts: list[Part] = []
         self._inline = False
@@ -237,7 +238,7 @@ class SyncDriver:
 
     def _cancel(self, command: Cancel) -> list[Task]:
         self._timers.unset_all(Task)
-        self._cancelled.update(command.tasks)
+        self._cancelled = self._cancelled.union(command.tasks)
         queued = self._queued
         return [task for task in command.tasks if queued.pop(task, None) is not None]
 

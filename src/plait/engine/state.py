@@ -390,5 +390,5 @@ class State:
                     removed.append(name)
                 else:
                     changed[name] = value
-        self.changed = set()
+        self.changed.clear()
         return changed, removed
