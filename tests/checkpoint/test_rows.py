@@ -21,7 +21,9 @@ from plait.checkpoint.log.requests import (
     DropLane,
     ListValues,
     ReadCheckpoints,
+    ReadHead,
     ReadLane,
+    ReadPage,
     ReadValues,
     ReadVersions,
     ReadWrites,
@@ -152,6 +154,26 @@ class Player:
         for id in IDS:
             assert ask(ReadWrites(lane, id)) == self.writes(id, id)
         assert self.ranged(first, last) == self.writes(first, last)
+        if isinstance(self.store, InMemorySaver):
+            self.compare_whole(checkpoints, last)
+
+    def compare_whole(self, checkpoints: list[CheckpointRow], before: bytes) -> None:
+        """The requests for checkpoints and task writes at once, of savers in memory."""
+        ask, lane, live = self.store.execute, self.lane, self.random.random() < 0.5
+        whole = [(row, self.writes(row.id, row.id)) for row in checkpoints]
+        page = [(row, list(rows)) for row, rows in ask(ReadPage(lane, None, 4, live))]
+        assert page == whole[:-5:-1]
+        page = [(row, list(rows)) for row, rows in ask(ReadPage(lane, before, 9, live))]
+        assert page == [each for each in reversed(whole) if each[0].id < before]
+        for row, rows in whole:
+            assert ask(ReadHead("thread", self.ns, row.id, live)) == (lane, row, rows)
+        there = {row.id for row in checkpoints}
+        for id in {*IDS} - there:
+            assert ask(ReadHead("thread", self.ns, id, live)) is None
+        head = ask(ReadHead("thread", self.ns, None, live))
+        assert (None if head is None else head[1].id) == (
+            self.model.head if self.model.head in there else None
+        )
 
     def ranged(self, first: bytes, last: bytes) -> list[WriteRow]:
         return self.store.execute(ReadWrites(self.lane, first, last))

@@ -29,6 +29,7 @@ from plait.checkpoint.log.requests import (
     ReadCheckpoints,
     ReadHead,
     ReadLane,
+    ReadPage,
     ReadValues,
     ReadVersions,
     ReadWrites,
@@ -47,7 +48,7 @@ _APPENDED = Done(0, 0)
 _OF_ONE_NAME = frozenset({Transact, ReadHead})
 """Requests that name a lane by its thread and namespace, and no other."""
 _OF_ONE_LANE = frozenset(
-    {ReadCheckpoints, ReadValues, ReadVersions, ListValues, ReadWrites, DropLane}
+    {ReadCheckpoints, ReadPage, ReadValues, ReadVersions, ListValues, ReadWrites, DropLane}
 )
 """Requests that name a lane by its number."""
 
@@ -66,6 +67,7 @@ class _Rows:
             ListLanes: self._list_lanes,
             ListThreads: self._list_threads,
             ReadCheckpoints: self._read_checkpoints,
+            ReadPage: self._read_page,
             ReadValues: self._read_values,
             ReadVersions: self._read_versions,
             ListValues: self._list_values,
@@ -178,6 +180,13 @@ class _Rows:
         if request.newest_first:
             rows.reverse()
         return rows
+
+    def _read_page(self, request: ReadPage) -> list[tuple[CheckpointRow, list[WriteRow]]]:
+        lane = self._by_number.get(request.lane)
+        if lane is None:
+            return []
+        low, high = between(lane.ids, None, None, request.before)
+        return lane.page(max(low, high - request.limit), high, live=request.live)
 
     def _read_values(self, request: ReadValues) -> list[bytes | None]:
         lane = self._by_number.get(request.lane)

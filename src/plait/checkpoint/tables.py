@@ -11,7 +11,7 @@ to. So whoever puts a checkpoint between the two, or drops the first, unpacks th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from itertools import zip_longest
+from itertools import repeat, zip_longest
 from typing import Any
 
 import ormsgpack
@@ -20,6 +20,7 @@ from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.requests import CheckpointRow, LaneRow, Transact, ValueRow, WriteRow
 
 _pack, _unpack = ormsgpack.packb, ormsgpack.unpackb
+_NO_TASKS: dict[bytes, WriteRow] = {}
 _BEFORE = True
 """Stands for the id of the checkpoint before."""
 
@@ -84,6 +85,8 @@ class Lane:
     def checkpoints(self, low: int, high: int, *, live: bool) -> list[CheckpointRow]:
         """Those at the places of `ids` from `low` to below `high`; `live`: as they are kept."""
         rows: list[Any] = self._commits[low:high]
+        if live and bytes not in {*map(type, rows)}:
+            return rows
         for at, row in enumerate(rows):
             if type(row) is bytes:
                 parent, record, _, _ = _unpack(row)
@@ -93,6 +96,22 @@ class Lane:
                 made = row._replace(record=row.record.record())
                 rows[at] = self._commits[low + at] = made
         return rows
+
+    def page(
+        self, low: int, high: int, *, live: bool
+    ) -> list[tuple[CheckpointRow, list[WriteRow]]]:
+        """Checkpoints as above, the last one first, each with its task writes in order."""
+        rows = self.checkpoints(low, high, live=live)
+        if live and bytes not in {*map(type, self._commits[low + 1 : high + 1])}:
+            tasks = map(self._writes.get, self.ids[low:high], repeat(_NO_TASKS))
+            writes = [[*each.values()] for each in tasks]
+            if max(map(len, writes), default=0) > 1:
+                writes = [sorted(each, key=_order) for each in writes]
+        else:
+            writes = [self.writes_between(at, at + 1, live=live) for at in range(low, high)]
+        found = [*zip(rows, writes, strict=True)]
+        found.reverse()
+        return found
 
     def whole(self, key: bytes, *, live: bool) -> tuple[CheckpointRow, list[WriteRow]] | None:
         """A checkpoint and its task writes, in order."""

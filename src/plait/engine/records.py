@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from plait.timers import text_of
 
@@ -118,7 +118,8 @@ def given(value: Any) -> Any:
     return value.copy() if type(value) in CONTAINERS else value
 
 
-class Live(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Live:
     """One stored checkpoint as it was handed over, in this process: nobody changes these parts."""
 
     checkpoint: NewCheckpoint

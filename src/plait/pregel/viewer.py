@@ -8,7 +8,7 @@ hand, tasks finished without their super-step), the engine restores the checkpoi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plait.checkpoint.base.port import Reading
 from plait.constants import (
@@ -30,7 +30,7 @@ from plait.engine.journal import MARKS
 from plait.engine.loop import Loop
 from plait.engine.namespaces import inside
 from plait.engine.plan import GraphPlan, View, Writes
-from plait.engine.records import CONTAINERS, Live, Snapshot, Stored, new_tuple
+from plait.engine.records import CONTAINERS, Live, Snapshot, Stored, TaskWrites, new_tuple
 from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
@@ -51,19 +51,13 @@ _SPECIAL = _TELLING | MARKS | {RETURN}
 """Channels of tasks' writes that are no plain update of the state."""
 
 
-class _Seat(NamedTuple):
-    """A node that is about to run: what is the same of its task in every super-step."""
-
-    name: str
-    path: tuple[Any, ...]
-    order: str
-    nests: bool
-    """Whether a graph runs inside it."""
-
-
+_Seat: TypeAlias = "tuple[str, tuple[Any, ...], str, bool]"
+"""A node that is about to run: its name, its task's path and order, whether a graph runs in it."""
 _Row: TypeAlias = "tuple[Sequence[_Seat], tuple[str, ...]]"
 """The nodes that run together, and their names."""
 _EMPTY: _Row = ((), ())
+_Results: TypeAlias = "dict[str, tuple[str, dict[str, Any]]]"
+"""Path of a task to its id and what it updated."""
 
 
 class Layout:
@@ -75,8 +69,10 @@ class Layout:
         stream = plan.stream
         self.keys: tuple[str, ...] | None = None
         """The keys of the state, if their values are stored as they are shown."""
+        self.members: frozenset[str] = frozenset()
+        """The same as a set."""
         if isinstance(stream, View) and stream.members <= plan.simple:
-            self.keys = stream.keys
+            self.keys, self.members = stream.keys, stream.members
         self._rows: dict[tuple[str, ...], _Row | None] = {(): _EMPTY}
 
     @classmethod
@@ -103,8 +99,8 @@ class Layout:
             if node is None or not isinstance(node.reads, View):
                 return None  # its code is gone, or it may have nothing to read
             path = (PULL, name)
-            seats.append(_Seat(name, path, order_of(path), graph_inside(node) is not None))
-        return seats, tuple(seat.name for seat in seats)
+            seats.append((name, path, order_of(path), graph_inside(node) is not None))
+        return seats, tuple(name for name, *_ in seats)
 
 
 class Viewer:
@@ -119,6 +115,9 @@ class Viewer:
         self._layout = Layout.of(graph)
         self._plan = graph.plan
         self._fingerprint = graph.plan.fingerprint
+        self._keys = None if lane.ns else self._layout.keys
+        """The keys of the state, where `_live` knows how to show it."""
+        self._address = {"thread_id": lane.thread_id, "checkpoint_ns": "", "checkpoint_id": None}
         self._thread_id = lane.thread_id
         self._ns = lane.ns
 
@@ -145,38 +144,21 @@ class Viewer:
     def _live(self, live: Live, pending: bool) -> StateSnapshot | None:
         """A checkpoint whose tasks did no more than update each key once; None for others.
 
-        Says what the functions below do, in one piece: long histories are made of such checkpoints.
+        Says what the functions below do, in few calls: long histories are made of such checkpoints.
         """
-        made, held, outcomes = live
-        frontier, keys, ns = made.frontier, self._layout.keys, self._ns
-        if keys is None or ns or frontier.get("graph") != self._fingerprint:
+        made, held, keys = live.checkpoint, live.values, self._keys
+        row = self._row(made.frontier)
+        results = None if keys is None else self._results(live.tasks)
+        if keys is None or row is None or results is None:
             return None
-        if "asked" in frontier or "sends" in frontier:
-            return None
-        row = self._layout.row(tuple(frontier["next"])) if "next" in frontier else _EMPTY
-        if row is None:
-            return None
-        done: dict[str, tuple[str, dict[str, Any]]] = {}
-        for outcome in outcomes:
-            wrote: dict[str, Any] = {}
-            for channel, value in outcome.writes:
-                if channel in keys:
-                    if channel in wrote:
-                        return None
-                    wrote[channel] = value.copy() if type(value) in CONTAINERS else value
-                elif channel in _SPECIAL:
-                    return None
-            if not outcome.derived:
-                return None
-            done[outcome.path] = outcome.task_id, wrote
         tasks: list[PregelTask] = []
         for name, path, order, nests in row[0]:
-            if order in done:
+            if order in results:
                 if pending:
                     return None
-                id, result = done[order]
+                id, result = results[order]
             else:
-                id, result = task_id(made.id, ns, name, order), None
+                id, result = task_id(made.id, "", name, order), None
             state = self._inside(name, id) if nests else None
             tasks.append(new_tuple(PregelTask, (id, name, path, None, (), state, result)))
         values: dict[str, Any] = {}
@@ -187,9 +169,9 @@ class Viewer:
         metadata = {**made.metadata}
         if "parents" in metadata:
             metadata["parents"] = {**metadata["parents"]}
-        ts, parent, thread_id = made.ts, made.parent_id, self._thread_id
-        config = {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": made.id}
-        before = {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": parent}
+        ts, parent = made.ts, made.parent_id
+        config, before = self._address.copy(), self._address.copy()
+        config["checkpoint_id"], before["checkpoint_id"] = made.id, parent
         return new_tuple(
             StateSnapshot,
             (
@@ -203,6 +185,24 @@ class Viewer:
                 (),
             ),
         )
+
+    def _results(self, outcomes: Sequence[TaskWrites]) -> _Results | None:
+        """What tasks updated; None where there is more to say of one than that."""
+        members = self._layout.members
+        results: _Results = {}
+        for outcome in outcomes:
+            result: dict[str, Any] = {}
+            for channel, value in outcome.writes:
+                if channel in members:
+                    if channel in result:
+                        return None
+                    result[channel] = value.copy() if type(value) in CONTAINERS else value
+                elif channel in _SPECIAL:
+                    return None
+            if not outcome.derived:
+                return None
+            results[outcome.path] = outcome.task_id, result
+        return results
 
     def _snapshot(
         self,
@@ -253,7 +253,7 @@ class Viewer:
             return row
         sends: Sequence[Send] = frontier["sends"]
         sent = [self._sent(place, send) for place, send in enumerate(sends)]
-        return [*sent, *row[0]], (*[seat.name for seat in sent], *row[1])
+        return [*sent, *row[0]], (*[name for name, *_ in sent], *row[1])
 
     def _plain_tasks(
         self, stored: Snapshot, seats: Sequence[_Seat], pending: bool
@@ -269,19 +269,19 @@ class Viewer:
                 written[id] = [(channel, value)]
         tasks: list[PregelTask] = []
         known = stored.ids
-        for seat in seats:
-            id = known.get(seat.order) or task_id(stored.id, self._ns, seat.name, seat.order)
+        for name, path, order, nests in seats:
+            id = known.get(order) or task_id(stored.id, self._ns, name, order)
             writes = written.get(id, _NOTHING)
             if pending and report.is_outcome(writes):
                 return None
-            state = self._inside(seat.name, id) if seat.nests else None
-            tasks.append(self._task(id, seat.name, seat.path, state, writes, pending))
+            state = self._inside(name, id) if nests else None
+            tasks.append(self._task(id, name, path, state, writes, pending))
         return tasks
 
     def _sent(self, place: int, send: Send) -> _Seat:
         path = (PUSH, place, False)
         node = self._plan.nodes[send.node]
-        return _Seat(node.name, path, order_of(path), graph_inside(node) is not None)
+        return node.name, path, order_of(path), graph_inside(node) is not None
 
     def _inside(self, name: str, id: str) -> dict[str, Any]:
         """The config of the checkpoints of the graph inside a task."""

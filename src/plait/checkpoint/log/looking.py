@@ -55,7 +55,7 @@ class LogReading:
         self.recent = recent
         """What the saver read last, if it keeps that."""
         self._in_memory = in_memory
-        """Whether the saver answers `ReadHead`."""
+        """Whether the saver answers `ReadHead` and `ReadPage`."""
 
     def nested(self, ns: str) -> LogReading:
         """The lane of another namespace of this thread."""
@@ -115,12 +115,12 @@ class LogReading:
             walk.done = True
             return []
         if walk.pages is None or walk.pages.lane != lane.lane:
-            walk.pages = PageReader(self._reader(lane.lane))
+            walk.pages = PageReader(self._reader(lane.lane), in_memory=self._in_memory)
         size = PAGE if walk.left is None or walk.wanted else min(walk.left, PAGE)
         rows = yield from walk.pages.rows(walk.before, size)
         page = yield from walk.pages.read(rows, walk.wanted, walk.left)
         if rows:
-            walk.before = rows[-1].id
+            walk.before = rows[-1][0].id
         if walk.left is not None:
             walk.left -= len(page)
         walk.done = len(rows) < size or walk.left == 0

@@ -8,87 +8,93 @@ them share a list.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Live, Plan, Stored
 from plait.checkpoint.log.deferred import FIXED, Deferred
-from plait.checkpoint.log.reader import LaneReader, changed_map, changed_values, fits
+from plait.checkpoint.log.reader import LaneReader, all_live, changed_map, changed_values, fits
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.records import WHOLE, CheckpointFrame
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     ReadCheckpoints,
+    ReadPage,
     ReadValues,
     ReadWrites,
     WriteRow,
 )
-from plait.engine.records import new_tuple
 
 _Version = tuple[str, bytes]
 """(channel, version)."""
 _Map = Mapping[str, bytes]
 """Channel to version."""
+_Rows: TypeAlias = "Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]]"
+"""Checkpoints, and what their tasks wrote if that was read with them."""
 
 
 class PageReader:
     """Reads the pages of one lane, newest first."""
 
-    def __init__(self, reader: LaneReader) -> None:
+    def __init__(self, reader: LaneReader, *, in_memory: bool = False) -> None:
         self.lane = reader.lane
+        self._in_memory = in_memory
+        """Whether the saver answers `ReadPage`."""
         self._reader = reader
         self._fixed: dict[_Version, Any] = {}
         """Values that cannot change: one object does for all snapshots."""
         self._packed: dict[_Version, bytes] = {}
         """The bytes of whole values that can."""
 
-    def rows(self, before: bytes | None, size: int) -> Plan[list[CheckpointRow]]:
-        """Up to `size` checkpoints below `before`."""
-        return (
-            yield ReadCheckpoints(
-                self.lane, before=before, limit=size, newest_first=True, live=self._reader.live
-            )
+    def rows(self, before: bytes | None, size: int) -> Plan[_Rows]:
+        """Up to `size` checkpoints below `before`, newest first, with task writes or None."""
+        live = self._reader.live
+        if self._in_memory:
+            return (yield ReadPage(self.lane, before, size, live))
+        rows: list[CheckpointRow] = yield ReadCheckpoints(
+            self.lane, before=before, limit=size, newest_first=True, live=live
         )
+        return [(row, None) for row in rows]
 
-    def read(
-        self, rows: Sequence[CheckpointRow], wanted: Mapping[str, Any], most: int | None
-    ) -> Plan[list[Stored]]:
+    def read(self, rows: _Rows, wanted: Mapping[str, Any], most: int | None) -> Plan[list[Stored]]:
         """Checkpoints that follow each other, whole.
 
         Args:
-            rows: newest first.
+            rows: as `rows` gave them.
             wanted: only those whose metadata holds these entries.
             most: at most so many.
         """
-        if not rows:
-            return []
+        found: dict[bytes, Stored] = {}
         later: dict[bytes, CheckpointFrame] = {}
-        found = self._opened(rows, later)
-        maps = (yield from self._maps(rows, later)) if later else {}
+        waiting: list[WriteRow] = []
+        for row, writes in rows:
+            stored = None if writes is None else all_live(row, writes)
+            if stored is None:
+                stored = self._opened(row, later)
+                waiting += writes or ()
+            found[row[0]] = stored
+        maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
         if wanted:
             found = {id: each for id, each in found.items() if fits(each.metadata, wanted)}
         for id in [*found][most:] if most is not None else ():
             del found[id]
         yield from self._read_values(found, maps)
-        yield from self._read_writes(found, whole=len(found) == len(rows))
+        if self._in_memory:
+            yield from self._reader.add_writes(waiting, found)
+        else:
+            yield from self._read_writes(found, whole=len(found) == len(rows))
         return [*found.values()]
 
-    def _opened(
-        self, rows: Sequence[Any], later: dict[bytes, CheckpointFrame]
-    ) -> dict[bytes, Stored]:
-        """The checkpoints. Frames of those whose values must be read go into `later`."""
-        found: dict[bytes, Stored] = {}
-        for row in rows:
-            id, _, record = row
-            if type(record) is Deferred:
-                checkpoint, frame = record.holds
-                values = changed_values(checkpoint, frame)
-                if values is None:
-                    later[id], values = frame, {}
-                found[id] = new_tuple(Live, (checkpoint, values, []))
-            else:
-                later[id] = frame = self._reader.open_checkpoint(row)
-                found[id] = self._reader.sealed(row, frame, {})
-        return found
+    def _opened(self, row: CheckpointRow, later: dict[bytes, CheckpointFrame]) -> Stored:
+        """A checkpoint without its writes. If its values must be read, its frame is in `later`."""
+        record: Any = row.record
+        if type(record) is not Deferred:
+            later[row.id] = frame = self._reader.open_checkpoint(row)
+            return self._reader.sealed(row, frame, {})
+        checkpoint, frame = record.holds
+        values = changed_values(checkpoint, frame)
+        if values is None:
+            later[row.id], values = frame, {}
+        return Live(checkpoint, values, [])
 
     def _maps(
         self, rows: Sequence[CheckpointRow], later: Mapping[bytes, CheckpointFrame]

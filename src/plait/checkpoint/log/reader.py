@@ -39,7 +39,7 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
-from plait.engine.records import new_tuple, snapshot_of
+from plait.engine.records import snapshot_of
 from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
@@ -297,16 +297,20 @@ def own_values(row: CheckpointRow) -> dict[str, Any] | None:
 
 def all_live(row: CheckpointRow, writes: Sequence[WriteRow]) -> Live | None:
     """A checkpoint of which everything was read live and that has made its every version."""
-    values = own_values(row)
-    if values is None:
+    record: Any = row.record
+    if type(record) is not Deferred:
+        return None
+    checkpoint, frame = record.holds
+    values, full = checkpoint.changed, frame.full
+    if full is None or len(full) != len(values):
         return None
     tasks: list[TaskWrites] = []
-    for _, _, _, written in cast("Sequence[Any]", writes):
+    for write in writes:
+        written: Any = write.record
         if type(written) is not Deferred:
             return None
         tasks.append(written.holds)
-    record: Any = row.record
-    return new_tuple(Live, (record.holds[0], values, tasks))
+    return Live(checkpoint, values, tasks)
 
 
 def changed_values(checkpoint: NewCheckpoint, frame: CheckpointFrame) -> dict[str, Any] | None:

@@ -111,6 +111,19 @@ class ReadCheckpoints:
 
 
 @dataclass(slots=True)
+class ReadPage:
+    """Up to `limit` checkpoints below `before`, newest first, each with its task writes.
+
+    Only for savers in memory. Answer: list of (CheckpointRow, list of WriteRow).
+    """
+
+    lane: int
+    before: bytes | None
+    limit: int
+    live: bool = False
+
+
+@dataclass(slots=True)
 class ReadValues:
     """Single versions of channels. Answer: list of records, None where there is no row."""
 
