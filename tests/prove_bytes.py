@@ -79,11 +79,7 @@ class Tampered(InMemorySaver):
 
     def execute(self, request: Any) -> Any:
         answer = super().execute(request)
-        if not self.record:
-            return answer
-        if isinstance(answer, list):
-            return [self._swap(each) for each in answer]
-        return answer
+        return self._swap(answer) if self.record else answer
 
     async def aexecute(self, request: Any) -> Any:
         return self.execute(request)
@@ -91,6 +87,8 @@ class Tampered(InMemorySaver):
     def _swap(self, each: Any) -> Any:
         if each == self.record:
             return self.instead
+        if type(each) in (list, tuple):  # rows, or rows in company
+            return type(each)(map(self._swap, each))
         held = getattr(each, "record", None)
         return each._replace(record=self.instead) if held == self.record else each
 

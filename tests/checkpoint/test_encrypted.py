@@ -157,12 +157,13 @@ class Mover(InMemorySaver):
     record, instead = b"", b""
 
     def execute(self, request: Any) -> Any:
-        answer = super().execute(request)
-        return [self._moved(each) for each in answer] if isinstance(answer, list) else answer
+        return self._moved(super().execute(request))
 
     def _moved(self, each: Any) -> Any:
         if each == self.record:
             return self.instead
+        if type(each) in (list, tuple):  # rows, or rows in company
+            return type(each)(map(self._moved, each))
         held = getattr(each, "record", None)
         return each._replace(record=self.instead) if held and held == self.record else each
 

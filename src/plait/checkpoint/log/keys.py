@@ -41,6 +41,7 @@ def pack(text: str) -> bytes:
     return raw + b"\0" if len(raw) == 16 else raw  # 16 bytes always mean a UUID
 
 
+@lru_cache(maxsize=512)  # a page of a history names each of its ids several times
 def unpack(key: bytes) -> str:
     """The id behind a stored key.
 
