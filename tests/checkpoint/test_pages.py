@@ -15,7 +15,7 @@ from plait.checkpoint.log.looking import PAGE
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.graph import END, START, StateGraph
-from plait.types import PregelTask
+from plait.types import Command, PregelTask, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "order-7"}}
 
@@ -105,6 +105,40 @@ def test_memory_shows_the_same_once_its_records_are_bytes() -> None:
     assert [type(each) for each in live[0][0].tasks] == []
     assert type(live[0][1].tasks[0]) is PregelTask
     assert pickle.loads(pickle.dumps(live)) == live
+
+
+def asking(saver: Any) -> Any:
+    """A thread that stopped in a graph inside it, beside a finished task and a twofold write."""
+    inner = StateGraph(State).add_node("ask", lambda state: {"n": interrupt("how many?")})
+    graph = StateGraph(State).add_node("sub", inner.add_edge(START, "ask").compile())
+    graph.add_node("two", lambda _: [Command(update={"log": [1]}), Command(update={"log": [2]})])
+    graph.add_node("tick", tick).add_edge(START, "tick").add_edge("tick", "two")
+    graph.add_edge("tick", "sub").add_edge("two", "tick")
+    compiled = graph.compile(checkpointer=saver)
+    compiled.invoke({"word": "x"}, THREAD)
+    return compiled
+
+
+def test_so_does_a_thread_that_waits_in_a_graph_inside_it() -> None:
+    saver = InMemorySaver()
+    graph = asking(saver)
+
+    def shown() -> list[Any]:
+        inside = graph.get_state(THREAD).tasks[0].state
+        return [
+            graph.get_state(THREAD, subgraphs=True),
+            *graph.get_state_history(THREAD),
+            graph.get_state(inside),
+            *graph.get_state_history(inside),
+        ]
+
+    live = shown()
+    assert [task.name for task in live[0].tasks] == ["sub", "two"]
+    assert [asked.value for asked in live[0].interrupts] == ["how many?"]
+    assert live[0].tasks[1].result == {"log": {"$writes": [[1], [2]]}}
+    assert list(saver.list(THREAD))
+    assert list(saver.list(live[0].tasks[0].state.config))
+    assert shown() == live
 
 
 def test_a_snapshot_may_be_changed_and_changes_nothing(saver: Any) -> None:
