@@ -133,6 +133,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::generators_as_nodes": "Generators as nodes",
     "h_guides_different::messages_that_are_none": "Fields of messages",
     "h_guides_different::metadata_of_a_thread": "Metadata of threads",
+    "h_guides_different::names_of_agents_in_events": "Names of agents in events",
     "h_guides_different::objects_as_json": "Objects as JSON",
     "h_guides_different::path_functions_without_a_name": "Names of path functions that have none",
     "h_guides_different::runs_of_a_chain_with_a_history": "Runs of a chain with a history",

@@ -158,9 +158,9 @@ class ModelNode(Runnable[Any, Any]):
         return model.bind(**kwargs) if kwargs else model
 
     def _signed(self, message: Any) -> Any:
-        if self._agent is not None:
-            message.name = self._agent  # in place: streams and events hold the same message
-        return message
+        if self._agent is None:
+            return message
+        return message.model_copy(update={"name": self._agent})
 
     def _update(self, response: ModelResponse[Any], commands: list[Command[Any]]) -> Any:
         update: dict[str, Any] = {"messages": response.result}

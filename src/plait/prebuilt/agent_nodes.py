@@ -98,7 +98,7 @@ class ModelNode(Runnable[Any, Any]):
         if self._is_last(state, message):
             message = AIMessage(OUT_OF_STEPS, id=message.id)
         elif self._agent is not None:
-            message.name = self._agent  # in place: streams and events hold the same message
+            message = message.model_copy(update={"name": self._agent})
         if before is None or not self._keeps_repairs or value_of(given, "llm_input_messages"):
             return {"messages": [message]}
         return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *before, message]}

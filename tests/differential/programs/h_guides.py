@@ -216,27 +216,6 @@ def case_an_agent_inside_a_tool_is_reviewed(env):
     return asked, boss.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
 
 
-async def case_streamed_messages_are_signed_by_their_agent(env):
-    def agents():
-        return [
-            create_react_agent(Scripted(script=["hi"]), [], name="ann"),
-            create_agent(Scripted(script=["hi"]), [], name="ben"),
-            create_agent(Scripted(script=["hi"]), []),
-        ]
-
-    told = []
-    for agent in agents():
-        streamed = [
-            part async for part in agent.astream({"messages": "hi"}, stream_mode="messages")
-        ]
-        told.append([message.name for message, _ in streamed])
-    for agent in agents():
-        events = [event async for event in agent.astream_events({"messages": "hi"}, version="v2")]
-        ends = [event for event in events if event["event"] == "on_chat_model_end"]
-        told.append([event["data"]["output"].name for event in ends])
-    return told
-
-
 # --- agents, their tools and what they know -------------------------------------------------------
 
 

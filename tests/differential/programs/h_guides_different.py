@@ -5,12 +5,15 @@ import json
 import operator
 from typing import Annotated, Any, Literal, TypedDict
 
+from langchain.agents import create_agent
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.documents import Document
+from langchain_core.language_models import BaseChatModel
 from langchain_core.load import dumps, loads
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import PromptTemplate
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
@@ -210,3 +213,21 @@ async def case_generators_as_nodes(env):
         yield {"x": 1}
 
     return await line(node).ainvoke({"log": []})
+
+
+class Greeter(BaseChatModel):
+    """Says hi, in one piece."""
+
+    @property
+    def _llm_type(self):
+        return "greeter"
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("hi"))])
+
+
+async def case_names_of_agents_in_events(env):
+    agent = create_agent(Greeter(), [], name="ann")
+    events = [event async for event in agent.astream_events({"messages": "hi"}, version="v2")]
+    ends = [event for event in events if event["event"] == "on_chat_model_end"]
+    return [event["data"]["output"].name for event in ends]
