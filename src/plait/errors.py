@@ -527,6 +527,10 @@ class UnheardErrorWarning(PlaitWarning):
     """A `@task` failed, and the code that called it ended without asking for its outcome."""
 
 
+class UnusedAnswerWarning(PlaitWarning):
+    """An answer was given to a question that nobody asks any more; it is asked anew."""
+
+
 class WeakDurabilityWarning(PlaitWarning):
     """The saver has no fence, so that a stale owner's writes cannot be refused."""
 
@@ -583,6 +587,7 @@ __all__ = [
     "ThreadBusyError",
     "UndeclaredJumpError",
     "UnheardErrorWarning",
+    "UnusedAnswerWarning",
     "UnknownCheckpointError",
     "UnknownInterruptError",
     "UnknownKeyWarning",

@@ -38,7 +38,17 @@ def question_id(task_id: str, label: str) -> str:
 class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
-    __slots__ = ("_stood", "answers", "counts", "main", "open", "stands_for", "task_id", "timed")
+    __slots__ = (
+        "_heard",
+        "_stood",
+        "answers",
+        "counts",
+        "main",
+        "open",
+        "stands_for",
+        "task_id",
+        "timed",
+    )
 
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
@@ -53,6 +63,8 @@ class Questions:
         nobody knows who asked (""), answers reach the task's questions in their order."""
         self._stood = 0
         """How many of those without an asker have been answered."""
+        self._heard: set[str] = set()
+        """Those of the others whose answers have been taken."""
         self.timed: dict[str, TimedInterrupt] = {}
         """Questions of earlier runs that wait for a time: it is counted from when they came up."""
         self.main: Any = None
@@ -63,6 +75,7 @@ class Questions:
         self.open = {}
         self.counts = {}
         self._stood = 0
+        self._heard = set()
         self.main = main
 
     def ask(
@@ -101,11 +114,20 @@ class Questions:
             if not task_id:
                 strangers.append(former)
             elif former in self.answers and former == question_id(task_id, label):
+                self._heard.add(former)
                 return former
         if self._stood < len(strangers) and strangers[self._stood] in self.answers:
             self._stood += 1
             return strangers[self._stood - 1]
         return None
+
+    def unused(self) -> list[str]:
+        """Questions of former tasks whose answers this attempt was given and has not taken."""
+        return [
+            former
+            for former, task_id in self.stands_for.items()
+            if task_id and former in self.answers and former not in self._heard
+        ]
 
     def _checked(self, question: str, schema: Any) -> Any:
         """The answer to a question, in the shape that the question declares."""

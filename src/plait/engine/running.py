@@ -34,6 +34,7 @@ from plait.errors import (
     NodeTimeoutError,
     ParentCommand,
     UnheardErrorWarning,
+    UnusedAnswerWarning,
     refused_question,
 )
 from plait.types import Interrupt
@@ -357,6 +358,8 @@ class Running(Guards):
         asked = {question.id: question for question in (error.args[0] if error.args else ())}
         if task.questions:  # those that came up elsewhere, after those that stopped the task
             asked = {**asked, **task.questions.open}
+            if not task.questions.open and (unused := task.questions.unused()):
+                _warn_of_unused(task, unused, list(asked))
         self._interrupted[task] = tuple(asked.values())
         task.error = error
         if task in self._calls:
@@ -438,6 +441,18 @@ def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:
         f"Node {task.name!r} called interrupt({asked.value!r}) and then "
         "returned as if it had been answered: its code caught the GraphInterrupt. Let it pass: "
         "`except GraphBubbleUp: raise` before `except Exception`."
+    )
+
+
+def _warn_of_unused(task: Task, unused: Sequence[str], asked: Sequence[str]) -> None:
+    """Something inside the task asks what may have been answered: whether it is the same question,
+    nobody knows, since the thread was written to by hand and what is inside began anew."""
+    warnings.warn(
+        f"The answer to question {', '.join(unused)} has reached nobody: it was asked inside task "
+        f"{task.name!r}, by a subgraph or @task that began anew after update_state(). It asks "
+        f"again, as {', '.join(asked)}: answer that.",
+        UnusedAnswerWarning,
+        stacklevel=2,
     )
 
 

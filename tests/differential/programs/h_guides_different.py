@@ -96,6 +96,14 @@ def case_an_answer_by_the_id_of_before_an_update(env):
     return graph.invoke(Command(resume={asked: "yes"}), THREAD)["log"]
 
 
+def case_an_answer_to_a_subgraph_after_an_update(env):
+    graph = line(line(lambda state: {"log": [interrupt("sure?")]}), checkpointer=env.saver())
+    graph.invoke({"log": []}, THREAD)
+    graph.update_state(THREAD, {"x": 1})
+    first = graph.invoke(Command(resume="yes"), THREAD)
+    return first["log"], [question.value for question in first.get("__interrupt__", ())]
+
+
 def case_messages_that_are_none(env):
     return [
         env.error(make)
