@@ -587,7 +587,6 @@ __all__ = [
     "ThreadBusyError",
     "UndeclaredJumpError",
     "UnheardErrorWarning",
-    "UnusedAnswerWarning",
     "UnknownCheckpointError",
     "UnknownInterruptError",
     "UnknownKeyWarning",
@@ -595,6 +594,7 @@ __all__ = [
     "UnreachableNodeWarning",
     "UnreadableCacheWarning",
     "UnregisteredTypeError",
+    "UnusedAnswerWarning",
     "WeakDurabilityWarning",
     "is_invalid_resume",
 ]
