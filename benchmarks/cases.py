@@ -258,7 +258,7 @@ CASES: tuple[Case, ...] = (
             turns,
             "us/turn",
             Bounds(10, 30),
-            7 if turns == 10 else 3,
+            21 if turns == 10 else 5,
             (2, 2) if turns == 10 else (1, 0),
         )
     ),
@@ -274,7 +274,7 @@ CASES: tuple[Case, ...] = (
             turns,
             "us/turn",
             Bounds(10, 30),
-            7 if turns == 10 else 3,
+            21 if turns == 10 else 5,
             (2, 2) if turns == 10 else (1, 0),
         )
     ),
@@ -375,7 +375,7 @@ CASES: tuple[Case, ...] = (
             count,
             "us/subgraph",
             Bounds(12, 30),
-            7,
+            21,
             3,
         )
         for saved in (False, True)
