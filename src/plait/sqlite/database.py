@@ -151,8 +151,8 @@ class Database:
         return conn
 
 
-WAL_PAGES = 256
-"""Pages that the log beside the file may hold before it is folded in: a megabyte, not the four of
+WAL_PAGES = 160
+"""Pages that the log beside the file may hold before it is folded in: 640 KB, not the 4 MB of
 SQLite's default, which would weigh more than most threads."""
 _SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
 
