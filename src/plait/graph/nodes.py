@@ -32,7 +32,7 @@ from plait.graph.schema import (
 from plait.pregel.binding import Binding, is_runnable, merge, merged
 from plait.pregel.scope import Detached
 from plait.pregel.unknown import guard, is_guard
-from plait.scope import Scope
+from plait.scope import Scope, heard
 from plait.types import Command, RunContext, Send
 
 if TYPE_CHECKING:
@@ -239,9 +239,7 @@ class Writer:
 
     def finish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """All writes of a node's result."""
-        if scope.heard is not None:
-            scope.heard.result = result
-        writes = self.update(result)
+        writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
         return self._routed(task, writes, scope) if self.branches else writes
@@ -267,9 +265,7 @@ class Writer:
 
     async def afinish(self, task: Task, result: Any, scope: Scope) -> Writes:
         """`finish` where path functions may be async."""
-        if scope.heard is not None:
-            scope.heard.result = result
-        writes = self.update(result)
+        writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
         step = task.step
