@@ -31,13 +31,12 @@ def compare(impl: Implementation, count: int, *, run_as_async: bool) -> Job:
 
 
 def convert(impl: Implementation, count: int, *, run_as_async: bool) -> Job:
-    """Converts a conversation to the form that OpenAI's chat API takes."""
+    """Converts a conversation to the form that OpenAI's chat API takes.
+
+    The dicts themselves are what is compared.
+    """
     messages, turn = _conversation(impl, count), impl.message("convert_to_openai_messages")
-
-    def run() -> int:
-        return len(turn(messages))
-
-    return _job(run, run_as_async)
+    return _job(lambda: turn(messages), run_as_async)
 
 
 def floor_compare(count: int, *, run_as_async: bool) -> Job:
@@ -50,10 +49,23 @@ def floor_compare(count: int, *, run_as_async: bool) -> Job:
 
 
 def floor_convert(count: int, *, run_as_async: bool) -> Job:
-    """One dict for each message."""
-    return _job(
-        lambda: len([{"role": "user", "content": f"question {n}"} for n in range(count)]),
-        run_as_async,
+    """The same dicts, written out by hand."""
+
+    def made() -> list[dict[str, Any]]:
+        return [turn for n in range(count // 4) for turn in _turns(n)]
+
+    return _job(made, run_as_async)
+
+
+def _turns(n: int) -> tuple[dict[str, Any], ...]:
+    """The four messages of number `n` of a conversation, as OpenAI's chat API takes them."""
+    function = {"name": "search", "arguments": f'{{"query": "q{n}", "top": 3}}'}
+    call = {"type": "function", "id": f"c{n}", "function": function}
+    return (
+        {"role": "user", "content": f"question {n}"},
+        {"role": "assistant", "tool_calls": [call], "content": ""},
+        {"role": "tool", "tool_call_id": f"c{n}", "content": f"result {n}"},
+        {"role": "assistant", "content": f"answer {n}"},
     )
 
 

@@ -36,14 +36,16 @@ if _make_scanner is not None:
 
 
 _MANY = 4096
-_names: dict[Any, str] = {}
-"""Names of arguments, as JSON text: tools are called with the same ones again and again."""
+_first: dict[Any, str] = {}
+_further: dict[Any, str] = {}
+"""Names of arguments as JSON text, after what comes before the first and before further ones: tools
+are called with the same names again and again."""
 
 
-def _named(name: str) -> str:
-    if len(_names) >= _MANY:
-        _names.clear()
-    text = _names[name] = f"{_quoted(name)}: "
+def _named(name: str, names: dict[Any, str]) -> str:
+    if len(names) >= _MANY:
+        names.clear()
+    text = names[name] = f"{'{' if names is _first else ', '}{_quoted(name)}: "
     return text
 
 
@@ -57,19 +59,20 @@ def to_json(value: Any) -> str:
     try:
         if type(given) is not dict:
             return "".join(_scan(value, 0))
-        text = ""
+        text, names = "", _first
         for name, item in given.items():
-            known = _names.get(name)
+            known = names.get(name)
             if known is None:
                 if type(name) is not str:
                     return "".join(_scan(value, 0))
-                known = _named(name)
+                known = _named(name, names)
+            text += known
+            names = _further
             kind = type(item)  # pyright: ignore[reportUnknownVariableType]
             if kind is str:
-                item = _quoted(item)
-            elif kind is not int:
-                item = "".join(_scan(item, 0))
-            text = f"{text}, {known}{item}" if text else f"{{{known}{item}"
+                text += _quoted(item)
+            else:
+                text += str(item) if kind is int else "".join(_scan(item, 0))
         return text + "}" if text else "{}"
     except RecursionError:  # a circle, or very deep: json says which
         return json.dumps(value, ensure_ascii=False)
