@@ -1,4 +1,6 @@
-"""Reading a long list again costs what is new, and gives what a saver that never read it gives."""
+"""Reading a long list again, or what the saver wrote itself, costs what is new, and gives what a
+saver that never read it gives.
+"""
 
 from __future__ import annotations
 
@@ -119,6 +121,51 @@ def test_a_second_load_reads_one_row_and_a_later_one_what_is_new(
     assert saver.loaded()[1] == 1
 
 
+def test_what_a_run_wrote_is_not_read_by_the_next(path: Path, saver: Watched) -> None:
+    messages = grown([], MANY)
+    commit(saver, messages)
+    assert saver.loaded() == (fresh(path), 1)
+    for _ in range(3):  # with and without a load of its own before
+        longer = grown(saver.loaded()[0], 2)
+        commit(saver, longer)
+        commit(saver, grown(longer[-1], 2))
+        assert saver.loaded() == (fresh(path), 1)
+    elsewhere(path, grown(fresh(path), 2))
+    assert saver.loaded()[0] == fresh(path)
+
+
+def test_a_list_that_was_edited_is_read_once_more(path: Path, saver: Watched) -> None:
+    messages = grown([], MANY)
+    commit(saver, messages)
+    edited = [*messages[-1][:5], *messages[-1][7:], message(MANY)]
+    commit(saver, [edited, [*edited, message(MANY + 1)]])
+    assert saver.loaded()[0] == fresh(path) == [*edited, message(MANY + 1)]
+    assert saver.loaded()[1] == 1
+
+
+def test_nothing_is_kept_of_what_was_never_stored(path: Path, saver: Watched) -> None:
+    messages = grown([], MANY)
+    commit(saver, messages)
+    session = saver.open_session("t")
+    parent = saver.run(session.load()).id
+    longer = [*messages[-1], message(MANY)]
+    new = NewCheckpoint(new_checkpoint_id(), parent, 0.0, {}, {}, {"messages": longer})
+    plan = session.commit(new, claim=True)
+    next(plan)
+    with pytest.raises(OSError, match="disk"):
+        plan.throw(OSError("the disk is gone"))
+    saver.run(session.release())
+    assert saver.loaded()[0] == fresh(path) == messages[-1]
+
+
+def test_a_fork_is_kept_as_the_branch_it_is(path: Path, saver: Watched) -> None:
+    ids = commit(saver, grown([], MANY))
+    old, _ = saver.loaded(ids[LONG])
+    commit(saver, [[*old, message(900)]], at=ids[LONG])
+    assert saver.loaded()[0] == fresh(path) == [*old, message(900)]
+    assert saver.loaded(ids[-1])[0] == fresh(path, ids[-1])
+
+
 def test_what_a_program_does_to_loaded_messages_is_not_seen_by_the_next_load(
     path: Path, saver: Watched
 ) -> None:
@@ -152,7 +199,10 @@ def test_random_edits_forks_and_old_checkpoints_read_as_on_a_saver_that_never_re
             else:
                 edited[place] = AIMessage(f"edited in step {step} " * 10, id=edited[place].id)
         edited.append(message(1000 + step))
-        ids += elsewhere(path, [edited], at)
+        if random.random() < 0.5:
+            ids += elsewhere(path, [edited], at)
+        else:
+            ids += commit(saver, [edited], at)
         messages = edited
         asked = random.choice([None, None, random.choice(ids)])
         assert saver.loaded(asked)[0] == fresh(path, asked)

@@ -53,7 +53,7 @@ class LogReading:
         self.ns = ns
         self.codec = codec
         self.recent = recent
-        """What the saver read last, if it keeps that."""
+        """What the saver read or wrote last, if it keeps that."""
         self._in_memory = in_memory
         """Whether the saver answers `ReadHead` and `ReadPage`."""
 

@@ -80,7 +80,7 @@ class LaneReader:
         self.live = reads_live(codec)
         """Whether parts may be read in place of bytes."""
         self.recent = recent if self.live else None
-        """What was read last."""
+        """What was read or written last."""
 
     @property
     def place(self) -> bytes:

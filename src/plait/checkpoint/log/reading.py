@@ -52,7 +52,7 @@ class Source(Protocol):
 
     @property
     def recent(self) -> Recent | None:
-        """What was read last, if that is kept."""
+        """What was read or written last, if that is kept."""
         ...
 
     def open_value(self, channel: str, key: bytes, record: bytes | None) -> tuple[int, bytes]:
@@ -200,6 +200,8 @@ class _Reader:
         if kept is not None and kept.id == key and kept.proof == proved:
             base, trail = _base_of(kept, self._codec), []
             anchor, depth = kept.anchor, kept.depth
+            if kept.more:
+                kept = None  # now that they are taken apart, that is what to keep
         else:
             trail, anchor, kept, *record = yield from self._walk(key, kind, payload, kept)
             if kept is None:
@@ -368,8 +370,11 @@ class _Reader:
 
 
 def _base_of(kept: Kept, codec: Codec) -> _Base:
-    items = codec.again(kept.recipes)
-    return _Base(items, kept.recipes, kept.runs.copy(), kept.size, kept.written)
+    items, recipes = codec.again(kept.recipes), kept.recipes
+    if kept.more:
+        recipes = recipes.copy()
+        items += codec.remember(kept.more, recipes)[0]
+    return _Base(items, recipes, kept.runs.copy(), kept.size, kept.written)
 
 
 def _patched(

@@ -1,8 +1,9 @@
-"""Long lists as they were read last, so that reading them again costs what is new.
+"""Long lists as they were read or written last, so that reading them again costs what is new.
 
 A thread that goes on is loaded at every turn: its whole conversation, of which two messages are
-new. Versions are immutable, so what was read, proved and taken apart once need not be again. What
-is kept are recipes (`serde.Recipes`): each load makes new objects, as from storage.
+new. Versions are immutable, so what was read, proved and taken apart once need not be again, nor
+what this process wrote itself. What is kept are recipes (`serde.Recipes`) and bytes: each load
+makes new objects, as from storage.
 
 Nothing is taken from here on trust in an id alone: the record of the version that is asked for, or
 that a newer one stands on, is read from the database each time, and must be the one that was kept,
@@ -11,10 +12,14 @@ digest and all.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Any, NamedTuple
 
-from plait.checkpoint.log.versions import Run
+from plait.checkpoint.log.records import WHOLE
+from plait.checkpoint.log.versions import Encoded, ListVersion, Run, Version
 from plait.checkpoint.serde import Recipes
+from plait.checkpoint.serde.envelope import proof
 
 ROOM = 16 << 20
 """How many bytes of items a saver keeps recipes of."""
@@ -34,12 +39,14 @@ class Kept(NamedTuple):
     runs: list[Run]
     size: int
     written: int
+    more: tuple[bytes, ...] = ()
+    """Lists, packed, whose items come after those of the recipes."""
 
 
 class Recent:
     """The lists of one saver's channels, within `room` bytes: which were not used for long, go.
 
-    Threads may share it: each step is one that the interpreter does not divide.
+    Threads may share it.
 
     >>> recent = Recent(room=100)
     >>> recent.keep(1, "a", Kept(b"1", b"", b"1", 0, Recipes(), [], 60, 60))
@@ -48,35 +55,109 @@ class Recent:
     (None, 60)
     """
 
-    __slots__ = ("_lists", "_room")
+    __slots__ = ("_lists", "_lock", "_room", "_taken")
 
     def __init__(self, room: int = ROOM) -> None:
         self._lists: dict[tuple[int, str], Kept] = {}
+        self._lock = Lock()
         self._room = room
+        self._taken = 0
 
     def find(self, lane: int, channel: str) -> Kept | None:
-        """The version of a channel that was read last."""
-        kept = self._lists.pop((lane, channel), None)
-        if kept is not None:
-            self._lists[lane, channel] = kept  # the newest is the last
-        return kept
+        """The version of a channel that was read or written last."""
+        with self._lock:
+            kept = self._lists.pop((lane, channel), None)
+            if kept is not None:
+                self._lists[lane, channel] = kept  # the newest is the last
+            return kept
 
     def keep(self, lane: int, channel: str, kept: Kept) -> None:
         """Keep a version in place of an older one."""
-        lists = self._lists
-        lists.pop((lane, channel), None)
-        if kept.size > self._room:
-            return
-        lists[lane, channel] = kept
-        taken = sum(each.size for each in list(lists.values()))
-        for place, old in list(lists.items()):
-            if taken <= self._room:
-                break
-            if lists.pop(place, None) is not None:
-                taken -= old.size
+        with self._lock:
+            self._drop((lane, channel))
+            if kept.size > self._room:
+                return
+            self._lists[lane, channel] = kept
+            self._taken += kept.size
+            while self._taken > self._room:
+                self._drop(next(iter(self._lists)))
 
     def drop(self, lane: int) -> None:
         """Keep nothing of a lane any more: it was deleted, or pruned."""
-        for place in list(self._lists):
-            if place[0] == lane:
-                self._lists.pop(place, None)
+        with self._lock:
+            for place in [place for place in self._lists if place[0] == lane]:
+                self._drop(place)
+
+    def _drop(self, place: tuple[int, str]) -> None:
+        old = self._lists.pop(place, None)
+        if old is not None:
+            self._taken -= old.size
+
+
+class Written:
+    """What a run writes of its lists, to be kept when it ends: then nobody reads it from storage.
+
+    Only lists that grow at their end are followed, as conversations do; of others, a read keeps
+    what it finds.
+    """
+
+    __slots__ = ("_lists", "_recent")
+
+    def __init__(self, recent: Recent) -> None:
+        self._recent = recent
+        self._lists: dict[str, _Growing] = {}
+
+    def note(self, lane: int | None, name: str, old: Version | None, new: Encoded) -> None:
+        """A channel is written: its last version (None: there is none known), and the next."""
+        version = new.version
+        if type(version) is not ListVersion:
+            return
+        growing = self._lists.pop(name, None)
+        if new.kind == WHOLE:
+            growing = _Growing(version.runs, Recipes(), [])
+        elif type(old) is not ListVersion or version.runs is not old.runs:
+            return  # more than an append
+        elif growing is None or growing.runs is not old.runs:
+            kept = self._recent.find(lane, name) if lane is not None else None
+            if kept is None or kept.id != old.id:
+                return
+            growing = _Growing(version.runs, kept.recipes, [*kept.more])
+        growing.more.append(new.body)
+        self._lists[name] = growing
+
+    def sealed(self, rows: Sequence[tuple[str, bytes, Any]]) -> None:
+        """The records of what was just noted: channel, id, and record."""
+        for name, _, record in rows:
+            growing = self._lists.get(name)
+            if growing is not None:
+                growing.record = record
+
+    def leave(self, lane: int, versions: Mapping[str, Version]) -> None:
+        """The run has stored these versions, and ends."""
+        for name, growing in self._lists.items():
+            version = versions.get(name)
+            if type(version) is ListVersion and len(version.runs) >= LONG:
+                kept = Kept(
+                    version.id, proof(growing.record), version.anchor, version.depth,
+                    growing.recipes, version.runs.copy(), version.size, version.written,
+                    tuple(growing.more),
+                )  # fmt: skip
+                self._recent.keep(lane, name, kept)
+        self.forget()
+
+    def forget(self) -> None:
+        """What was noted may never be stored."""
+        self._lists.clear()
+
+
+class _Growing:
+    """A list that grows: recipes of what it held, and what was appended, packed."""
+
+    __slots__ = ("more", "recipes", "record", "runs")
+
+    def __init__(self, runs: list[Run], recipes: Recipes, more: list[bytes]) -> None:
+        self.runs = runs
+        """The pieces of the version: an append goes on with the same list of them."""
+        self.recipes = recipes
+        self.more = more
+        self.record = b""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
 from plait.engine.records import NewCheckpoint, TaskWrites
 
@@ -292,6 +292,7 @@ class Done(NamedTuple):
     root: int
 
 
+@final
 class Refused(NamedTuple):
     """The fence or lease was not the expected one; nothing was written."""
 

@@ -17,9 +17,9 @@ from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.looking import LogReading
-from plait.checkpoint.log.reader import LaneReader, Point, full_point, own_values
+from plait.checkpoint.log.reader import LaneReader, Point, full_point, own_values, reads_live
 from plait.checkpoint.log.reading import read_values
-from plait.checkpoint.log.recent import Recent
+from plait.checkpoint.log.recent import Recent, Written
 from plait.checkpoint.log.records import (
     CHECKPOINT,
     WHOLE,
@@ -103,8 +103,8 @@ def _writes_record(codec: Codec, lane: bytes, task: TaskWrites) -> bytes:
 class LogSession(LogReading):
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
-    __slots__ = ("_appended", "_at", "_coming", "_drain", "_guest", "_hold", "_loaded",
-                 "_loaded_fence", "_place", "_tip", "_versions")  # fmt: skip
+    __slots__ = ("_appended", "_at", "_coming", "_drain", "_guest", "_hold", "_lane", "_loaded",
+                 "_loaded_fence", "_place", "_tip", "_versions", "_written")  # fmt: skip
 
     def __init__(
         self,
@@ -122,6 +122,8 @@ class LogSession(LogReading):
         self._place = guarded(place(thread_id, ns), codec.guard)
         self._at: Point | None = None
         self._versions: dict[str, Version] = {}
+        self._lane: int | None = None
+        self._written = Written(recent) if recent is not None and reads_live(codec) else None
         self._loaded: bytes | bool | None = False
         """The head that the last load of the head saw (False: no such load)."""
         self._loaded_fence: int | None = None
@@ -202,6 +204,7 @@ class LogSession(LogReading):
             self._loaded_fence = row.fence if row is not None else None
         if row is None:
             return None
+        self._lane = row.lane
         wanted = pack(checkpoint_id) if checkpoint_id is not None else row.head
         reader = self._reader(row.lane)
         if wanted is None:
@@ -241,9 +244,15 @@ class LogSession(LogReading):
     def release(self) -> Plan[None]:
         """Give the claim back, if this run still holds it."""
         hold = self._hold
+        self._leave_lists()
         if hold.held and not self._guest:
             hold.held = False
             yield Transact(self.thread_id, "", fence=hold.fence, release=True)
+
+    def _leave_lists(self) -> None:
+        """The run ends: who goes on from here need not read what it wrote."""
+        if self._written is not None and self._lane is not None:
+            self._written.leave(self._lane, self._versions)
 
     def _moved(self, root: LaneRow) -> bool:
         """Whether another run was there since the load: it may have stored task writes only."""
@@ -254,7 +263,7 @@ class LogSession(LogReading):
     def send(self, batch: Transact, *, claim: bool = False, release: bool = False) -> Plan[None]:
         """Send a transaction under the claim, taking and giving it back as asked."""
         hold = self._hold
-        release = release and not self._guest
+        ends, release = release, release and not self._guest
         if hold.refused and not claim:
             raise hold.lost((yield ReadLane(self.thread_id, "")))
         if not hold.held:
@@ -277,6 +286,10 @@ class LogSession(LogReading):
         self._loaded = False
         if release:
             hold.held = False
+        if batch.ns == self.ns:
+            self._lane = answer.lane
+            if ends:
+                self._leave_lists()
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -338,6 +351,8 @@ class LogSession(LogReading):
             (name, key, seal(each.kind, where + _part(name), each.payload))
             for name, each in encoded.items()
         ]
+        if self._written is not None:
+            self._written.sealed(batch.values)
         late: _Late | None = None
         if follows:
             frame = self._advance(key, list(encoded), checkpoint.removed, body)
@@ -419,6 +434,8 @@ class LogSession(LogReading):
         self._make_appended()
         self._at = self._tip = None
         self._versions = {}
+        if self._written is not None:
+            self._written.forget()
 
     def _finish(
         self,
@@ -487,6 +504,8 @@ class LogSession(LogReading):
             except UnregisteredTypeError as error:
                 raise self._blame(error, {f"Key {name!r}": value}) from None
             if encoded is not None:
+                if self._written is not None:
+                    self._written.note(self._lane, name, versions.get(name), encoded)
                 out[name] = encoded
                 versions[name] = encoded.version
         return out
