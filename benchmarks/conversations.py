@@ -146,12 +146,12 @@ def _conversation(
 
 def _raw(at: Place, steps: int, stack: ExitStack) -> tuple[Callable[[], Any], int]:
     said = [text.encode() for text in texts(steps)]
-    if at.kind == "sqlite":
+    if at.database == "sqlite":
         import sqlite3
 
         conn: Any = sqlite3.connect(at.target, isolation_level=None)
         conn.execute("PRAGMA journal_mode = WAL")
-        conn.execute("PRAGMA synchronous = NORMAL")
+        conn.execute(f"PRAGMA synchronous = {'FULL' if at.kind == 'sqlite-full' else 'NORMAL'}")
         sql = "INSERT INTO said VALUES (?, ?)"
     else:
         import psycopg
@@ -159,7 +159,7 @@ def _raw(at: Place, steps: int, stack: ExitStack) -> tuple[Callable[[], Any], in
         conn = psycopg.connect(at.target, autocommit=True, prepare_threshold=None)
         sql = "INSERT INTO said VALUES (%s, %s)"
     stack.callback(conn.close)
-    kind = "blob" if at.kind == "sqlite" else "bytea"
+    kind = "blob" if at.database == "sqlite" else "bytea"
     conn.execute(f"CREATE TABLE said (n integer PRIMARY KEY, text {kind} NOT NULL)")
 
     def run() -> None:
@@ -177,7 +177,7 @@ def _dbos(at: Place, steps: int, stack: ExitStack) -> tuple[Callable[[], Any], i
     url = at.target.replace("postgresql:", "postgresql+psycopg:")
     options: Any = {
         "name": "bench",
-        "system_database_url": f"sqlite:///{url}" if at.kind == "sqlite" else url,
+        "system_database_url": f"sqlite:///{url}" if at.database == "sqlite" else url,
         "log_level": "ERROR",
         "run_admin_server": False,
     }

@@ -3,7 +3,9 @@
 Conversations (see ``conversations``) in memory, in a SQLite file and in Postgres, durability
 ``sync``: bytes stored, CPU and wall time, many at once, resumed; beside LangGraph with its savers,
 its opt-in ``DeltaChannel``, DBOS on the same loop, and the floor, which is one plain row per
-commit. Every measurement is a process of its own; CPU leaves out the database server's.
+commit in the same mode. ``sqlite-full`` is SQLite with ``synchronous=FULL``, as the peer's savers
+have it; plait's default is ``NORMAL``. Every measurement is a process of its own; CPU leaves out
+the database server's.
 """
 
 import argparse
@@ -25,11 +27,13 @@ _ROUNDS = 3
 _MICRO = 1e6
 _MILLI = 1e3
 _DATABASES = ("sqlite", "postgres")
+_MODES = ("sqlite", "sqlite-full", "postgres")
 
 _BYTES = Bounds(must=2, aim=1.4)
 _CPU = {
     "memory": Bounds(must=30, aim=100),
     "sqlite": Bounds(must=10, aim=30),
+    "sqlite-full": Bounds(must=10, aim=30),
     "postgres": Bounds(must=10, aim=20),
 }
 
@@ -127,7 +131,7 @@ def _step(bench: Bench, kind: str, clock: str) -> Figure:
     """A whole step, of the graph and its storage, by the floor of its storage."""
     size = bench.usual
     plait, raw = (bench.costs("talk", who, kind, size)[clock] for who in (PLAIT, "raw"))
-    driver = "sqlite3" if kind == "sqlite" else "psycopg"
+    driver = {"postgres": "psycopg", "sqlite": "sqlite3"}.get(kind, "sqlite3 (synchronous=FULL)")
     costs = Costs(bench.costs("talk", PEER, kind, size)[clock] / raw, plait / raw, 1.0)
     return Figure(f"step-{kind}-{clock}", f"step by raw {driver} insert, {clock}", "x raw",
                   costs, Bounds(must=4, aim=2), is_ratio=False)  # fmt: skip
@@ -184,15 +188,15 @@ def _figures() -> dict[str, Callable[[Bench], Figure]]:
         if kind == "sqlite":
             made["bytes-sqlite-open"] = _bytes_open
         made[f"bytes-{kind}-growth"] = lambda bench, kind=kind: _bytes_growth(bench, kind)
-    for kind in ("memory", *_DATABASES):
+    for kind in ("memory", *_MODES):
         made[f"cpu-{kind}"] = lambda bench, kind=kind: _cpu(bench, kind)
         made[f"cpu-{kind}-growth"] = lambda bench, kind=kind: _cpu_growth(bench, kind)
-    for kind in _DATABASES:
+    for kind in _MODES:
         for clock in ("cpu", "wall"):
             made[f"step-{kind}-{clock}"] = lambda bench, kind=kind, clock=clock: _step(
                 bench, kind, clock
             )
-    for kind in _DATABASES:
+    for kind in _MODES:
         made[f"crowd-{kind}"] = lambda bench, kind=kind: _crowd(bench, kind)
     for kind in _DATABASES:
         made[f"resume-{kind}"] = lambda bench, kind=kind: _resume(bench, kind)

@@ -19,7 +19,9 @@ from typing import Any
 
 from benchmarks.implementations import PEER, Implementation
 
-KINDS = ("memory", "sqlite", "postgres")
+KINDS = ("memory", "sqlite", "sqlite-full", "postgres")
+"""`sqlite` has plait's default, `synchronous=NORMAL`; the peer's savers have SQLite's own, `FULL`,
+which plait has as `sqlite-full`: then a commit survives the loss of power, too."""
 CONNECTIONS = 10
 """How many connections to Postgres each contestant may open: plait's default."""
 
@@ -38,13 +40,18 @@ class Place:
     target: str
     size: Callable[[], int]
 
+    @property
+    def database(self) -> str:
+        """The kind without its mode."""
+        return self.kind.partition("-")[0]
+
 
 @contextmanager
 def place(kind: str, url: str | None) -> Iterator[Place]:
     """A new place, gone at the end. `url`: the Postgres server."""
     if kind == "memory":
         yield Place(kind, "", _traced)
-    elif kind == "sqlite":
+    elif kind.startswith("sqlite"):
         with tempfile.TemporaryDirectory(prefix="plait-bench-") as folder:
             yield Place(kind, f"{folder}/threads.sqlite", lambda: _on_disk(Path(folder)))
     else:
@@ -127,7 +134,10 @@ def saver(impl: Implementation, at: Place) -> Iterator[Any]:
     if at.kind == "memory":
         yield impl.InMemorySaver()
         return
-    opened: AbstractContextManager[Any] = impl.saver(at.kind).from_conn_string(at.target)
+    mode = {"synchronous": "FULL"} if at.kind == "sqlite-full" and impl.name != PEER else {}
+    opened: AbstractContextManager[Any] = impl.saver(at.database).from_conn_string(
+        at.target, **mode
+    )
     with opened as made:
         made.setup()
         yield made
@@ -139,8 +149,8 @@ async def async_saver(impl: Implementation, at: Place) -> AsyncIterator[Any]:
     if impl.name != PEER:
         with saver(impl, at) as made:
             yield made
-    elif at.kind == "sqlite":
-        async with impl.async_saver(at.kind).from_conn_string(at.target) as made:
+    elif at.database == "sqlite":
+        async with impl.async_saver(at.database).from_conn_string(at.target) as made:
             yield made
     else:
         from psycopg.rows import dict_row
