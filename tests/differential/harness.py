@@ -239,6 +239,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_react::a_call_that_waited": "Stored tool calls",
     "f_toolnode::without_a_runtime": "A ToolNode outside of a graph",
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
+    "g_haystack_components::what_a_model_may_give_an_agent": "Agents as tools",
+    "g_haystack_messages::lists_of_parts_in_openai_format": "Lists of parts in OpenAI's form",
     "g_haystack_agent::exit_by_a_tool_among_others": "Tools that end a Haystack-style agent",
     "g_haystack_agent::value_that_the_state_lacks": "Values that an agent's state lacks",
     "g_haystack_agent::tools_of_one_run_without_others": "Tools of one run of an agent",

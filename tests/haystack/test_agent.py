@@ -164,6 +164,18 @@ def test_an_error_leaves_a_thread_that_can_go_on():
     assert generator.seen == [1, 3, 3]
 
 
+@pytest.mark.parametrize("given", [None, {}, {"reply": "x"}])
+async def test_a_generator_that_gives_no_replies_is_named(given):
+    class Odd:
+        def run(self, messages, tools=None):
+            return given
+
+    with pytest.raises(PipelineRuntimeError, match=r"Odd returned .*'replies'"):
+        Agent(chat_generator=Odd()).run([ChatMessage.from_user("hi")])
+    with pytest.raises(PipelineRuntimeError, match=r"Odd returned .*'replies'"):
+        await Agent(chat_generator=Odd()).run_async([ChatMessage.from_user("hi")])
+
+
 def test_the_graph_streams_what_each_component_did():
     agent = Agent(chat_generator=Scripted(call("add", a=1, b=2), say("done")), tools=[add])
     parts = list(agent.graph.stream({"messages": [user("go")]}, stream_mode="updates"))

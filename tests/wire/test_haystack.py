@@ -187,6 +187,60 @@ def test_an_image_goes_out(wire):
     assert message["content"][1]["image_url"]["url"] == "data:image/png;base64,aGk="
 
 
+def conversation(message, call, image):
+    """One of all kinds: parts in their order, names, results."""
+    called = call("add", {"a": 1, "b": 2}, "c1")
+    low = image("aGk=", mime_type="image/png", detail="low", validation=False)
+    return [
+        message.from_system("Be brief."),
+        message.from_user(content_parts=["look", low, "then", "add"], name="Ann"),
+        message.from_assistant("so", name="Bob"),
+        message.from_assistant(tool_calls=[called]),
+        message.from_tool("3", called),
+    ]
+
+
+def test_a_conversation_goes_out_as_haystack_sends_it(wire):
+    from haystack import dataclasses as their
+
+    from plait import haystack as own
+
+    for _ in range(2):
+        wire.answer(answers()[0])
+    theirs(wire).run(conversation(their.ChatMessage, their.ToolCall, their.ImageContent))
+    expected = wire.last["messages"]
+    ours(wire).run(conversation(own.ChatMessage, own.ToolCall, own.ImageContent))
+    sent = [
+        {**one, "name": None} if one["role"] == "tool" else one for one in wire.last["messages"]
+    ]
+    assert known(sent) == known(expected)
+
+
+async def test_strict_tools_of_one_call(wire):
+    for _ in range(3):
+        wire.answer(answers()[0])
+    messages = [ChatMessage.from_user("hi")]
+    ours(wire).run(messages, tools=[add], tools_strict=True)
+    assert wire.last["tools"][0]["function"]["strict"] is True
+    generator = ours(wire, tools=[add], tools_strict=True)
+    generator.run(messages, tools_strict=False)
+    assert "strict" not in wire.last["tools"][0]["function"]
+    assert generator.tools_strict is True
+    await ours(wire).run_async(messages, tools=[add], tools_strict=True)
+    assert wire.last["tools"][0]["function"]["strict"] is True
+
+
+def test_several_results_in_one_message_all_go_out(wire):
+    from plait.haystack import ChatRole, ToolCall, ToolCallResult
+
+    wire.answer(answers()[0])
+    calls = [ToolCall("add", {}, "c1"), ToolCall("add", {}, "c2")]
+    results = [ToolCallResult(call.id, call, False) for call in calls]
+    asked = ChatMessage.from_assistant(tool_calls=calls)
+    ours(wire).run([asked, ChatMessage(ChatRole.TOOL, results)])
+    assert [one.get("tool_call_id") for one in wire.last["messages"]] == [None, "c1", "c2"]
+
+
 @pytest.mark.parametrize("make", [ours, theirs], ids=["ours", "theirs"])
 def test_an_agent_runs_on_either_generator(wire, make):
     wire.answer(answers()[1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from plait.chat_models.wire import Block, media_of, standard_blocks, unsupported
+from plait.chat_models.wire import Block, media_of, part_of, standard_blocks, unsupported
 from plait.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from plait.messages.foreign import kind_of
 
@@ -72,37 +72,49 @@ def _part(block: Block, kinds: Kinds) -> Any:
     media = media_of(block)
     if media is None or media.kind != "image" or media.base64 is None:
         raise unsupported("Haystack", block, "Give it text, or images with their data (base64).")
-    return kinds.image(base64_image=media.base64, mime_type=media.mime_type, validation=False)
+    detail = part_of(block, "extras").get("detail")
+    return kinds.image(
+        base64_image=media.base64, mime_type=media.mime_type, detail=detail, validation=False
+    )
 
 
 def conversation(messages: Sequence[Any]) -> list[Any]:
     """A conversation of Haystack's as plait's messages."""
-    return [_said(message) for message in messages]
+    return [said for message in messages for said in _said(message)]
 
 
-def _said(message: Any) -> Any:
+def _said(message: Any) -> list[Any]:
     role = message.role.value
     if role == "assistant":
-        return to_plait(message)
-    named = {} if message.name is None else {"name": message.name}
+        return [to_plait(message)]
     if role == "tool":
-        result = message.tool_call_result
-        return ToolMessage(
-            str(result.result),
-            tool_call_id=result.origin.id or "",
-            name=result.origin.tool_name,
-            status="error" if result.error else "success",
-        )
+        return [_told(result) for result in message.tool_call_results]
+    named = {} if message.name is None else {"name": message.name}
     if role == "system":
-        return SystemMessage(message.text or "", **named)
-    if not message.images:
-        return HumanMessage("\n".join(message.texts), **named)
-    blocks: list[Any] = [{"type": "text", "text": text} for text in message.texts]
-    blocks += [
-        {"type": "image", "base64": one.base64_image, "mime_type": one.mime_type or "image/jpeg"}
-        for one in message.images
-    ]
-    return HumanMessage(blocks, **named)
+        return [SystemMessage(message.text or "", **named)]
+    parts: Sequence[Any] = message._content  # the only way to the order of texts and images
+    alone = len(parts) == 1 and message.text is not None
+    return [HumanMessage(message.text if alone else [_block(one) for one in parts], **named)]
+
+
+def _told(result: Any) -> Any:
+    return ToolMessage(
+        str(result.result),
+        tool_call_id=result.origin.id or "",
+        name=result.origin.tool_name,
+        status="error" if result.error else "success",
+    )
+
+
+def _block(part: Any) -> Block:
+    """A part of a user's message as a block; a detail is OpenAI's, and so is the block then."""
+    if hasattr(part, "text"):
+        return {"type": "text", "text": part.text}
+    kind = part.mime_type or "image/jpeg"
+    if not part.detail:
+        return {"type": "image", "base64": part.base64_image, "mime_type": kind}
+    url = f"data:{kind};base64,{part.base64_image}"
+    return {"type": "image_url", "image_url": {"url": url, "detail": part.detail}}
 
 
 def to_plait(reply: Any) -> Any:
@@ -118,6 +130,7 @@ def to_plait(reply: Any) -> Any:
         content = [thought, *([{"type": "text", "text": content}] if content else [])]
     fields: Any = {"tool_calls": calls} if calls else {}
     message: Any = AIMessage(content, **fields)
+    message.name = reply.name
     message.usage_metadata = _usage(meta.pop("usage", None))
     message.response_metadata = meta
     return message

@@ -13,9 +13,10 @@ from pydantic import Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 
 from plait.errors import ToolDefinitionError
-from plait.haystack.components import component_from_dict, component_to_dict
+from plait.haystack.components import component_from_dict, component_to_dict, inputs_of
 from plait.haystack.errors import SchemaGenerationError
 from plait.haystack.registry import name_of
+from plait.haystack.sockets import HaystackComponent
 from plait.haystack.tools import Tool, read_outputs, write_outputs
 from plait.utils.json_schema import without_titles
 
@@ -66,7 +67,8 @@ class ComponentTool(Tool):
                 f"{component!r} is no component: give an object of a class with @component."
             )
         self.component = component
-        self._hints = get_type_hints(kind.run)
+        own = isinstance(component, HaystackComponent)
+        self._inputs = component.model_inputs() if own else inputs_of(component)
         self._given_parameters = parameters
         name = name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
         filled = set((inputs_from_state or {}).values())
@@ -89,12 +91,12 @@ class ComponentTool(Tool):
 
     def parameter_names(self) -> frozenset[str]:
         """The parameters of the component's `run`."""
-        return frozenset(signature(self.component.run).parameters)
+        return frozenset(signature(self.component.run).parameters) | frozenset(self._inputs)
 
     def _run(self, **given: Any) -> Any:
-        hints = self._hints
         made = {
-            key: _made(hints[key], value) if key in hints else value for key, value in given.items()
+            key: _made(self._inputs[key].type, value) if key in self._inputs else value
+            for key, value in given.items()
         }
         return self.component.run(**made)
 
@@ -103,18 +105,17 @@ class ComponentTool(Tool):
         said, of_each = _documented(self.component.run)
         wanted: dict[str, Any] = {}
         models: dict[type, Any] = {}
-        for name, parameter in signature(self.component.run).parameters.items():
-            if name in filled or parameter.kind is Parameter.VAR_KEYWORD:
+        for name, one in self._inputs.items():
+            if name in filled:
                 continue
-            if name not in self._hints:
+            if one.type is Parameter.empty:
                 raise SchemaGenerationError(
                     f"Parameter {name!r} of the run method of {type(self.component).__name__} has "
                     "no type. Models are told the type of each argument: annotate it."
                 )
-            default = ... if parameter.default is Parameter.empty else parameter.default
+            default = ... if one.default is Parameter.empty else one.default
             told = of_each.get(name, f"Input '{name}' for the component.")
-            field = Field(default=default, description=told)
-            wanted[name] = (_described(self._hints[name], models), field)
+            wanted[name] = (_described(one.type, models), Field(default=default, description=told))
         try:
             schema = create_model(type(self.component).__name__, **wanted).model_json_schema()
         except (PydanticUserError, TypeError) as error:
@@ -190,8 +191,9 @@ def _model_of(kind: Any, models: dict[type, Any]) -> Any:
         default: Any = ... if one.default is MISSING else one.default
         if one.default_factory is not MISSING:
             default = one.default_factory()
-        told = of_each.get(one.name, f"Field '{one.name}' of '{kind.__name__}'.")
-        described[one.name] = (
+        name = one.name.lstrip("_")  # as `from_dict` takes it
+        told = of_each.get(one.name, f"Field '{name}' of '{kind.__name__}'.")
+        described[name] = (
             _described(hints[one.name], models),
             Field(default=default, description=told),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from inspect import Parameter, signature
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast, get_type_hints, overload
 
 from plait.haystack.errors import ComponentError, DeserializationError, SerializationError
 from plait.haystack.registry import is_name_of, lookup_class, name_of, remember
@@ -13,15 +13,28 @@ C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Input(NamedTuple):
+    """What a component's `run` takes under one name."""
+
+    type: Any
+    default: Any = Parameter.empty
+
+
 class _ComponentDecorator:
     """`@component`, and `@component.output_types(...)` on its methods."""
 
-    def __call__(self, cls: C) -> C:
+    @overload
+    def __call__(self, cls: C) -> C: ...
+    @overload
+    def __call__(self, cls: None = None) -> Callable[[C], C]: ...
+    def __call__(self, cls: C | None = None) -> C | Callable[[C], C]:
         """Make a class a component: serialized data may name it.
 
         Raises:
             ComponentError: It has no `run`.
         """
+        if cls is None:
+            return self.__call__
         if not callable(getattr(cls, "run", None)):
             raise ComponentError(f"Component {cls.__name__} must have a 'run()' method.")
         remember(cls)
@@ -36,6 +49,51 @@ class _ComponentDecorator:
 
         return decorate
 
+    def set_output_types(self, instance: Any, **types: Any) -> None:
+        """Say, in a component's `__init__`, which outputs its `run` has.
+
+        Raises:
+            ComponentError: `output_types` has said so.
+        """
+        if hasattr(instance.run, "__output_types__"):
+            raise ComponentError(
+                f"{instance.__class__.__name__} says its outputs twice: by @component.output_types "
+                "and by component.set_output_types. Leave one out."
+            )
+        instance.__output_types__ = types
+
+    def set_input_types(self, instance: Any, **types: Any) -> None:
+        """Say, in a component's `__init__`, what its `run(**kwargs)` must be given.
+
+        Raises:
+            ComponentError: Its `run` does not take what it does not name.
+        """
+        for name, kind in types.items():
+            self.set_input_type(instance, name, kind)
+
+    def set_input_type(
+        self, instance: Any, name: str, type: Any, default: Any = Parameter.empty
+    ) -> None:
+        """Say, in a component's `__init__`, what its `run(**kwargs)` takes.
+
+        Args:
+            instance: The component.
+            name: Under which name.
+            type: Which type.
+            default: What it is where nobody gives it; without one it must be given.
+
+        Raises:
+            ComponentError: Its `run` does not take what it does not name.
+        """
+        parameters = signature(instance.run).parameters.values()
+        if all(one.kind is not Parameter.VAR_KEYWORD for one in parameters):
+            raise ComponentError(
+                f"Cannot set input types on a component that doesn't have a kwargs parameter in "
+                f"the 'run' method: {instance.__class__.__name__}. Write run(self, **kwargs)."
+            )
+        held = cast("dict[str, Input]", instance.__dict__.setdefault("__input_types__", {}))
+        held[name] = Input(type, default)
+
 
 component = _ComponentDecorator()
 """Make a class a component.
@@ -48,6 +106,19 @@ component = _ComponentDecorator()
 >>> Echo().run("hi")
 {'text': 'hi'}
 """
+
+
+def inputs_of(obj: Any) -> dict[str, Input]:
+    """What a component's `run` takes: what it says itself, else what its signature says.
+
+    A parameter without an annotation has the type `Parameter.empty`.
+    """
+    declared: dict[str, Input] = dict(getattr(obj, "__input_types__", {}))
+    hints = get_type_hints(obj.__class__.run)
+    for name, one in signature(obj.run).parameters.items():
+        if one.kind is not Parameter.VAR_KEYWORD:
+            declared[name] = Input(hints.get(name, Parameter.empty), one.default)
+    return declared
 
 
 def default_to_dict(obj: Any, **init_parameters: Any) -> dict[str, Any]:
@@ -111,9 +182,11 @@ def component_from_dict(data: Any) -> Any:
 
 
 __all__ = [
+    "Input",
     "component",
     "component_from_dict",
     "component_to_dict",
     "default_from_dict",
     "default_to_dict",
+    "inputs_of",
 ]

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from inspect import Parameter, signature
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from plait.chat_models import as_chat_model
 from plait.chat_models.base import BaseChatModel
@@ -20,7 +20,7 @@ from plait.chat_models.haystack_wire import Kinds, conversation, to_haystack
 from plait.chat_models.wire import standard_blocks
 from plait.errors import InvalidInputError, InvalidValueError
 from plait.haystack.components import default_to_dict
-from plait.haystack.errors import SerializationError
+from plait.haystack.errors import ComponentError, SerializationError
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
@@ -307,9 +307,21 @@ def ask(generator: Any, messages: list[ChatMessage], tools: Any, hear: Any) -> l
         messages: The conversation.
         tools: What it may call.
         hear: The streaming callback, or None.
+
+    Raises:
+        ComponentError: It gives something else than replies.
     """
     heard = {} if hear is None else {"streaming_callback": hear}
-    return generator.run(messages=messages, tools=tools, **heard)["replies"]
+    return _replies(generator, generator.run(messages=messages, tools=tools, **heard))
+
+
+def _replies(generator: Any, done: Any) -> list[ChatMessage]:
+    if not isinstance(done, dict) or "replies" not in done:
+        raise ComponentError(
+            f"{type(generator).__name__} returned {done!r:.200}. A chat generator returns a dict "
+            "with its 'replies': {'replies': [ChatMessage.from_assistant(...)]}."
+        )
+    return cast("dict[str, Any]", done)["replies"]
 
 
 async def aask(
@@ -319,7 +331,7 @@ async def aask(
     if callable(getattr(generator, "run_async", None)):
         heard = {} if hear is None else {"streaming_callback": hear}
         done = await generator.run_async(messages=messages, tools=tools, **heard)
-        return done["replies"]
+        return _replies(generator, done)
     loop = asyncio.get_running_loop()
 
     def hear_there(chunk: StreamingChunk) -> None:

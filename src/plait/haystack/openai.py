@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from plait.chat_models.openai import ChatOpenAI
@@ -83,6 +84,50 @@ class OpenAIChatGenerator(ChatModelGenerator):
         )
         super().__init__(chat_model, streaming_callback, generation_kwargs, tools)
         self.model = model
+
+    def run(
+        self,
+        messages: Sequence[ChatMessage],
+        streaming_callback: StreamingCallbackT | None = None,
+        generation_kwargs: dict[str, Any] | None = None,
+        *,
+        tools: ToolsType | None = None,
+        tools_strict: bool | None = None,
+    ) -> dict[str, Any]:
+        """Answer a conversation.
+
+        Args:
+            messages: The conversation.
+            streaming_callback: Instead of the generator's.
+            generation_kwargs: Added to the generator's.
+            tools: Instead of the generator's.
+            tools_strict: Instead of the generator's.
+
+        Returns:
+            `replies`.
+        """
+        one = super(OpenAIChatGenerator, self._with_strict(tools_strict))
+        return one.run(messages, streaming_callback, generation_kwargs, tools=tools)
+
+    async def run_async(
+        self,
+        messages: Sequence[ChatMessage],
+        streaming_callback: StreamingCallbackT | None = None,
+        generation_kwargs: dict[str, Any] | None = None,
+        *,
+        tools: ToolsType | None = None,
+        tools_strict: bool | None = None,
+    ) -> dict[str, Any]:
+        """The async twin of `run`."""
+        one = super(OpenAIChatGenerator, self._with_strict(tools_strict))
+        return await one.run_async(messages, streaming_callback, generation_kwargs, tools=tools)
+
+    def _with_strict(self, tools_strict: bool | None) -> OpenAIChatGenerator:
+        if tools_strict is None or tools_strict == self.tools_strict:
+            return self
+        other = copy(self)
+        other.tools_strict = tools_strict
+        return other
 
     def _asked(
         self, tools: ToolsType | None, generation_kwargs: dict[str, Any] | None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from plait.errors import InvalidValueError
+from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ChatRole, TextContent, ToolCall
 
 
@@ -28,6 +29,10 @@ def to_openai(message: ChatMessage, require_ids: bool) -> dict[str, Any]:
     if message.is_from(ChatRole.USER):
         return {**made, "content": _of_user(message)}
     if (result := message.tool_call_result) is not None:
+        if len(message) > 1:
+            raise InvalidValueError(
+                "OpenAI takes the result of a tool call alone. Make a message of each result."
+            )
         return {**made, "content": result.result, **_id(result.origin, "tool_call_id", require_ids)}
     if message.texts:
         made["content"] = message.texts[0]
@@ -39,16 +44,17 @@ def to_openai(message: ChatMessage, require_ids: bool) -> dict[str, Any]:
 def _of_user(message: ChatMessage) -> Any:
     if len(message) == 1 and message.text is not None:
         return message.text
-    parts: list[dict[str, Any]] = []
-    for part in [*message.texts, *message.images]:
-        if isinstance(part, str):
-            parts.append({"type": "text", "text": part})
-            continue
-        shown = {"url": f"data:{part.mime_type or 'image/jpeg'};base64,{part.base64_image}"}
-        if part.detail:
-            shown["detail"] = part.detail
-        parts.append({"type": "image_url", "image_url": shown})
-    return parts
+    parts: Sequence[Any] = cast("Any", message)._content  # texts and images, in their order
+    return [_part(part) for part in parts if isinstance(part, (TextContent, ImageContent))]
+
+
+def _part(part: TextContent | ImageContent) -> dict[str, Any]:
+    if isinstance(part, TextContent):
+        return {"type": "text", "text": part.text}
+    shown = {"url": f"data:{part.mime_type or 'image/jpeg'};base64,{part.base64_image}"}
+    if part.detail:
+        shown["detail"] = part.detail
+    return {"type": "image_url", "image_url": shown}
 
 
 def _call(call: ToolCall, require_id: bool) -> dict[str, Any]:
@@ -83,7 +89,7 @@ def from_openai(message: Mapping[str, Any]) -> ChatMessage:
         )
     if role not in ("user", "system", "developer", "tool"):
         raise InvalidValueError(f"Unknown role {role!r} of a message of OpenAI's.")
-    if content is None:
+    if not content:
         raise InvalidValueError(f"A {role}'s message needs 'content'.")
     if role == "tool":
         return ChatMessage.from_tool(content, ToolCall("", {}, message.get("tool_call_id")))
@@ -102,13 +108,20 @@ def _read_call(call: Mapping[str, Any]) -> ToolCall:
 
 
 def _read_parts(parts: list[Any]) -> list[Any]:
-    for part in parts:
-        if part.get("type") != "text":
-            raise InvalidValueError(
-                f"Only texts of a user's message are read, not {part.get('type')!r}. Make the "
-                "message with ChatMessage.from_user(content_parts=[...])."
-            )
-    return [TextContent(part["text"]) for part in parts]
+    return [_read_part(part) for part in parts]
+
+
+def _read_part(part: Any) -> TextContent | ImageContent:
+    if part.get("type") == "text":
+        return TextContent(part["text"])
+    shown: Mapping[str, Any] = part.get("image_url") or {}
+    kind, found, data = str(shown.get("url")).removeprefix("data:").partition(";base64,")
+    if not found:
+        raise InvalidValueError(
+            f"Only texts, and images with their data, are read: {part!r:.200}. Make the message "
+            "with ChatMessage.from_user(content_parts=[..., ImageContent.from_url(...)])."
+        )
+    return ImageContent(data, kind or None, shown.get("detail"))
 
 
 __all__ = ["from_openai", "to_openai"]

@@ -174,11 +174,18 @@ def is_name_of(name: Any, thing: Any) -> bool:
     return _ours.get(name, name) == name_of(thing)
 
 
-serialize_callable = name_of
-deserialize_callable = lookup_function
-"""Haystack's names of these, for components that write themselves."""
+def serialize_callable(callable_handle: Callable[..., Any]) -> str:
+    """Haystack's name of `name_of`, for components that write themselves."""
+    return name_of(callable_handle)
+
+
+def deserialize_callable(callable_handle: str) -> Callable[..., Any]:
+    """Haystack's name of `lookup_function`, for components that are read again."""
+    return lookup_function(callable_handle)
+
 
 __all__ = [
+    "deserialize_callable",
     "is_name_of",
     "lookup",
     "lookup_class",
@@ -186,4 +193,5 @@ __all__ = [
     "name_of",
     "register",
     "remember",
+    "serialize_callable",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Optional, Union, cast
 
 from plait.errors import NotSupportedError
+from plait.haystack.components import Input
 from plait.haystack.guests import is_their_message
 from plait.haystack.messages import ChatMessage
 
@@ -32,6 +33,15 @@ class HaystackComponent:
         sockets = _taken(self) if name == "__haystack_input__" else _given(self)
         object.__setattr__(self, name, sockets)
         return sockets
+
+    def model_inputs(self) -> dict[str, Input]:
+        """What a model may give the agent where it is a tool: nothing that steers its runs."""
+        filled = {key: Input(kind, None) for key, kind in _state(self).items()}
+        return {
+            "messages": Input(list[ChatMessage]),
+            **filled,
+            "system_prompt": Input(Optional[str], None),  # noqa: UP045
+        }
 
 
 def refuse_pipeline_breakpoint(keys: Iterable[str]) -> None:

@@ -11,10 +11,7 @@ from typing import Any, TypeAlias, cast
 from plait.errors import GraphBubbleUp, ToolDefinitionError
 from plait.haystack.errors import DeserializationError, ToolInvocationError
 from plait.haystack.registry import lookup_class, lookup_function, name_of, remember
-
-_JSON_TYPES = frozenset(
-    ("array", "boolean", "integer", "null", "number", "object", "string"),
-)
+from plait.haystack.schema_check import wrong_in_schema
 
 
 @dataclass
@@ -142,22 +139,16 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def _check_parameters(name: str, parameters: Any) -> None:
-    """Check that a tool's parameters look like a JSON schema.
+    """Check that a tool's parameters are a JSON schema.
 
     Raises:
-        ToolDefinitionError: They do not.
+        ToolDefinitionError: They are not.
     """
-    wrong = not isinstance(parameters, dict)
-    if not wrong:
-        schema = cast("dict[str, Any]", parameters)
-        kinds = schema.get("type", "object")
-        known = all(one in _JSON_TYPES for one in ([kinds] if isinstance(kinds, str) else kinds))
-        wrong = not (known and isinstance(schema.get("properties", {}), dict))
-        wrong = wrong or not isinstance(schema.get("required", []), list)
-    if wrong:
+    wrong = wrong_in_schema(parameters) if isinstance(parameters, dict) else "parameters is no dict"
+    if wrong is not None:
         raise ToolDefinitionError(
-            f"The parameters of tool {name!r} are no JSON schema: {parameters!r:.200}. Give "
-            "{'type': 'object', 'properties': {...}}."
+            f"The parameters of tool {name!r} are no JSON schema, since {wrong}: "
+            f"{parameters!r:.200}. Give {{'type': 'object', 'properties': {{...}}}}."
         )
 
 

@@ -230,3 +230,135 @@ class Untyped:
 
 def case_a_parameter_without_a_type(env):
     return env.error(lambda: ComponentTool(Untyped()))
+
+
+# --- messages and agents as what a tool is given -------------------------------------------------
+
+
+@component
+class Reader:
+    @component.output_types(read=list[str])
+    def run(self, messages: list[ChatMessage]):
+        return {"read": [one.text for one in messages]}
+
+
+def without_texts(schema):
+    """A schema without descriptions: each side explains its own classes."""
+    if isinstance(schema, dict):
+        return {key: without_texts(one) for key, one in schema.items() if key != "description"}
+    return [without_texts(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def case_messages_as_arguments(env):
+    reader = ComponentTool(Reader())
+    agent = Agent(
+        chat_generator=Scripted(call("reader", messages=[user("a").to_dict()]), say("done")),
+        tools=[reader],
+    )
+    agent.warm_up()
+    return without_texts(reader.parameters), agent.run([user("go")])
+
+
+def case_messages_of_the_state(env):
+    reader = ComponentTool(Reader(), inputs_from_state={"messages": "messages"})
+    agent = Agent(chat_generator=Scripted(call("reader"), say("done")), tools=[reader])
+    agent.warm_up()
+    return reader.parameters, agent.run([user("go")])
+
+
+def helper(*replies, **kwargs):
+    """An agent as a tool, which answers with its last message."""
+    inner = Agent(chat_generator=Scripted(*replies), **kwargs)
+    return ComponentTool(
+        inner,
+        name="helper",
+        description="Helps.",
+        inputs_from_state={"topic": "topic"} if "state_schema" in kwargs else None,
+        outputs_to_string={"source": "last_message", "handler": lambda one: one.text},
+        outputs_to_state={"notes": {"source": "notes"}} if "state_schema" in kwargs else None,
+    )
+
+
+def case_an_agent_as_a_tool(env):
+    asking = call("helper", messages=[user("why?").to_dict()])
+    agent = Agent(chat_generator=Scripted(asking, say("done")), tools=[helper(say("so."))])
+    agent.warm_up()
+    return agent.run([user("go")])
+
+
+def case_an_agent_as_a_tool_that_shares_state(env):
+    keys = {"topic": {"type": str}, "notes": {"type": list[str]}}
+    asking = call("helper", messages=[user("why?").to_dict()], notes=["n"])
+    tool = helper(say("so."), say("and so."), state_schema=keys)
+    agent = Agent(
+        chat_generator=Scripted(asking, asking, say("done")), tools=[tool], state_schema=keys
+    )
+    agent.warm_up()
+    return agent.run([user("go")], topic="braids")
+
+
+def case_an_agent_as_a_tool_that_fails(env):
+    asking = call("helper", messages=[user("why?").to_dict()])
+    agent = Agent(chat_generator=Scripted(asking, say("done")), tools=[helper()])
+    agent.warm_up()
+    return agent.run([user("go")])
+
+
+def case_what_a_model_may_give_an_agent(env):
+    return sorted(helper(say("so.")).parameters["properties"])
+
+
+# --- inputs and outputs that a component declares -------------------------------------------------
+
+
+@component
+class Declared:
+    def __init__(self):
+        component.set_input_types(self, text=str, count=int)
+        component.set_output_types(self, told=str)
+
+    def run(self, **given):
+        return {"told": str(sorted(given.items()))}
+
+
+@component()
+class DeclaredOne:
+    def __init__(self):
+        component.set_input_type(self, "text", str)
+        component.set_input_type(self, "count", int, 5)
+
+    @component.output_types(told=str)
+    def run(self, **given):
+        return {"told": str(sorted(given.items()))}
+
+
+@component
+class DeclaredPart:
+    def __init__(self):
+        component.set_input_types(self, text=str)
+
+    @component.output_types(told=str)
+    def run(self, count: int, more: int = 2, **given):
+        return {"told": str((count, more, sorted(given.items())))}
+
+
+def case_declared_inputs(env):
+    tools = [ComponentTool(one()) for one in (Declared, DeclaredOne, DeclaredPart)]
+    return [(one.tool_spec, one.invoke(text="x", count=3)) for one in tools]
+
+
+def case_declared_inputs_that_are_none(env):
+    @component
+    class Named:
+        def __init__(self, declare):
+            declare(self)
+
+        @component.output_types(x=int)
+        def run(self, x: int):
+            return {"x": x}
+
+    return [
+        env.error(lambda: Named(lambda one: component.set_input_types(one, y=int))),
+        env.error(lambda: Named(lambda one: component.set_input_type(one, "y", int))),
+        env.error(lambda: Named(lambda one: component.set_output_types(one, y=int))),
+    ]

@@ -171,7 +171,35 @@ def case_openai_format_that_is_none(env):
             {"role": "assistant"},
             {"role": "tool"},
             {"role": "assistant", "tool_calls": [{"id": "1", "type": "function"}]},
+            {"role": "user", "content": ""},
+            {"role": "user", "content": []},
+            {"role": "tool", "content": "", "tool_call_id": "1"},
         )
+    ]
+
+
+def case_openai_format_of_parts_in_their_order(env):
+    low = ImageContent(PNG, mime_type="image/png", detail="low")
+    high = ImageContent(PNG, mime_type="image/png")
+    return [
+        user(content_parts=parts).to_openai_dict_format()
+        for parts in ([low, "then"], ["one", high, "two", low], ["a", "b"], [high])
+    ]
+
+
+def case_openai_format_of_several_results(env):
+    one, two = (ToolCallResult(text, CALL, False) for text in ("a", "b"))
+    return [
+        env.error(ChatMessage(ChatRole.TOOL, parts).to_openai_dict_format)
+        for parts in ([one, two], [one, TextContent("x")], [TextContent("x"), one], [one])
+    ]
+
+
+def case_lists_of_parts_in_openai_format(env):
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+    return [
+        env.error(lambda: ChatMessage.from_openai_dict_format({"role": "user", "content": parts}))
+        for parts in ([{"type": "text", "text": "look"}, image], [image])
     ]
 
 

@@ -143,6 +143,29 @@ def case_tools_that_are_none(env):
     ]
 
 
+SCHEMAS = [
+    *(True, {}, None, [], {"type": []}, {"type": ["string", "null"]}, {"type": None}),
+    *({"type": "any"}, {"type": ["string", "string"]}, {"enum": []}, {"enum": "x"}),
+    *({"items": []}, {"items": True}, {"items": 5}, {"anyOf": []}, {"anyOf": {}}),
+    *({"anyOf": [{"type": "x"}]}, {"allOf": [1]}, {"prefixItems": [{}]}, {"not": 1}),
+    *({"minimum": True}, {"minimum": "1"}, {"minimum": 1.5}, {"multipleOf": 0}),
+    *({"minLength": -1}, {"minLength": 1.0}, {"minLength": 1.5}, {"maxItems": "1"}),
+    *({"pattern": 1}, {"pattern": "("}, {"pattern": "^a"}, {"format": "x"}, {"title": 1}),
+    *({"description": 1}, {"$ref": 1}, {"$ref": "#/$defs/nope"}, {"additionalProperties": "x"}),
+    *({"additionalProperties": {"type": "x"}}, {"uniqueItems": "x"}, {"examples": "x"}),
+    *({"properties": {"b": {"type": "x"}}}, {"properties": None}, {"required": "a"}),
+    *({"required": ["a", "a"]}, {"required": [1]}, {"required": []}, {"$defs": []}),
+    *({"$defs": {"a": 1}}, {"definitions": {"a": {"type": "x"}}}, {"if": 1}, {"x-own": 1}),
+    *({"patternProperties": {"^x": {"type": "s"}}}, {"const": 1}, {"default": 1}),
+]
+
+
+def case_schemas_of_parameters(env):
+    nested = [{"type": "object", "properties": {"a": one}} for one in SCHEMAS]
+    flat = [one for one in SCHEMAS if isinstance(one, dict)]
+    return [(str(one), env.error(lambda: made(parameters=one).name)) for one in [*nested, *flat]]
+
+
 def case_invoked(env):
     return add.invoke(a=1, b=2), mul.invoke(a=4)
 
