@@ -560,6 +560,21 @@ def test_a_failed_run_goes_on_without_what_was_done():
     assert ran == ["first", "second", "second"]
 
 
+async def test_what_a_turn_leaves_out_is_not_taken_from_the_turn_before(tmp_path: Any):
+    def tell(topic: str, times: int = 1, end: str = ".") -> str:
+        return topic * times + end
+
+    config = {"configurable": {"thread_id": "1"}}
+    with SqliteSaver.from_conn_string(str(tmp_path / "db")) as saver:
+        p = QueryPipeline(chain=[tell], checkpointer=saver)
+        assert p.invoke({"topic": "a", "times": 3, "end": "!"}, config) == "aaa!"
+        assert p.invoke({"topic": "b", "end": "?"}, config) == "b?"
+        assert await p.ainvoke("c", config) == "c."
+        output, seen = p.run_with_intermediates("d", config=config)
+    assert output == "d."
+    assert seen["tell"].inputs == {"topic": "d"}
+
+
 def test_the_annotation_of_a_function_lets_its_result_be_stored(tmp_path: Any):
     def draft(topic: str) -> Draft:
         return Draft(topic)

@@ -229,6 +229,19 @@ def test_what_cannot_be_graded_is_refused():
         Judge(criterion="x", llm=lambda prompt: "7").run_component(question="?", answer="!")
 
 
+async def test_an_error_of_a_metric_says_which_one_it_was():
+    def broken(answer: str) -> float:
+        raise OSError("no")
+
+    evaluator = EvaluatorComponent(metrics={"fine": lambda answer: 1.0, "broken": broken})
+    with pytest.raises(OSError, match="no") as told:
+        evaluator.run_component(question="?", answer="!")
+    assert told.value.__notes__ == ["In the metric 'broken'"]
+    with pytest.raises(OSError, match="no") as told:
+        await evaluator.arun_component(question="?", answer="!")
+    assert told.value.__notes__ == ["In the metric 'broken'"]
+
+
 # --- functions as components ---------------------------------------------------------------------
 
 

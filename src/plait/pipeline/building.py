@@ -2,13 +2,14 @@
 
 An output `nodes` of the module `retriever` is the key `retriever.nodes` of the state; a value that
 the caller gives for its input `input` is `retriever.in.input`. Names of modules have no dots, so no
-two keys meet.
+two keys meet. `retriever.in.*` names what the caller gave of its optional inputs: on a thread, what
+an earlier turn gave is still in the state.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, cast
 
 from plait.constants import END, START
 from plait.errors import InvalidUpdateError, nearest
@@ -23,6 +24,28 @@ _SHOWN = 200
 """How much of a value is printed."""
 
 
+class Inputs(NamedTuple):
+    """Where a module finds its inputs in the state."""
+
+    feeds: Mapping[str, str]
+    """Input to the key that holds its value."""
+    optional: tuple[str, ...]
+    """Inputs that the caller may leave out."""
+    given: str
+    """The key that names those of them that the caller has given."""
+
+    def read(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The values, by input."""
+        given = state.get(self.given, self.optional)
+        left_out = [key for key in self.optional if key not in given]
+        found = _picked(self.feeds, state)
+        return {key: value for key, value in found.items() if key not in left_out}
+
+    def places(self) -> list[str]:
+        """The keys of the state that it reads."""
+        return [*self.feeds.values(), *([self.given] if self.optional else [])]
+
+
 class Blueprint:
     """What of a wiring matters when it runs: where each module finds its inputs.
 
@@ -34,8 +57,7 @@ class Blueprint:
         self.wiring = wiring
         self.modules = dict(wiring.modules)
         self.entries: dict[str, Entry] = wiring.entries()
-        self.feeds = {name: self._feeds(name) for name in self.modules}
-        """For each module, input to the key of the state that holds its value."""
+        self.inputs = {name: self._inputs(name) for name in self.modules}
         self.leaves = {name: self.modules[name].output_keys for name in wiring.leaves()}
         """For each last module, its outputs."""
 
@@ -45,6 +67,11 @@ class Blueprint:
             if link.dest == name:
                 feeds[str(link.dest_key)] = self._key(link)
         return feeds
+
+    def _inputs(self, name: str) -> Inputs:
+        entry = self.entries.get(name)
+        optional = () if entry is None else entry.keys.optional
+        return Inputs(self._feeds(name), optional, f"{name}.in.*")
 
     def _entry_inputs(self, name: str) -> tuple[str, ...]:
         entry = self.entries.get(name)
@@ -59,9 +86,19 @@ class Blueprint:
     def _key(self, link: Link) -> str:
         return f"{link.src}.{self.wiring.source_key(link)}"
 
+    def input_of(self, given: Mapping[str, Mapping[str, Any]]) -> State:
+        """What the caller gives, by module and input, as the input of the graph."""
+        made: State = {}
+        for name, values in given.items():
+            made |= {self.entry_key(name, key): value for key, value in values.items()}
+            inputs = self.inputs[name]
+            if inputs.optional:
+                made[inputs.given] = [key for key in inputs.optional if key in values]
+        return made
+
     def values_of(self, name: str, state: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs of a module, out of the state."""
-        return _picked(self.feeds[name], state)
+        return self.inputs[name].read(state)
 
     def outputs_of(self, name: str, state: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs of a module, out of the state."""
@@ -73,7 +110,7 @@ class Blueprint:
 
     def graph(self, verbose: bool) -> StateGraph[Any]:
         """The graph, not compiled yet."""
-        given = {where: Any for name in self.entries for where in self.feeds[name].values()}
+        given = {where: Any for name in self.entries for where in self.inputs[name].places()}
         made = {
             where: module.output_types.get(key, Any)
             for name, module in self.modules.items()
@@ -82,8 +119,9 @@ class Blueprint:
         types: dict[str, Any] = {**given, **made}
         builder = StateGraph(_schema("State", types), input_schema=_schema("Input", given))
         for name, module in self.modules.items():
-            reads = {where: types[where] for where in self.feeds[name].values()}
-            node = ModuleNode(name, module, self.feeds[name], verbose)
+            inputs = self.inputs[name]
+            reads = {where: types[where] for where in inputs.places()}
+            node = ModuleNode(name, module, inputs, verbose)
             builder.add_node(
                 name,
                 node,
@@ -120,12 +158,10 @@ def _schema(name: str, types: dict[str, Any]) -> Any:
 class ModuleNode(Runnable[State, State]):
     """A module as a node: reads its inputs from the state, runs, gives its outputs their keys."""
 
-    def __init__(
-        self, name: str, component: QueryComponent, feeds: Mapping[str, str], verbose: bool
-    ) -> None:
+    def __init__(self, name: str, component: QueryComponent, inputs: Inputs, verbose: bool) -> None:
         self.name: str = name  # pyright: ignore[reportIncompatibleVariableOverride]
         self.component = component
-        self.feeds = feeds
+        self.inputs = inputs
         self.verbose = verbose
 
     def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> State:
@@ -139,7 +175,7 @@ class ModuleNode(Runnable[State, State]):
         return self._update(await self.component.arun_component(**values))
 
     def _values(self, state: State) -> dict[str, Any]:
-        values = _picked(self.feeds, state)
+        values = self.inputs.read(state)
         if self.verbose:
             lines = [f"{key}: {_shortened(value)}" for key, value in values.items()]
             print(f"> Running module {self.name} with input:", *lines, "", sep="\n", flush=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
 
@@ -159,18 +160,17 @@ class EvaluatorComponent(LLMComponent):
         return any(isinstance(part, Judge) and part.lacks_model for part in self.parts.values())
 
     def _run_component(self, **inputs: Any) -> dict[str, Any]:
-        wanted = self._wanted(inputs)
-        return {
-            OUTPUT: {
-                name: self.parts[name].run_component(**given)[OUTPUT]
-                for name, given in wanted.items()
-            }
-        }
+        grades: dict[str, Any] = {}
+        for name, given in self._wanted(inputs).items():
+            with _named(name):
+                grades[name] = self.parts[name].run_component(**given)[OUTPUT]
+        return {OUTPUT: grades}
 
     async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
         grades: dict[str, Any] = {}
         for name, given in self._wanted(inputs).items():
-            grades[name] = (await self.parts[name].arun_component(**given))[OUTPUT]
+            with _named(name):
+                grades[name] = (await self.parts[name].arun_component(**given))[OUTPUT]
         return {OUTPUT: grades}
 
     def _wanted(self, inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -193,6 +193,16 @@ class EvaluatorComponent(LLMComponent):
                 "`nodes` or `ground_truth` to the evaluator."
             )
         return wanted
+
+
+@contextmanager
+def _named(metric: str) -> Generator[None]:
+    """What a metric raises says which one it was."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"In the metric {metric!r}")
+        raise
 
 
 def _metric(name: str, metric: Any) -> FnComponent | Judge:

@@ -266,12 +266,7 @@ class QueryPipeline(Runnable[Any, Any]):
         """
         if isinstance(input, Command) or (input is None and self.checkpointer is not None):
             return cast("Any", input)
-        blueprint = self.build()
-        return {
-            blueprint.entry_key(name, key): value
-            for name, values in by_module(self.name, self._wanted(), input).items()
-            for key, value in values.items()
-        }
+        return self.build().input_of(by_module(self.name, self._wanted(), input))
 
     def _output(self, state: Mapping[str, Any]) -> Any:
         """The output: of one last module its value, or a dict of several; else by module."""
