@@ -84,13 +84,8 @@ ON CONFLICT (lane, id) DO UPDATE SET parent = excluded.parent, record = excluded
 -- name: append
 INSERT INTO checkpoints (lane, id, parent, record, kept, acks)
 SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM lanes
-WHERE lane = ?1 AND head IS NULL AND ?3 IS (SELECT max(id) FROM checkpoints WHERE lane = ?1);
-
--- name: append_fenced
-INSERT INTO checkpoints (lane, id, parent, record, kept, acks)
-SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM lanes
 WHERE lane = ?1 AND head IS NULL AND ?3 IS (SELECT max(id) FROM checkpoints WHERE lane = ?1)
-  AND thread_id = ?7 AND fence = ?8;
+  AND (?7 IS NULL OR (thread_id = ?7 AND fence = ?8));
 
 -- name: drop_company
 UPDATE checkpoints SET kept = NULL, acks = NULL WHERE lane = ?1 AND id = ?2;
