@@ -134,6 +134,13 @@ def test_what_a_run_wrote_is_not_read_by_the_next(path: Path, saver: Watched) ->
     assert saver.loaded()[0] == fresh(path)
 
 
+def test_a_list_that_is_larger_than_all_room_is_not_kept(path: Path, saver: Watched) -> None:
+    saver._recent.room = 5_000
+    commit(saver, grown([], MANY))
+    assert saver.loaded()[1] >= MANY
+    assert saver.loaded()[1] >= MANY
+
+
 def test_a_list_that_was_edited_is_read_once_more(path: Path, saver: Watched) -> None:
     messages = grown([], MANY)
     commit(saver, messages)

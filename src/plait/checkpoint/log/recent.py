@@ -55,12 +55,12 @@ class Recent:
     (None, 60)
     """
 
-    __slots__ = ("_lists", "_lock", "_room", "_taken")
+    __slots__ = ("_lists", "_lock", "_taken", "room")
 
     def __init__(self, room: int = ROOM) -> None:
         self._lists: dict[tuple[int, str], Kept] = {}
         self._lock = Lock()
-        self._room = room
+        self.room = room
         self._taken = 0
 
     def find(self, lane: int, channel: str) -> Kept | None:
@@ -75,11 +75,11 @@ class Recent:
         """Keep a version in place of an older one."""
         with self._lock:
             self._drop((lane, channel))
-            if kept.size > self._room:
+            if kept.size > self.room:
                 return
             self._lists[lane, channel] = kept
             self._taken += kept.size
-            while self._taken > self._room:
+            while self._taken > self.room:
                 self._drop(next(iter(self._lists)))
 
     def drop(self, lane: int) -> None:
@@ -113,6 +113,8 @@ class Written:
         if type(version) is not ListVersion:
             return
         growing = self._lists.pop(name, None)
+        if version.size > self._recent.room:
+            return
         if new.kind == WHOLE:
             growing = _Growing(version.runs, Recipes(), [])
         elif type(old) is not ListVersion or version.runs is not old.runs:
