@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
+from math import inf
 from random import Random
 from typing import Annotated, Any, TypedDict
 from zlib import crc32
@@ -15,6 +16,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.sim import Crash, SimEnv, simulate
 from plait.errors import InvalidUpdateError
 from plait.graph import END, START, StateGraph
+from plait.runnables import RunnableConfig
 from plait.runtime import Runtime
 from plait.types import Command, RetryPolicy, Send, interrupt
 
@@ -26,9 +28,13 @@ from .strategies import Tally, graphs, plays
 GRAPHS = 60
 ORDERS = 12
 OWN_ENOUGH = 3
-"""Runs of a node after which its conditional edge leads to the end."""
+"""Runs of a node after which it sends nobody any more."""
+HOPS = 4
+"""How many `Send`s follow one another in a chain."""
 
 broken: dict[str, int] = {}
+began: list[int] = []
+"""The super-steps of the tasks of a play, in the order in which they began."""
 
 
 def keys_of(spec: Spec, node: Node) -> list[str]:
@@ -51,8 +57,12 @@ def mark(node: Node, given: Any) -> int:
     return crc32(repr((node.name, sorted(given.items()))).encode()) % 89
 
 
-def build(spec: Spec, schedule: str, native: str) -> Any:
-    """The graph with this schedule. Nodes read few keys, and declare what they write."""
+def build(spec: Spec, schedule: str, native: str, *, chains: bool) -> Any:
+    """The graph with this schedule. Nodes read few keys, and declare what they write.
+
+    Args:
+        chains: what a `Send` starts goes on by Commands, from what it was sent alone.
+    """
     builder: Any = StateGraph(schema("State", [*(n.name for n in spec.nodes), "total"]))
     retry = RetryPolicy(
         initial_interval=0.0, jitter=False, max_attempts=3, retry_on=Flaky, max_interval=0.0
@@ -61,8 +71,9 @@ def build(spec: Spec, schedule: str, native: str) -> Any:
         reads = schema(f"Reads_{node.name}", keys_of(spec, node))
         builder.add_node(
             node.name,
-            code_of(node, native),
+            code_of(node, native, chains=chains),
             input_schema=reads,
+            destinations=goals_of(node) if chains else None,
             defer=node.defer,
             retry_policy=retry,
             writes=[node.name, "total"],
@@ -72,7 +83,7 @@ def build(spec: Spec, schedule: str, native: str) -> Any:
     for node in spec.nodes:
         for goal in node.edges:
             builder.add_edge(node.name, goal)
-        if node.routes or node.sends:
+        if not chains and (node.routes or node.sends):
             ends = [*NAMES[: len(spec.nodes)], END]
             builder.add_conditional_edges(node.name, path_of(node), ends)
     for sources, target in spec.joins:
@@ -80,8 +91,13 @@ def build(spec: Spec, schedule: str, native: str) -> Any:
     return builder.compile(schedule=schedule)
 
 
-def code_of(node: Node, native: str) -> Any:
-    def work(state: Any, attempt: int) -> dict[str, Any]:
+def goals_of(node: Node) -> tuple[str, ...]:
+    """Where a node leads by Commands."""
+    return tuple(dict.fromkeys((*node.routes, *filter(None, (node.sends,)))))
+
+
+def code_of(node: Node, native: str, *, chains: bool) -> Any:
+    def work(state: Any, attempt: int) -> Any:
         if attempt <= node.flaky:
             raise Flaky(node.name)
         answers = [interrupt(f"{node.name}{n}?{mark(node, state)}") for n in range(node.asks)]
@@ -89,15 +105,29 @@ def code_of(node: Node, native: str) -> Any:
             broken[node.name] = broken.get(node.name, 0) + 1
             raise Broken(node.name)
         seen = mark(node, state)
-        return {node.name: ["".join((node.name, str(seen), *answers))], "total": seen}
+        update = {node.name: ["".join((node.name, str(seen), *answers))], "total": seen}
+        return Command(update=update, goto=chain(node, state, seen)) if chains else update
 
-    def sync_code(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+    def sync_code(state: Any, config: RunnableConfig, runtime: Runtime[Any]) -> Any:
+        began.append(config["metadata"]["langgraph_step"])
         return work(state, runtime.execution_info.node_attempt)  # type: ignore[union-attr]
 
-    async def async_code(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+    async def async_code(state: Any, config: RunnableConfig, runtime: Runtime[Any]) -> Any:
+        began.append(config["metadata"]["langgraph_step"])
         return work(state, runtime.execution_info.node_attempt)  # type: ignore[union-attr]
 
     return async_code if native == "async" else sync_code
+
+
+def chain(node: Node, given: Any, seen: int) -> list[Send]:
+    """Where a chain goes on: up to three `Send`s, each with one hop less to go."""
+    hops, goals = given.get("hops", HOPS), goals_of(node)
+    if not hops or not goals or len(given.get(node.name, ())) >= OWN_ENOUGH:
+        return []
+    return [
+        Send(goals[(seen + item) % len(goals)], {"hops": hops - 1, "item": item, "of": seen})
+        for item in range(1 + seen % 3 if hops > 1 else seen % 2)
+    ]
 
 
 def path_of(node: Node) -> Any:
@@ -113,16 +143,22 @@ def path_of(node: Node) -> Any:
 
 
 @lru_cache(maxsize=8)
-def compiled(text: str, schedule: str, native: str) -> Any:
-    return build(spec_of_text(text), schedule, native)
+def compiled(text: str, schedule: str, native: str, chains: bool) -> Any:
+    return build(spec_of_text(text), schedule, native, chains=chains)
 
 
-def play(text: str, schedule: str, seed: int, crashes: int, native: str) -> Played:
-    """Run a graph to its end, through crashes, questions and errors, in an order of its seed."""
+def play(
+    text: str, schedules: tuple[str, ...], seed: int, crashes: int, native: str, *, chains: bool
+) -> Played:
+    """Run a graph to its end, through crashes, questions and errors, in an order of its seed.
+
+    Args:
+        schedules: each life has one of them.
+    """
     chance, env = Random(seed), SimEnv()
-    graph, played = compiled(text, schedule, native), Played(saver=InMemorySaver())
-    graph.checkpointer = played.saver
+    played = Played(saver=InMemorySaver())
     broken.clear()
+    began.clear()
     start: Any = {"total": 1}
     given: Any = start
     concurrency = chance.choice([None, None, 2, 3])
@@ -131,6 +167,8 @@ def play(text: str, schedule: str, seed: int, crashes: int, native: str) -> Play
         played.lives += 1
         assert played.lives < 200, "the schedule does not end"
         dies = played.deaths < crashes
+        graph = compiled(text, chance.choice(schedules), native, chains)
+        graph.checkpointer = played.saver
         life = simulate(
             graph,
             given,
@@ -157,11 +195,25 @@ def play(text: str, schedule: str, seed: int, crashes: int, native: str) -> Play
             return played
 
 
-def check(text: str, seed: int, crashes: int, native: str) -> Played:
+@lru_cache(maxsize=8)
+def ordinary(text: str, chains: bool) -> Played:
+    """What an undisturbed ordinary run comes to."""
+    return play(text, ("superstep",), 0, 0, "sync", chains=chains)
+
+
+def check(
+    text: str,
+    seed: int,
+    crashes: int,
+    native: str,
+    *,
+    chains: bool = False,
+    schedules: tuple[str, ...] = ("eager",),
+) -> Played:
     """An eager play comes to what an undisturbed ordinary one comes to, step for step."""
-    plain = play(text, "superstep", 0, 0, "sync").course
+    plain = ordinary(text, chains).course
     try:
-        eager = play(text, "eager", seed, crashes, native)
+        eager = play(text, schedules, seed, crashes, native, chains=chains)
         steps = eager.course.steps
         if not eager.deaths:
             assert steps.keys() == plain.steps.keys()
@@ -169,30 +221,37 @@ def check(text: str, seed: int, crashes: int, native: str) -> Played:
         for number, step in steps.items():
             right = plain.steps[number]
             assert (step.values, step.next) == (right.values, right.next), f"super-step {number}"
-            if not eager.deaths:
+            if not eager.deaths and len(schedules) == 1:  # what ran ahead is told by an eager run
                 assert step.updates == right.updates, f"super-step {number}"
         check_effects(eager.trace)
-        history = list(compiled(text, "eager", native).get_state_history(CONFIG))
+        assert len(ids(eager)) == len(ids(ordinary(text, chains))), "a task ran under two ids"
+        graph = compiled(text, "eager", native, chains)
+        graph.checkpointer = eager.saver
+        history = list(graph.get_state_history(CONFIG))
         assert [(s.metadata["step"], s.values, list(s.next)) for s in history] == [
             (number, plain.steps[number].values, plain.steps[number].next)
             for number in sorted(plain.steps, reverse=True)
         ]
     except Exception as error:
-        error.add_note(f"replay: check({text!r}, {seed}, {crashes}, {native!r}) in {__name__}")
+        more = f"chains={chains}, schedules={schedules}"
+        call = f"check({text!r}, {seed}, {crashes}, {native!r}, {more})"
+        error.add_note(f"replay: {call} in {__name__}")
         raise
     return eager
 
 
-def early_starts(played: Played) -> int:
-    """How many tasks began before the super-step of a task that ended after them was committed."""
-    began_at = {id: i for i, (what, id, _) in enumerate(played.trace) if what == "began"}
-    commits = [i for i, each in enumerate(played.trace) if each.what == "committed"]
-    stored = {id: i for i, (what, id, _) in enumerate(played.trace) if what == "stored"}
-    return sum(
-        1
-        for id, at in began_at.items()
-        if id in stored and any(at < commit < stored[id] for commit in commits)
-    )
+def ids(played: Played) -> set[str]:
+    """The ids of all tasks that began."""
+    return {id for what, id, _ in played.trace if what == "began"}
+
+
+def early_starts(steps: int) -> int:
+    """How many tasks of the last play began before one that is so many super-steps behind."""
+    earliest, early = inf, 0
+    for step in reversed(began):
+        early += step >= earliest + steps
+        earliest = min(earliest, step)
+    return early
 
 
 def test_an_eager_run_comes_to_what_the_ordinary_one_does_in_any_order(
@@ -208,12 +267,36 @@ def test_an_eager_run_comes_to_what_the_ordinary_one_does_in_any_order(
         for seed in range(ORDERS):
             crashes = (0, 0, 1, 2)[seed % 4]
             native = "async" if seed % 5 == 4 else "sync"
-            early += early_starts(check(spec.text, seed, crashes, native))
+            check(spec.text, seed, crashes, native)
+            early += early_starts(1)
             tally.schedules += 1
 
     body()
     tally.report(capsys, "eager", at_least=GRAPHS * ORDERS)
     assert early > GRAPHS // 2, "the schedules hardly ever ran ahead"
+
+
+def test_chains_of_sends_come_to_what_the_ordinary_schedule_does_in_any_order(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tally = Tally()
+    early = 0
+
+    @plays(GRAPHS)
+    @given(graphs())
+    def body(spec: Spec) -> None:
+        nonlocal early
+        for seed in range(ORDERS):
+            crashes = (0, 0, 1, 2)[seed % 4]
+            native = "async" if seed % 5 == 4 else "sync"
+            schedules = ("eager", "superstep") if seed % 3 == 2 else ("eager",)
+            check(spec.text, seed, crashes, native, chains=True, schedules=schedules)
+            early += early_starts(2)
+            tally.schedules += 1
+
+    body()
+    tally.report(capsys, "eager chains", at_least=GRAPHS * ORDERS)
+    assert early > GRAPHS, "chains hardly ever ran ahead by more than a step"
 
 
 @pytest.mark.parametrize("seed", range(20))

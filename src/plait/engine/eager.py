@@ -12,26 +12,27 @@ writes something else fails, so that a wrong declaration cannot change a result.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from plait.channels.named_barrier_value import NamedBarrierValue
-from plait.constants import AHEAD, PULL, PUSH, RESERVED, TASKS
+from plait.constants import AHEAD, PULL, PUSH, RESERVED
 from plait.engine import restore
 from plait.engine.commands import SaveWrites
 from plait.engine.events import TaskFailed
+from plait.engine.frontier import send_key, sends_of
 from plait.engine.loop import Loop
 from plait.engine.plan import Reads, Writes
 from plait.engine.records import TaskWrites
-from plait.engine.reporting import task_order
 from plait.engine.running import WAIT
 from plait.engine.spec import Env, RunSpec
 from plait.engine.state import State
 from plait.engine.storing import Flow
 from plait.engine.tasks import Step, Task
-from plait.errors import EmptyChannelError, GraphInterrupt, InvalidUpdateError
+from plait.errors import GraphInterrupt, InvalidUpdateError
+from plait.types import Send
 
 
 class Level:
@@ -52,34 +53,48 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.tasks: dict[str, Task] = {}
-        """Tasks that were prepared, by their order."""
+        """Tasks that were prepared, by their `_name`."""
         self.consumed: set[str] = set()
         """The triggers of those tasks."""
         self.expected: dict[str, None] = {}
         """Nodes that will run in it and have no task yet."""
         self.open: Counter[str] = Counter()
         """How many tasks of a node are expected or running."""
-        self.written: dict[str, list[tuple[str, Any]]] = {}
-        """What finished tasks wrote: channel -> (order of the task, value)."""
+        self.written: dict[str, list[tuple[Task, Any]]] = {}
+        """What finished tasks wrote: channel -> (task, value)."""
         self.done: set[str] = set()
-        """The orders of finished tasks."""
+        """The names of finished tasks."""
         self.joins: set[str] = set()
         """Joins that finished tasks of the super-step before have written to."""
-        self.sends: dict[str, list[tuple[tuple[Any, ...], Any]]] = {}
-        """Expected `Send`s whose place among all is known: node -> (path, argument)."""
+        self.sends: dict[str, list[tuple[Task, int, Send]]] = {}
+        """`Send`s to a node that have no task yet: who sent each, and as its which."""
 
     def add(self, task: Task) -> None:
         """A task of this super-step was prepared."""
-        self.tasks[task.order] = task
+        self.tasks[_name(task)] = task
         self.consumed.update(task.triggers)
 
     def updates(self, channel: str) -> list[Any]:
         """What finished tasks wrote to a channel, in the order in which it will apply."""
-        return [value for _, value in sorted(self.written.get(channel, ()), key=_by_order)]
+        written = self.written.get(channel, ())
+        return [value for _, value in sorted(written, key=lambda write: _rank(write[0]))]
 
 
-def _by_order(write: tuple[str, Any]) -> str:
-    return write[0]
+def _name(task: Task) -> str:
+    """What tells a task from the others of its super-step, whether its place is known or not."""
+    return task.key or task.order
+
+
+def _rank(task: Task) -> tuple[Any, ...]:
+    """Sorts the tasks of a super-step as their writes apply, before their places are known.
+
+    `Send`s apply in the order of who sent them, after triggered nodes.
+    """
+    numbers: list[int] = []
+    while task.sender is not None:
+        numbers.append(task.path[1])
+        task = task.sender
+    return (*(PUSH for _ in numbers), *task.path[:2], *reversed(numbers))
 
 
 class Foreseen:
@@ -139,8 +154,6 @@ class EagerLoop(Loop):
         "_joins",
         "_levels",
         "_postponed",
-        "_senders",
-        "_sent",
         "_told",
     )
 
@@ -155,9 +168,6 @@ class EagerLoop(Loop):
         )
         self._levels: list[Level] = []
         """The current super-step, then those to come."""
-        self._senders: deque[Task] = deque()
-        """Tasks of the current super-step whose `Send`s have no place yet, in their order."""
-        self._sent = 0
         self._postponed: dict[Task, BaseException] = {}
         """Errors and questions of early tasks, until their super-step comes."""
         self._told = -2
@@ -176,14 +186,14 @@ class EagerLoop(Loop):
             self._levels.append(Level(self.step))
         level = self._levels[0]
         for place, prepared in enumerate(tasks):
-            running = level.tasks.get(prepared.order)
-            if running is not None and not prepared.saved:
-                tasks[place] = running
+            running = level.tasks.get(_name(prepared))
+            if running is not None:
+                running.path, running.sender = prepared.path, None
+                if not prepared.saved:
+                    tasks[place] = running
             level.add(tasks[place])
         level.expected, level.sends = {}, {}
-        level.open = Counter(task.name for task in tasks if task.order not in level.done)
-        self._senders = deque(sorted(tasks, key=task_order))
-        self._sent = 0
+        level.open = Counter(task.name for task in tasks if _name(task) not in level.done)
         for task in tasks:
             if task.saved:
                 self._close(task)
@@ -221,6 +231,9 @@ class EagerLoop(Loop):
             early = [task for task in tasks if (AHEAD, self.step) in self.journal.get(task.id, ())]
             self._report_done(early)
         return super()._apply(tasks)
+
+    def _may_be_early(self) -> bool:
+        return not self.spec.saved or super()._may_be_early()
 
     def _busy(self) -> bool:
         running = chain(self._inflight, self._waiting, self._timers)
@@ -300,7 +313,7 @@ class EagerLoop(Loop):
         if not self._is_early(task):
             return outcome
         writes = [*self._early_mark(task), *outcome.writes]
-        return TaskWrites(self.checkpoint_id or "", task.id, task.order, writes)
+        return TaskWrites(self.checkpoint_id or "", task.id, outcome.path, writes)
 
     def _report_kept(self, tasks: Sequence[Task]) -> None:
         self._told = self.step
@@ -323,7 +336,7 @@ class EagerLoop(Loop):
         return [(AHEAD, self._level_number(task))]
 
     def _undeclared(self, task: Task) -> InvalidUpdateError | None:
-        """The error of a task that wrote a key which its node does not declare."""
+        """The error of a task that wrote a key, or led to a node, which its node does not declare."""
         known = self._foresight.get(task.name)
         if known is None or task.parent is not None:
             return None
@@ -337,25 +350,38 @@ class EagerLoop(Loop):
                     f"({sorted(known.writes)}). The eager schedule relies on that: name the "
                     "key in add_node(..., writes=[...]) or in the node's return annotation."
                 )
+        if task.name == self.plan.entry or task.failed is not None:
+            return None  # Commands given as input, or by error handlers, lead anywhere
+        led = [node for name, _ in task.writes if (node := self.plan.routes.get(name)) is not None]
+        for node in (*led, *(send.node for send in sends_of(task))):
+            if node not in known.leads:
+                return InvalidUpdateError(
+                    f"Node {task.name!r} led to node {node!r}, which it does not declare "
+                    f"({sorted(known.leads)}). The eager schedule relies on that: name the node in "
+                    "add_conditional_edges(..., path_map=[...]), add_node(..., destinations=(...)) "
+                    "or the return annotation Command[Literal[...]]."
+                )
         return None
 
     def _close(self, task: Task) -> None:
         """A task is done: note what it wrote, and what it leads to."""
         level = self._levels[task.step.number - self._levels[0].number]
-        order = task.order
-        if order in level.done:
+        if _name(task) in level.done:
             return
-        level.done.add(order)
+        level.done.add(_name(task))
         level.open[task.name if task.failed is None else task.failed.node] -= 1
         following = self._after(level)
         for name, value in task.writes:
             node = self.plan.routes.get(name)
             if node is not None:
                 self._expect(following, node)
-            elif name == TASKS:
-                following.open[value.node] += 1
             elif name not in RESERVED:
-                level.written.setdefault(name, []).append((order, value))
+                level.written.setdefault(name, []).append((task, value))
+        for number, send in enumerate(sends_of(task)):
+            if send.node not in self.plan.nodes:
+                continue  # the end of the super-step refuses it
+            following.open[send.node] += 1
+            following.sends.setdefault(send.node, []).append((task, number, send))
         following.joins.update(name for name, _ in task.writes if name in self._joins)
 
     def _after(self, level: Level) -> Level:
@@ -435,30 +461,28 @@ class EagerLoop(Loop):
             plan = self.plan.nodes[node]
             try:
                 given = foreseen.read(plan.reads)
-            except EmptyChannelError:
-                continue
+            except Exception:
+                continue  # nothing to read, or writes that do not fit: its super-step will tell
             for key, compute in plan.managed:
                 given[key] = compute(level.number, self.stop)
             del level.expected[node]
             yield Task(plan, (PULL, node), plan.triggers, given, self._step_of(level, foreseen))
-        if level is self._levels[1]:
-            yield from self._certain_sends(level, foreseen, written)
+        for node in [name for name in level.sends if self._may_be_sent(name, written)]:
+            plan = self.plan.nodes[node]
+            for sender, number, send in level.sends.pop(node):
+                step = self._step_of(level, foreseen)
+                task = Task(plan, (PUSH, number, sender.id), (PUSH,), send.arg, step)
+                task.key, task.sender = send_key(sender, number), sender
+                task.timeout = send.timeout
+                yield task
 
     def _is_certain(self, node: str, written: set[str]) -> bool:
-        known = self._foresight.get(node)
-        return known is not None and known.needs is not None and known.needs.isdisjoint(written)
+        needs = self._foresight[node].needs
+        return needs is not None and needs.isdisjoint(written)
 
-    def _certain_sends(self, level: Level, foreseen: Foreseen, written: set[str]) -> Iterator[Task]:
-        """`Send`s of the current super-step that may start: their place among all is known."""
-        while self._senders and self._senders[0].order in self._levels[0].done:
-            sender = self._senders.popleft()
-            for send in (value for name, value in sender.writes if name == TASKS):
-                place, self._sent = (PUSH, self._sent, False), self._sent + 1
-                level.sends.setdefault(send.node, []).append((place, send.arg))
-        for node in [name for name in level.sends if self._is_certain(name, written)]:
-            for path, given in level.sends.pop(node):
-                plan = self.plan.nodes[node]
-                yield Task(plan, path, (PUSH,), given, self._step_of(level, foreseen))
+    def _may_be_sent(self, node: str, written: set[str]) -> bool:
+        needs = self._foresight[node].sent
+        return needs is not None and needs.isdisjoint(written)
 
     def _foreseen(self, level: Level) -> Foreseen:
         return Foreseen(self.state, self._levels, level)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
+from plait.constants import TASKS
 from plait.engine.plan import Writes
 from plait.types import Send
+
+if TYPE_CHECKING:
+    from plait.engine.tasks import Task
 
 
 class Frontier:
@@ -15,12 +19,15 @@ class Frontier:
     It is stored with each checkpoint, so that resuming needs no scan over nodes or versions.
     """
 
-    __slots__ = ("deferred", "pulls", "sends")
+    __slots__ = ("deferred", "pulls", "senders", "sends")
 
     def __init__(self) -> None:
         self.pulls: dict[str, None] = {}
         """The nodes that were triggered."""
         self.sends: list[Send] = []
+        self.senders: Sequence[str] = ()
+        """Of each `Send` its `send_key`, where tasks may have run before their places were known:
+        then their ids derive from it."""
         self.deferred: dict[str, None] = {}
         """Nodes (`defer=True`) that run once nothing else is left to run."""
 
@@ -44,6 +51,8 @@ class Frontier:
         if self.sends:
             sends = self.sends
             record["sends"] = [_storable(s, untracked) for s in sends] if untracked else sends
+            if self.senders:
+                record["senders"] = self.senders
         if self.deferred:
             record["deferred"] = list(self.deferred)
         return record
@@ -54,8 +63,19 @@ class Frontier:
         new = cls()
         new.pulls = dict.fromkeys(record.get("next", ()))
         new.sends = list(record.get("sends", ()))
+        new.senders = record.get("senders", ())
         new.deferred = dict.fromkeys(record.get("deferred", ()))
         return new
+
+
+def sends_of(task: Task) -> list[Send]:
+    """The `Send`s of a finished task, in their order."""
+    return [value for name, value in task.writes if name == TASKS]
+
+
+def send_key(sender: Task, number: int) -> str:
+    """What tells a `Send` from all others of a super-step: who sent it, and as its which."""
+    return f"{number}~{sender.id}"
 
 
 def without(value: Any, untracked: frozenset[str]) -> Any:

@@ -24,6 +24,7 @@ from plait.constants import ERROR, INTERRUPT, PULL, PUSH, RESUME
 from plait.engine import report, restore
 from plait.engine.commands import Cancel, Command, Commit, Emit, Run
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
+from plait.engine.frontier import send_key, sends_of
 from plait.engine.migration import adapt
 from plait.engine.plan import NodePlan
 from plait.engine.questions import standing, standing_of
@@ -269,6 +270,10 @@ class Loop(Running):
             if send.timeout is not None:
                 task.timeout = send.timeout
             tasks.append(task)
+        if self.frontier.senders:
+            keys = dict(enumerate(self.frontier.senders))
+            for task in tasks:
+                task.key = keys.get(task.path[1], "")
         return tasks
 
     def run_id_of(self) -> str:
@@ -310,11 +315,19 @@ class Loop(Running):
             frontier.deferred = {**deferred, **frontier.deferred}
         if not (frontier.pulls or frontier.sends):
             state.finish(frontier)
+        if frontier.sends and self._may_be_early():
+            frontier.senders = [
+                send_key(task, number) for task in ordered for number in range(len(sends_of(task)))
+            ]
         one = len(ordered) == 1
         self.last = (ordered[0].node.name,) if one else tuple([task.name for task in ordered])
         self.origin = self.asked = None
         done, self._unsaved = self._unsaved, []
         return done
+
+    def _may_be_early(self) -> bool:
+        """Whether tasks of the next super-step may have run, by an eager schedule."""
+        return self.step + 1 in self.ahead
 
     def _commit_of(self, done: list[Task], *, stops: bool) -> Commit:
         """What stores the end of a super-step."""

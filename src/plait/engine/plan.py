@@ -111,6 +111,8 @@ class Foresight:
 
     needs: frozenset[str] | None
     """The keys that it and its conditional edges read; None: it never runs ahead."""
+    sent: frozenset[str] | None
+    """The same where a `Send` runs it: its input is in the `Send`, so only the edges read."""
     writes: frozenset[str]
     """The keys that it may write."""
     leads: frozenset[str]

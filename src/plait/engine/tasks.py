@@ -142,7 +142,10 @@ class Task:
     call: Any = None
     """The driver's handle of that call."""
     key = ""
-    """What tells that call from the others of its parent (see `journal`)."""
+    """What tells that call from the others of its parent (see `journal`), or a `Send` that may run
+    ahead from all others of its super-step (see `frontier`)."""
+    sender: Task | None = None
+    """Of a task by `Send` that runs ahead: the task that sent it, until its place is known."""
     record: Recorded | None = None
     """That call, as it goes on record."""
     first_attempt_at: float | None = None
@@ -212,7 +215,7 @@ class Task:
         step, order = self.step, order_of(self.path)
         if self.record is not None:
             writes = [*writes, (CALL, list(self.record))]
-        if self._id is not None or self.parent is not None:
+        if self._id is not None or self.key or self.parent is not None:
             return TaskWrites(step.checkpoint_id, self.id, order, writes)
         identity, made_at = self.born or self.node.name, step.checkpoint_id
         return UnnamedWrites(made_at, made_at or step.base, step.spec.ns, identity, order, writes)

@@ -7,13 +7,13 @@ declared destinations lead to; where code decides freely, all nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
 from plait.constants import ROOT
-from plait.engine.plan import Foresight, NodePlan, View
+from plait.engine.plan import Foresight, NodePlan, Reads, View
 from plait.graph.routes import may_route
 from plait.graph.schema import channels_of, is_mapping_schema
 from plait.types import Command, Send
@@ -28,7 +28,8 @@ def foresee(builder: StateGraph[object], nodes: Mapping[str, NodePlan]) -> Mappi
     keys = frozenset(builder.channels)
     return {
         name: Foresight(
-            _needs(builder, nodes[name]),
+            _needs(builder, nodes[name], (nodes[name].reads, *nodes[name].branch_reads)),
+            _needs(builder, nodes[name], nodes[name].branch_reads),
             keys if nodes[name].handler else _writes(builder.nodes.get(name), keys),
             frozenset(builder.nodes if nodes[name].handler else _leads_to(builder, name))
             & nodes.keys(),
@@ -63,12 +64,14 @@ def _writes(spec: NodeSpec | None, keys: frozenset[str]) -> frozenset[str]:
     return keys if declared is None else declared & keys
 
 
-def _needs(builder: StateGraph[object], node: NodePlan) -> frozenset[str] | None:
-    """The keys a node reads, and its conditional edges; None where that is not certain."""
+def _needs(
+    builder: StateGraph[object], node: NodePlan, reading: Iterable[Reads]
+) -> frozenset[str] | None:
+    """The keys that a node needs for what it reads; None where that is not certain."""
     if node.cache is not None or node.guarded:  # its super-step looks what became of it
         return None
     needs: set[str] = set()
-    for reads in (node.reads, *node.branch_reads):
+    for reads in reading:
         if not isinstance(reads, View):
             return None
         needs.update(reads.keys)

@@ -100,7 +100,7 @@ class Nest:
         if replayed is None:
             return None
         outer = replayed.ns
-        then = task_id(replayed.checkpoint_id, outer, task.identity, task.order)
+        then = task_id(replayed.checkpoint_id, outer, task.identity, task.key or task.order)
         whole = self.ns if self._memory else inside(outer, task.identity, then)
         ns = whole if self._memory else numbered(whole, self._nth)
         asked = replayed.inside.get(ns)

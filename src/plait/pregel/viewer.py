@@ -246,7 +246,9 @@ class Viewer:
 
     def _row(self, frontier: Mapping[str, Any]) -> _Row | None:
         """The nodes that run next; None where only the engine can tell."""
-        if frontier.get("graph") != self._plan.fingerprint or "asked" in frontier:
+        if frontier.get("graph") != self._plan.fingerprint:
+            return None
+        if "asked" in frontier or "senders" in frontier:
             return None
         row = self._layout.row(tuple(frontier["next"])) if "next" in frontier else _EMPTY
         if row is None or "sends" not in frontier:
