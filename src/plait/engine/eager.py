@@ -24,14 +24,13 @@ from plait.engine.commands import SaveWrites
 from plait.engine.events import TaskFailed
 from plait.engine.frontier import send_key, sends_of
 from plait.engine.loop import Loop
-from plait.engine.plan import Reads, Writes
+from plait.engine.plan import Channel, Reads, Writes
 from plait.engine.records import TaskWrites
 from plait.engine.running import WAIT
 from plait.engine.spec import Env, RunSpec
-from plait.engine.state import State
 from plait.engine.storing import Flow
 from plait.engine.tasks import Step, Task
-from plait.errors import GraphInterrupt, InvalidUpdateError
+from plait.errors import ConfigError, EmptyChannelError, GraphInterrupt, InvalidUpdateError
 from plait.types import Send
 
 
@@ -98,32 +97,15 @@ def _rank(task: Task) -> tuple[Any, ...]:
 
 
 class Foreseen:
-    """The state as a task of a coming super-step will find it, for the keys that it reads."""
+    """What is certain of the state, as a task of a coming super-step will find it.
 
-    __slots__ = ("_all", "_level", "_state")
+    Nobody changes it any more, so that the task may look at it in a thread of its own.
+    """
 
-    def __init__(self, state: State, levels: list[Level], level: Level) -> None:
-        self._state = state
-        self._all = levels
-        self._level = level
+    __slots__ = ("_channels",)
 
-    @property
-    def _before(self) -> list[Level]:
-        """The super-steps that end before it begins: fewer, as the run goes on."""
-        return self._all[: self._all.index(self._level)]
-
-    def channel(self, name: str, extra: Sequence[Any] = ()) -> Any:
-        """A copy of a channel with everything applied that is known to be written to it."""
-        channel = self._state.channel(name).copy()
-        for level in self._before:
-            if name in level.consumed:
-                channel.consume()
-            updates = level.updates(name)
-            if updates:
-                channel.update(updates)
-        if extra:
-            channel.update(extra)
-        return channel
+    def __init__(self, channels: dict[str, Channel]) -> None:
+        self._channels = channels
 
     def read(self, reads: Reads) -> Any:
         """What `reads` will read.
@@ -133,16 +115,33 @@ class Foreseen:
         """
         return self.peek(reads, [])
 
+    def read_or_none(self, reads: Reads) -> Any:
+        """Like `read`; an empty single channel reads as None."""
+        try:
+            return self.read(reads)
+        except EmptyChannelError:
+            return None
+
     def peek(self, reads: Reads, writes: Writes) -> Any:
         """What `reads` will read once `writes` apply as well."""
         if isinstance(reads, str):
-            return self.channel(reads, [v for name, v in writes if name == reads]).get()
-        values: dict[str, Any] = self._state.read(reads)
-        touched = {name for level in self._before for name in level.written}
-        touched.update(name for name, _ in writes)
-        for name in touched & reads.members:
-            values[name] = self.channel(name, [v for key, v in writes if key == name]).get()
-        return values
+            return self._channel(reads, writes).get()
+        channels = {key: self._channel(key, writes) for key in reads.keys}
+        return {key: channel.get() for key, channel in channels.items() if channel.is_available()}
+
+    def _channel(self, key: str, writes: Writes) -> Channel:
+        channel = self._channels.get(key)
+        if channel is None:
+            raise ConfigError(
+                f"A task that a Send started ahead of its super-step reads key {key!r} of the "
+                "state, which others may still write. Send it what it needs, or compile the graph "
+                "without schedule='eager'."
+            )
+        updates = [value for name, value in writes if name == key]
+        if updates:
+            channel = channel.copy()
+            channel.update(updates)
+        return channel
 
 
 class EagerLoop(Loop):
@@ -336,7 +335,7 @@ class EagerLoop(Loop):
         return [(AHEAD, self._level_number(task))]
 
     def _undeclared(self, task: Task) -> InvalidUpdateError | None:
-        """The error of a task that wrote a key, or led to a node, which its node does not declare."""
+        """The error of a task that did what its node does not declare."""
         known = self._foresight.get(task.name)
         if known is None or task.parent is not None:
             return None
@@ -423,7 +422,7 @@ class EagerLoop(Loop):
         """
         for name in level.joins:
             readers = self.plan.readers[name]
-            if running.isdisjoint(readers) and self._foreseen(level).channel(name).is_available():
+            if running.isdisjoint(readers) and self._channel(level, name).is_available():
                 for node in readers:
                     self._expect(level, node)
 
@@ -446,46 +445,57 @@ class EagerLoop(Loop):
 
     def _joined(self, level: Level, running: set[str]) -> set[str]:
         """The nodes behind joins that may have fired when a level begins."""
-        foreseen = self._foreseen(level)
         found: set[str] = set()
         for name in self._joins:
-            join = foreseen.channel(name)
+            join = self._channel(level, name)
             if join.names <= join.seen | running:
                 found.update(self.plan.readers[name])
         return found
 
     def _certain(self, level: Level, written: set[str]) -> Iterator[Task]:
         """Tasks of a coming super-step that may start now."""
-        foreseen = self._foreseen(level)
-        for node in [name for name in level.expected if self._is_certain(name, written)]:
+        for node in list(level.expected):
+            foreseen = self._foreseen(level, self._foresight[node].needs, written)
+            if foreseen is None:
+                continue
             plan = self.plan.nodes[node]
-            try:
-                given = foreseen.read(plan.reads)
-            except Exception:
-                continue  # nothing to read, or writes that do not fit: its super-step will tell
+            given = foreseen.read(plan.reads)
             for key, compute in plan.managed:
                 given[key] = compute(level.number, self.stop)
             del level.expected[node]
             yield Task(plan, (PULL, node), plan.triggers, given, self._step_of(level, foreseen))
-        for node in [name for name in level.sends if self._may_be_sent(name, written)]:
-            plan = self.plan.nodes[node]
+        for node in list(level.sends):
+            foreseen = self._foreseen(level, self._foresight[node].sent, written)
+            if foreseen is None:
+                continue
+            plan, step = self.plan.nodes[node], self._step_of(level, foreseen)
             for sender, number, send in level.sends.pop(node):
-                step = self._step_of(level, foreseen)
                 task = Task(plan, (PUSH, number, sender.id), (PUSH,), send.arg, step)
                 task.key, task.sender = send_key(sender, number), sender
                 task.timeout = send.timeout
                 yield task
 
-    def _is_certain(self, node: str, written: set[str]) -> bool:
-        needs = self._foresight[node].needs
-        return needs is not None and needs.isdisjoint(written)
+    def _foreseen(
+        self, level: Level, needs: frozenset[str] | None, written: set[str]
+    ) -> Foreseen | None:
+        """What a task needs of the state, if that is certain."""
+        if needs is None or not needs.isdisjoint(written):
+            return None
+        try:
+            return Foreseen({name: self._channel(level, name) for name in needs})
+        except Exception:  # writes that do not fit: the end of their super-step refuses them
+            return None
 
-    def _may_be_sent(self, node: str, written: set[str]) -> bool:
-        needs = self._foresight[node].sent
-        return needs is not None and needs.isdisjoint(written)
-
-    def _foreseen(self, level: Level) -> Foreseen:
-        return Foreseen(self.state, self._levels, level)
+    def _channel(self, level: Level, name: str) -> Any:
+        """A copy of a channel with everything applied that is known to be written to it."""
+        channel = self.state.channel(name).copy()
+        for before in self._levels[: self._levels.index(level)]:
+            if name in before.consumed:
+                channel.consume()
+            updates = before.updates(name)
+            if updates:
+                channel.update(updates)
+        return channel
 
     def _step_of(self, level: Level, foreseen: Foreseen) -> Step:
         checkpoint_id = ""

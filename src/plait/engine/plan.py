@@ -112,7 +112,7 @@ class Foresight:
     needs: frozenset[str] | None
     """The keys that it and its conditional edges read; None: it never runs ahead."""
     sent: frozenset[str] | None
-    """The same where a `Send` runs it: its input is in the `Send`, so only the edges read."""
+    """The same where a `Send` runs it: what it is given is in the `Send`."""
     writes: frozenset[str]
     """The keys that it may write."""
     leads: frozenset[str]

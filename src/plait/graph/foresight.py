@@ -7,13 +7,14 @@ declared destinations lead to; where code decides freely, all nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
 from plait.constants import ROOT
-from plait.engine.plan import Foresight, NodePlan, Reads, View
+from plait.engine.plan import Foresight, NodePlan, View
 from plait.graph.routes import may_route
 from plait.graph.schema import channels_of, is_mapping_schema
 from plait.types import Command, Send
@@ -28,8 +29,8 @@ def foresee(builder: StateGraph[object], nodes: Mapping[str, NodePlan]) -> Mappi
     keys = frozenset(builder.channels)
     return {
         name: Foresight(
-            _needs(builder, nodes[name], (nodes[name].reads, *nodes[name].branch_reads)),
-            _needs(builder, nodes[name], nodes[name].branch_reads),
+            _needs(builder, nodes[name], sent=False),
+            _needs(builder, nodes[name], sent=True),
             keys if nodes[name].handler else _writes(builder.nodes.get(name), keys),
             frozenset(builder.nodes if nodes[name].handler else _leads_to(builder, name))
             & nodes.keys(),
@@ -64,14 +65,17 @@ def _writes(spec: NodeSpec | None, keys: frozenset[str]) -> frozenset[str]:
     return keys if declared is None else declared & keys
 
 
-def _needs(
-    builder: StateGraph[object], node: NodePlan, reading: Iterable[Reads]
-) -> frozenset[str] | None:
-    """The keys that a node needs for what it reads; None where that is not certain."""
+def _needs(builder: StateGraph[object], node: NodePlan, *, sent: bool) -> frozenset[str] | None:
+    """The keys that a node and its conditional edges read; None where that is not certain.
+
+    Args:
+        sent: it runs by a `Send`. Functions then read nothing of the state; a ToolNode may.
+    """
     if node.cache is not None or node.guarded:  # its super-step looks what became of it
         return None
     needs: set[str] = set()
-    for reads in reading:
+    given = () if sent and inspect.isroutine(node.code) else (node.reads,)
+    for reads in (*given, *node.branch_reads):
         if not isinstance(reads, View):
             return None
         needs.update(reads.keys)

@@ -146,11 +146,11 @@ class TaskScope:
 
     def state(self) -> Any:
         """What the task's node reads of the state, where its task was sent something else."""
-        loop, node = self.run.loop, self.task.node
-        state = loop.state.read_or_none(node.reads)
+        step, node = self.task.step, self.task.node
+        state = step.state.read_or_none(node.reads)
         if not node.managed or state is None:
             return state
-        return {**state, **{key: compute(loop.step, loop.stop) for key, compute in node.managed}}
+        return {**state, **{key: compute(step.number, step.stop) for key, compute in node.managed}}
 
     def extras(self) -> dict[str, Any]:
         """The extra keywords of the call of the graph."""
