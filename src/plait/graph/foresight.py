@@ -69,13 +69,14 @@ def _needs(builder: StateGraph[object], node: NodePlan, *, sent: bool) -> frozen
     """The keys that a node and its conditional edges read; None where that is not certain.
 
     Args:
-        sent: it runs by a `Send`. Functions then read nothing of the state; a ToolNode may.
+        sent: it runs by a `Send`. Functions and graphs then read nothing of the state; a ToolNode
+            may.
     """
     if node.cache is not None or node.guarded:  # its super-step looks what became of it
         return None
     needs: set[str] = set()
-    given = () if sent and inspect.isroutine(node.code) else (node.reads,)
-    for reads in (*given, *node.branch_reads):
+    apart = sent and (inspect.isroutine(node.code) or hasattr(node.code, "builder"))
+    for reads in (*(() if apart else (node.reads,)), *node.branch_reads):
         if not isinstance(reads, View):
             return None
         needs.update(reads.keys)
