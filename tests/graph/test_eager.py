@@ -12,9 +12,17 @@ import pytest
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import InvalidGraphError, InvalidUpdateError, NodeError, NodeTimeoutError
+from plait.errors import (
+    ConfigError,
+    InvalidGraphError,
+    InvalidUpdateError,
+    NodeError,
+    NodeTimeoutError,
+)
 from plait.func import task
 from plait.graph import START, StateGraph
+from plait.prebuilt.injection import state_around
+from plait.runnables import RunnableLambda
 from plait.runtime import Runtime
 from plait.types import Command, Send, interrupt
 
@@ -377,7 +385,7 @@ def test_a_node_that_leads_where_it_does_not_declare_fails() -> None:
     builder = StateGraph(State)
     builder.add_node(first, writes=["quick"], destinations=("second",))
     builder.add_node("second", lambda state: {}).add_node("slow", lambda state: {"slow": ["s"]})
-    builder.add_edge(START, "first").add_edge(START, "second")
+    builder.add_edge(START, "first").add_edge(START, "second").add_edge("second", "slow")
     with pytest.raises(InvalidUpdateError, match=r"'first' led to node 'slow'.*\['second'\]"):
         builder.compile(schedule="eager").invoke({})
 
@@ -418,3 +426,52 @@ def test_writes_that_do_not_fit_are_refused_at_the_end_of_their_super_step() -> 
     with pytest.raises(InvalidUpdateError, match="'quick'"):
         builder.compile(schedule="eager").invoke({}, {"max_concurrency": 1})
     assert runs == ["slow"]
+
+
+def test_code_that_looks_at_the_state_finds_that_of_its_super_step() -> None:
+    seen: list[Any] = []
+    looked = Event()
+
+    def ask(state: Quick) -> Command[Any]:
+        return Command(update=grown(state, "asked"), goto=Send("tools", "call"))
+
+    def look(call: str) -> None:
+        seen.append(state_around())
+        looked.set()
+
+    def slow(state: Slow) -> Slow:
+        assert looked.wait(PATIENCE)
+        return {"slow": ["s"]}
+
+    builder = StateGraph(State)
+    builder.add_node(ask, writes=["quick"], destinations=("tools",))
+    builder.add_node("tools", RunnableLambda(look), input_schema=Quick, writes=[])
+    builder.add_node("slow", slow, writes=["slow"])
+    builder.add_edge(START, "ask").add_edge(START, "slow")
+    builder.compile(schedule="eager").invoke({})
+    assert seen == [{"quick": ["asked"]}]
+
+
+def test_a_function_that_was_sent_ahead_may_not_look_at_what_is_not_certain() -> None:
+    looked = Event()
+
+    def ask(state: Quick) -> Command[Any]:
+        return Command(update=grown(state, "asked"), goto=Send("look", "call"))
+
+    def look(call: str) -> None:
+        try:
+            state_around()
+        finally:
+            looked.set()
+
+    def slow(state: Slow) -> Slow:
+        assert looked.wait(PATIENCE)
+        return {"slow": ["s"]}
+
+    builder = StateGraph(State)
+    builder.add_node(ask, writes=["quick"], destinations=("look",))
+    builder.add_node(look, writes=[])
+    builder.add_node("slow", slow, writes=["slow"])
+    builder.add_edge(START, "ask").add_edge(START, "slow")
+    with pytest.raises(ConfigError, match="started ahead of its super-step reads key"):
+        builder.compile(schedule="eager").invoke({})

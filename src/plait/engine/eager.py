@@ -437,10 +437,13 @@ class EagerLoop(Loop):
         for place, level in enumerate(self._levels):  # it grows when a stored outcome leads on
             yield written, running
             now = following | {node for node, count in level.open.items() if count}
+            following = set[str]()
+            if not now:
+                continue
             running = running | now
             written = written.union(*(self._foresight[node].writes for node in now))
-            following = set[str]().union(*(self._foresight[node].leads for node in now))
-            if now and place + 1 < len(self._levels):
+            following.update(*(self._foresight[node].leads for node in now))
+            if place + 1 < len(self._levels):
                 following |= self._joined(self._levels[place + 1], running)
 
     def _joined(self, level: Level, running: set[str]) -> set[str]:

@@ -313,12 +313,13 @@ class Loop(Running):
         self.frontier = frontier = state.apply(ordered)
         if deferred:
             frontier.deferred = {**deferred, **frontier.deferred}
-        if not (frontier.pulls or frontier.sends):
+        if frontier.sends:
+            if self._may_be_early():
+                frontier.senders = [
+                    send_key(task, n) for task in ordered for n in range(len(sends_of(task)))
+                ]
+        elif not frontier.pulls:
             state.finish(frontier)
-        if frontier.sends and self._may_be_early():
-            frontier.senders = [
-                send_key(task, number) for task in ordered for number in range(len(sends_of(task)))
-            ]
         one = len(ordered) == 1
         self.last = (ordered[0].node.name,) if one else tuple([task.name for task in ordered])
         self.origin = self.asked = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +15,7 @@ from plait.constants import (
     NULL_TASK_ID,
     PULL,
     RESUME,
+    TASKS,
 )
 from plait.engine.alarms import ring
 from plait.engine.commands import Claim, Command, Commit, Load, SaveWrites
@@ -34,6 +36,7 @@ from plait.errors import (
     UnknownInterruptError,
 )
 from plait.timers import TimedInterrupt
+from plait.types import Send
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
@@ -337,20 +340,38 @@ def rename_ahead(snapshot: Snapshot, former: Mapping[str, str], ns: str) -> None
     Args:
         former: former name of a node to today's.
     """
-    bases = [
-        base
-        for task, channel, ids in snapshot.writes
-        if task == AHEAD_TASK_ID and channel == AHEAD
-        for base in ids.values()
-    ]
-    if not bases:
+    bases: dict[int, str] = {}
+    for task, channel, ids in snapshot.writes:
+        if task == AHEAD_TASK_ID and channel == AHEAD:
+            bases.update(ids)
+    if not bases or not former:
         return
-    today = {
-        id_of(base, ns, name, f"{PULL}~{name}"): id_of(base, ns, now, f"{PULL}~{now}")
-        for base in bases
-        for name, now in former.items()
-    }
+    names: dict[str, list[str]] = {}
+    for name, now in former.items():
+        names.setdefault(now, [now]).append(name)
+    today: dict[str, str] = {}
+    for _, base in sorted(bases.items()):  # who sends comes before what it sent
+        for now, then in names.items():
+            for name in then:
+                order = f"{PULL}~{name}"
+                today[id_of(base, ns, name, order)] = id_of(base, ns, now, f"{PULL}~{now}")
+        for sender, number, send in _numbered_sends(snapshot):
+            key = f"{number}~{today.get(sender, sender)}"
+            for name in names.get(send.node, (send.node,)):
+                sent = id_of(base, ns, name, f"{number}~{sender}")
+                today[sent] = id_of(base, ns, send.node, key)
     snapshot.writes = [(today.get(task, task), c, value) for task, c, value in snapshot.writes]
+
+
+def _numbered_sends(snapshot: Snapshot) -> list[tuple[str, int, Send]]:
+    """The `Send`s of finished tasks: who sent each, and as its which."""
+    numbers: Counter[str] = Counter()
+    found: list[tuple[str, int, Send]] = []
+    for task, channel, value in snapshot.writes:
+        if channel == TASKS:
+            found.append((task, numbers[task], value))
+            numbers[task] += 1
+    return found
 
 
 def restored_frontier(snapshot: Snapshot | None) -> Frontier:
