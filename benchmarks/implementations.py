@@ -58,6 +58,11 @@ class Implementation:
         """The class that addresses one task of a fan-out."""
         return self._get("types", "Send")
 
+    @property
+    def Command(self) -> Any:
+        """The class that says what a node writes and where it leads."""
+        return self._get("types", "Command")
+
     def type(self, name: str) -> Any:
         """A name of the vocabulary: `interrupt`, `Command`."""
         return self._get("types", name)

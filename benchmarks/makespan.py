@@ -4,9 +4,10 @@ The nodes do nothing but wait, so the wall clock is the schedule's doing, not th
 """
 
 import asyncio
+import operator
 import time
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from benchmarks.implementations import PLAIT, Implementation
 
@@ -15,7 +16,9 @@ BRANCHES: Mapping[str, tuple[float, ...]] = {
     "late": (0.40, 0.05, 0.05),
     "even": (0.15, 0.20, 0.15),
 }
-"""By branch, the seconds that its nodes take, one after the other; the branches then join."""
+"""By branch, the seconds that its nodes take, one after the other; the branches then join.
+
+Each is there twice: once as nodes and edges, once as a chain of `Send`s to one node."""
 JOIN_SECONDS = 0.05
 
 
@@ -25,6 +28,7 @@ class State(TypedDict, total=False):
     quick: int
     late: int
     even: int
+    sent: Annotated[int, operator.add]
     done: bool
 
 
@@ -34,9 +38,9 @@ def critical_path() -> float:
 
 
 def graph(implementation: Implementation, *, eager: bool) -> Any:
-    """Three branches of three nodes each, and a node that waits for all of them."""
+    """Three branches of three nodes each, the same as `Send`s, and a node that waits for all."""
     builder = implementation.StateGraph(State)
-    last: list[str] = []
+    last = ["sent"]
     for branch, waits in BRANCHES.items():
         reads: Any = TypedDict(f"Reads_{branch}", {branch: int}, total=False)  # type: ignore[misc]
         before = implementation.START
@@ -47,8 +51,13 @@ def graph(implementation: Implementation, *, eager: bool) -> Any:
             builder.add_edge(before, name)
             before = name
         last.append(before)
-    builder.add_node("join", _joins)
-    builder.add_edge(last, "join")
+    options = {"writes": ["sent"]} if eager else {}
+    builder.add_node("sent", _sent(implementation), destinations=("sent",), **options)
+    sends = [implementation.Send("sent", (branch, 0)) for branch in BRANCHES]
+    builder.add_conditional_edges(implementation.START, lambda _: sends, ["sent"])
+    builder.add_node("join", _joins, defer=True)
+    for name in last:
+        builder.add_edge(name, "join")
     return builder.compile(**({"schedule": "eager"} if eager else {}))
 
 
@@ -56,6 +65,17 @@ def _waits(branch: str, seconds: float) -> Any:
     async def node(state: Any) -> dict[str, int]:
         await asyncio.sleep(seconds)
         return {branch: state.get(branch, 0) + 1}
+
+    return node
+
+
+def _sent(implementation: Implementation) -> Any:
+    async def node(item: Any) -> Any:
+        branch, place = item
+        await asyncio.sleep(BRANCHES[branch][place])
+        more = place + 1 < len(BRANCHES[branch])
+        goto = [implementation.Send("sent", (branch, place + 1))] if more else []
+        return implementation.Command(update={"sent": 1}, goto=goto)
 
     return node
 
@@ -79,6 +99,6 @@ def makespans(roots: list[str], *, rounds: int) -> dict[str, float]:
             began = time.perf_counter()
             state = asyncio.run(compiled.ainvoke({"quick": 0, "late": 0, "even": 0}))
             taken.append(time.perf_counter() - began)
-            assert state == {"quick": 3, "late": 3, "even": 3, "done": True}, state
+            assert state == {"quick": 3, "late": 3, "even": 3, "sent": 9, "done": True}, state
         shortest[root] = min(taken) / critical_path()
     return shortest

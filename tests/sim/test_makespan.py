@@ -75,7 +75,7 @@ def graph_of(schedule: str) -> Any:
     )
     builder = StateGraph(State)
     builder.add_node(stage, writes=["done"], destinations=("stage",), retry_policy=retry)
-    builder.add_node(join, writes=["joined"], defer=True, retry_policy=retry)
+    builder.add_node(join, defer=True, retry_policy=retry)
     sends = [Send("stage", {"chain": chain, "place": 0}) for chain in CHAINS]
     builder.add_conditional_edges(START, lambda state: sends, ["stage"])
     builder.add_edge("stage", "join")

@@ -163,7 +163,7 @@ class EagerLoop(Loop):
         self._joins = frozenset(
             name
             for name in spec.plan.readers
-            if isinstance(spec.plan.channels[name], NamedBarrierValue)
+            if type(spec.plan.channels[name]) is NamedBarrierValue  # others fire at the end
         )
         self._levels: list[Level] = []
         """The current super-step, then those to come."""
@@ -349,14 +349,19 @@ class EagerLoop(Loop):
                     f"({sorted(known.writes)}). The eager schedule relies on that: name the "
                     "key in add_node(..., writes=[...]) or in the node's return annotation."
                 )
+        return self._astray(task, known.leads)
+
+    def _astray(self, task: Task, leads: frozenset[str]) -> InvalidUpdateError | None:
+        """The error of a task that led to a node which its node does not declare."""
         if task.name == self.plan.entry or task.failed is not None:
             return None  # Commands given as input, or by error handlers, lead anywhere
-        led = [node for name, _ in task.writes if (node := self.plan.routes.get(name)) is not None]
+        routed = [node for name, _ in task.writes if (node := self.plan.routes.get(name))]
+        led = [node for node in routed if not self.plan.nodes[node].defer]
         for node in (*led, *(send.node for send in sends_of(task))):
-            if node not in known.leads:
+            if node not in leads:
                 return InvalidUpdateError(
                     f"Node {task.name!r} led to node {node!r}, which it does not declare "
-                    f"({sorted(known.leads)}). The eager schedule relies on that: name the node in "
+                    f"({sorted(leads)}). The eager schedule relies on that: name the node in "
                     "add_conditional_edges(..., path_map=[...]), add_node(..., destinations=(...)) "
                     "or the return annotation Command[Literal[...]]."
                 )

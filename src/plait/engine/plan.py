@@ -116,7 +116,8 @@ class Foresight:
     writes: frozenset[str]
     """The keys that it may write."""
     leads: frozenset[str]
-    """The nodes that may run right after it, but for those that wait for others too."""
+    """The nodes that may run right after it, but for those that wait for others too: by a join, or
+    because they are deferred."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

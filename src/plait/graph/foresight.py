@@ -95,8 +95,8 @@ def _leads_to(builder: StateGraph[object], name: str) -> Iterator[str]:
         yield from builder.nodes
         return
     for start, end in builder.edges:
-        if start == name:
-            yield end
+        if start == name and not (end in builder.nodes and builder.nodes[end].defer):
+            yield end  # deferred nodes run when nobody else does, and so before none of the others
     for branch in branches:
         yield from (branch.ends or {}).values()
     if spec is not None:
