@@ -26,8 +26,8 @@ from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import (
     ConfigError,
     DuplicateMiddlewareError,
+    InvalidNodeError,
     InvalidUpdateError,
-    NotSupportedError,
     UndeclaredJumpError,
     UnknownKeyWarning,
 )
@@ -126,7 +126,7 @@ def test_a_jump_of_an_async_hook_is_declared_by_its_own_method() -> None:
             return {"jump_to": "end"}
 
     agent = create_agent(ScriptedChatModel([]), middleware=[Stops()])
-    with pytest.raises(NotSupportedError, match=r"'Stops.before_model'.*ainvoke"):
+    with pytest.raises(InvalidNodeError, match=r"'Stops.before_model'.*ainvoke"):
         agent.invoke(USER)
 
 

@@ -143,6 +143,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::where_a_path_of_a_class_leads": "Path functions that are objects",
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",
     "g_tool_calling::a_tool_keeps_what_it_declares": "What a reviewed tool keeps",
+    "g_tool_calling::a_tool_of_one_argument": "What a reviewed tool keeps",
     "g_tool_calling::a_wrong_answer_where_errors_are_told": "Wrong answers of people",
     "g_tool_calling::arguments_changed_before_the_answer": "An approval holds for one call",
     "g_tool_calling::async_handler_of_a_sync_tool": "Async handlers of sync tools",

@@ -11,7 +11,7 @@ from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
 from plait.prebuilt import InjectedState, ToolNode, ToolRuntime
 from plait.tool_calling import human_in_the_loop, human_in_the_loop_async
-from plait.tools import BaseTool, InjectedToolCallId, tool
+from plait.tools import BaseTool, InjectedToolCallId, Tool, tool
 from plait.types import Command, interrupt
 
 CONFIG = {"configurable": {"thread_id": "1"}}
@@ -170,6 +170,16 @@ def test_tools_written_as_classes_and_tools_of_langchain_can_ask():
         assert shown(question) == {"q": 1}
         result = app.invoke(Command(resume={"type": "edit", "args": {"q": 2}}), CONFIG)
         assert told(result)["c1"].endswith(" 2")
+
+
+def test_a_tool_of_one_argument_shows_it_and_is_given_it():
+    loud = human_in_the_loop(Tool(name="loud", description="Shout.", func=str.upper))
+    assert list(loud.args) == ["__arg1"]
+    app = graph(loud)
+    (question,) = app.invoke(message(call_of("loud", __arg1="hi")), CONFIG)["__interrupt__"]
+    assert shown(question) == {"__arg1": "hi"}
+    edit = {"type": "edit", "args": {"__arg1": "ho"}}
+    assert told(app.invoke(Command(resume=edit), CONFIG)) == {"c1": "HO"}
 
 
 def test_an_edit_may_be_the_whole_action():

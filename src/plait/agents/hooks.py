@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 
 from plait.agents.middleware.base import CAN_JUMP_TO, AgentMiddleware
 from plait.agents.middleware.state import JumpTo
-from plait.errors import NotSupportedError, UndeclaredJumpError
+from plait.errors import InvalidNodeError, UndeclaredJumpError
 from plait.pregel.binding import Binding, parameters
 from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
@@ -62,11 +62,11 @@ class HookNode(Runnable[Any, Any]):
         """The update that the hook returns.
 
         Raises:
-            NotSupportedError: There is only an async hook.
+            InvalidNodeError: There is only an async hook.
             UndeclaredJumpError: The hook jumps where it did not declare to.
         """
         if self._sync is None:
-            raise NotSupportedError(
+            raise InvalidNodeError(
                 f"Hook {self.name!r} is only there as an async method, so the agent must be called "
                 "by ainvoke or astream. Or define the sync method too."
             )

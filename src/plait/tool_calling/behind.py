@@ -13,7 +13,7 @@ from plait.prebuilt.tool_policies import NO_POLICY, Supervised
 from plait.runnables.config import run_in_executor
 from plait.scope import current_tool_call
 from plait.tool_calling.approval import plain
-from plait.tools import BaseTool, StructuredTool, coerce_to_tool
+from plait.tools import BaseTool, StructuredTool, Tool, coerce_to_tool
 from plait.tools.output import as_output, split_response
 from plait.tools.signatures import parameters
 
@@ -71,11 +71,17 @@ class Behind:
         return StructuredTool(
             name=self.tool.name,
             description=self.tool.description,
-            args_schema=self.tool.args_schema or self.tool.get_input_schema(),
+            args_schema=self.tool.args_schema or self._found_schema(),
             func=func,
             coroutine=coroutine,
             **carried,
         )
+
+    def _found_schema(self) -> Any:
+        """The schema of the arguments where the tool declares none."""
+        if isinstance(self.tool, Tool):  # what its code takes says nothing: one value, any name
+            return self.tool.tool_call_schema
+        return self.tool.get_input_schema()
 
     # --- its arguments ---------------------------------------------------------------------------
 

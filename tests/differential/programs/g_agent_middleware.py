@@ -203,6 +203,14 @@ def case_only_an_async_hook(env):
     return create_agent(model_of(), middleware=[Only()]).get_graph().nodes.keys()
 
 
+def case_only_an_async_hook_in_a_sync_run(env):
+    class Only(AgentMiddleware):
+        async def abefore_model(self, state, runtime):
+            return None
+
+    return env.error(lambda: create_agent(model_of(), middleware=[Only()]).invoke(USER))
+
+
 def case_hooks_without_a_runtime(env):
     class Short(AgentMiddleware):
         def before_model(self, state):

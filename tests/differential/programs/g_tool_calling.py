@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool, InjectedToolCallId, tool
+from langchain_core.tools import BaseTool, InjectedToolCallId, Tool, tool
 from langchain_dev_utils.tool_calling import (
     InterruptParams,
     has_tool_calling,
@@ -467,6 +467,12 @@ def case_injected_arguments_are_not_shown(env):
 
 def case_a_tool_class_keeps_its_schema(env):
     return sorted(human_in_the_loop(Query()).args)
+
+
+def case_a_tool_of_one_argument(env):
+    loud = human_in_the_loop(Tool(name="loud", description="Shout.", func=str.upper))
+    given = called("loud", __arg1="hi")
+    return env.error(lambda: play(env, loud, given, {"type": "edit", "args": {"__arg1": "ho"}}))
 
 
 def case_async_handler_of_a_sync_tool(env):
