@@ -18,6 +18,7 @@ from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_models import as_agent_model
 from plait.prebuilt.tool_node import ToolNode
+from plait.pregel.streamed import tool_calls
 from plait.runnables.config import RunnableConfig
 
 if TYPE_CHECKING:
@@ -123,14 +124,14 @@ def _transformers(middleware: Sequence[Middleware], given: Sequence[Any]) -> lis
     """What transforms the streams of the agent: each once."""
     wanted = [*(each for one in middleware for each in one.transformers), *given]
     if not any(getattr(each, "__name__", None) == "ToolCallTransformer" for each in wanted):
-        wanted.insert(0, _tool_calls)
-    return list(dict.fromkeys(wanted))
+        wanted.insert(0, tool_calls)
+    return list(dict.fromkeys((_subagents, *wanted)))
 
 
-def _tool_calls(scope: tuple[str, ...]) -> Any:
-    from plait.prebuilt.tool_call_stream import ToolCallTransformer  # few runs are read by it
+def _subagents(scope: tuple[str, ...]) -> Any:
+    from plait.stream.transformers import SubagentTransformer  # few runs are read by it
 
-    return ToolCallTransformer(scope)
+    return SubagentTransformer(scope)
 
 
 def _check(middleware: Sequence[Any]) -> None:

@@ -14,11 +14,18 @@ if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
     from plait.runnables.event_stream import StreamEvent
     from plait.stream import AsyncGraphRunStream, GraphRunStream
-    from plait.stream.base import Factory
+    from plait.stream.base import Factory, Scope, StreamTransformer
     from plait.stream.mux import StreamMux
 
 OWNED = ("stream_mode", "subgraphs")
 """Arguments of streams that follow from the transformers."""
+
+
+def tool_calls(scope: Scope) -> StreamTransformer:
+    """The transformer of `run.tool_calls`, for graphs that always have it."""
+    from plait.prebuilt.tool_call_stream import ToolCallTransformer  # few runs are read by it
+
+    return ToolCallTransformer(scope)
 
 
 class Streamed(Runnable[Any, Any]):
@@ -63,7 +70,7 @@ class Streamed(Runnable[Any, Any]):
         from plait.stream.run_stream import GraphRunStream
 
         mux = self._mux(transformers, kwargs, is_async=False)
-        return GraphRunStream(self.stream(input, config, **_options(mux), **kwargs), mux)
+        return GraphRunStream(self.stream(input, config, **self._asked(mux, kwargs)), mux)
 
     @overload
     def astream_events(
@@ -141,7 +148,7 @@ class Streamed(Runnable[Any, Any]):
         from plait.stream.run_stream import AsyncGraphRunStream
 
         mux = self._mux(transformers, kwargs, is_async=True)
-        return AsyncGraphRunStream(self.astream(given, config, **_options(mux), **kwargs), mux)
+        return AsyncGraphRunStream(self.astream(given, config, **self._asked(mux, kwargs)), mux)
 
     def _mux(
         self, transformers: Sequence[Factory] | None, kwargs: Mapping[str, Any], *, is_async: bool
@@ -166,7 +173,6 @@ class Streamed(Runnable[Any, Any]):
             [*BUILT_IN, *self.stream_transformers, *(transformers or ())], (), Lane(is_async)
         )
 
-
-def _options(mux: StreamMux) -> dict[str, Any]:
-    """What the transformers of a run ask of its stream."""
-    return {"stream_mode": sorted(mux.modes), "subgraphs": True, "version": "v2"}
+    def _asked(self, mux: StreamMux, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the stream that a run is read from."""
+        return {**kwargs, "stream_mode": sorted(mux.modes), "subgraphs": True, "version": "v2"}

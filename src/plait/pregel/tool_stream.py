@@ -6,12 +6,13 @@ tells it: plait's and langchain_core's, by a ToolNode or by hand.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from plait.callbacks.handlers import BaseCallbackHandler
 from plait.constants import TOOLS_MODE
-from plait.errors import GraphBubbleUp
+from plait.errors import GraphBubbleUp, NodeCancelledError
 from plait.pregel.scope import TaskScope
 from plait.runnables.config import with_handler
 from plait.scope import current_scope
@@ -66,7 +67,8 @@ class ToolStream(BaseCallbackHandler):
         """A tool failed. A question is no failure: when it is answered, the call begins again."""
         call = self._calls.pop(run_id, None)
         if call is not None and not isinstance(error, GraphBubbleUp):
-            tell(call[0], "tool-error", call[1], message=str(error))
+            with suppress(NodeCancelledError):  # the run was left; the tool's own error goes on
+                tell(call[0], "tool-error", call[1], message=str(error))
 
 
 def tell(scope: TaskScope, event: str, call_id: str | None, **about: Any) -> None:

@@ -13,6 +13,9 @@ from contextvars import copy_context
 from types import MappingProxyType
 from typing import Any, Literal, Self
 
+from typing_extensions import TypedDict
+
+from plait.runnables.contexts import aclose
 from plait.stream.base import ProtocolEvent, Scope
 from plait.stream.mux import StreamMux, event_of
 from plait.stream.pieces import Pieces
@@ -21,6 +24,13 @@ from plait.stream.stream_channel import StreamChannel
 Part = Mapping[str, Any]
 """A part of a stream, as version "v2" gives it: type, ns, data."""
 SubgraphStatus = Literal["started", "completed", "failed", "interrupted"]
+
+
+class Cause(TypedDict):
+    """What a nested run was begun by."""
+
+    type: Literal["toolCall"]
+    tool_call_id: str
 
 
 class PartReader:
@@ -61,21 +71,25 @@ class _Streams:
     """What the streams of sync and async runs have in common.
 
     Args:
-        mux: holds their projections.
+        parts: the run; None: a run around it drives it.
+        mux: hands its events to transformers.
     """
 
     values: StreamChannel[Any]
     messages: StreamChannel[Any]
     lifecycle: StreamChannel[Any]
     subgraphs: StreamChannel[Any]
+    subagents: StreamChannel[Any]
     updates: StreamChannel[Any]
     custom: StreamChannel[Any]
     checkpoints: StreamChannel[Any]
     debug: StreamChannel[Any]
     tasks: StreamChannel[Any]
 
-    def __init__(self, mux: StreamMux) -> None:
+    def __init__(self, parts: Any, mux: StreamMux) -> None:
+        self._parts = parts
         self._mux = mux
+        self._reader = PartReader(mux)
         self.extensions: Mapping[str, Any] = MappingProxyType(mux.extensions)
         """All projections by name."""
         for name, projection in mux.native.items():
@@ -101,10 +115,10 @@ class GraphRunStream(_Streams):
         mux: hands its events to transformers.
     """
 
+    _parts: Iterator[Part] | None
+
     def __init__(self, parts: Iterator[Part] | None, mux: StreamMux) -> None:
-        super().__init__(mux)
-        self._parts = parts
-        self._reader = PartReader(mux)
+        super().__init__(parts, mux)
         if parts is not None:
             mux.lane.pump = self._pump
 
@@ -224,10 +238,10 @@ class AsyncGraphRunStream(_Streams):
         mux: hands its events to transformers.
     """
 
+    _parts: AsyncIterator[Part] | None
+
     def __init__(self, parts: AsyncIterator[Part] | None, mux: StreamMux) -> None:
-        super().__init__(mux)
-        self._parts = parts
-        self._reader = PartReader(mux)
+        super().__init__(parts, mux)
         self._context = copy_context()  # each step of the run is one of this context
         self._lock = asyncio.Lock()
         self._step: asyncio.Task[None] | None = None
@@ -261,7 +275,7 @@ class AsyncGraphRunStream(_Streams):
             if self._parts is not parts:
                 return  # the run was aborted
             self._parts = None
-            await _aclose(parts)
+            await aclose(parts)
             await self._mux.afail(error)
 
     async def _finish(self) -> None:
@@ -301,7 +315,7 @@ class AsyncGraphRunStream(_Streams):
             step.cancel()
             await asyncio.wait([step])
         if parts is not None:
-            await self._task(_aclose(parts))
+            await self._task(aclose(parts))
         await self._finish()
 
     def __aiter__(self) -> AsyncIterator[ProtocolEvent]:
@@ -314,33 +328,45 @@ class AsyncGraphRunStream(_Streams):
         await self.abort()
 
 
-async def _aclose(parts: AsyncIterator[Part]) -> None:
-    close = getattr(parts, "aclose", None)
-    if close is not None:
-        await close()
+class _Nested(_Streams):
+    """What is known of a nested run besides its projections.
 
+    Args:
+        mux: hands its events to transformers.
+        path: its namespace.
+        graph_name: the agent that it is a run of, or the node that it runs in.
+        trigger_call_id: the task that it runs in.
+        cause: the tool call that it runs in.
+    """
 
-class _Nested:
-    """What is known of a nested run besides its projections."""
-
-    path: Scope
-    graph_name: str | None
-    trigger_call_id: str | None
-    status: SubgraphStatus
-    error: str | None
-    failure: BaseException | None
-
-    def _begin(self, path: Scope, graph_name: str | None, trigger_call_id: str | None) -> None:
+    def __init__(
+        self,
+        mux: StreamMux,
+        *,
+        path: Scope,
+        graph_name: str | None = None,
+        trigger_call_id: str | None = None,
+        cause: Cause | None = None,
+    ) -> None:
+        super().__init__(None, mux)
+        self.mux = mux
         self.path = path
         """Its namespace."""
         self.graph_name = graph_name
-        """The name of the node that it runs in."""
+        """What it is called: as its agent is, else as the node that it runs in."""
         self.trigger_call_id = trigger_call_id
         """The id of the task that it runs in."""
-        self.status = "started"
-        self.error = None
+        self.cause = cause
+        """The tool call that it runs in, if it was one."""
+        self.status: SubgraphStatus = "started"
+        self.error: str | None = None
         """What it failed with, in words."""
-        self.failure = None
+        self.failure: BaseException | None = None
+
+    @property
+    def name(self) -> str | None:
+        """`graph_name`: the name of the agent, for one of `run.subagents`."""
+        return self.graph_name
 
     def end(self, status: SubgraphStatus, error: str | None) -> None:
         """The run has ended."""
@@ -350,62 +376,20 @@ class _Nested:
 
 
 class SubgraphRunStream(_Nested, GraphRunStream):
-    """A nested run in sync code: one of `run.subgraphs`. Reading it drives the outermost run.
+    """A nested run in sync code: one of `run.subgraphs` or of `run.subagents`.
 
-    Args:
-        mux: hands its events to transformers.
-        path: its namespace.
-        graph_name: the node that it runs in.
-        trigger_call_id: the task that it runs in.
+    Reading it drives the outermost run.
     """
-
-    def __init__(
-        self,
-        mux: StreamMux,
-        *,
-        path: Scope,
-        graph_name: str | None = None,
-        trigger_call_id: str | None = None,
-    ) -> None:
-        GraphRunStream.__init__(self, None, mux)
-        self.mux = mux
-        self._begin(path, graph_name, trigger_call_id)
 
 
 class AsyncSubgraphRunStream(_Nested, AsyncGraphRunStream):
-    """`SubgraphRunStream` in an event loop.
-
-    Args:
-        mux: hands its events to transformers.
-        path: its namespace.
-        graph_name: the node that it runs in.
-        trigger_call_id: the task that it runs in.
-    """
-
-    def __init__(
-        self,
-        mux: StreamMux,
-        *,
-        path: Scope,
-        graph_name: str | None = None,
-        trigger_call_id: str | None = None,
-    ) -> None:
-        AsyncGraphRunStream.__init__(self, None, mux)
-        self.mux = mux
-        self._begin(path, graph_name, trigger_call_id)
-
-
-def subgraph_stream(
-    mux: StreamMux, path: Scope, graph_name: str, trigger_call_id: str
-) -> SubgraphRunStream | AsyncSubgraphRunStream:
-    """The stream of a nested run, of the kind of the run around it."""
-    kind = AsyncSubgraphRunStream if mux.lane.is_async else SubgraphRunStream
-    return kind(mux, path=path, graph_name=graph_name, trigger_call_id=trigger_call_id)
+    """`SubgraphRunStream` in an event loop."""
 
 
 __all__ = [
     "AsyncGraphRunStream",
     "AsyncSubgraphRunStream",
+    "Cause",
     "GraphRunStream",
     "SubgraphRunStream",
     "SubgraphStatus",

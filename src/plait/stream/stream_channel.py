@@ -129,6 +129,11 @@ class StreamChannel(Generic[T]):
             raise RuntimeError(f"StreamChannel has a consumer; use .{many}(n) for several.")
         self._consumed = True
 
+    @property
+    def consumed(self) -> bool:
+        """Whether it has a consumer; what is pushed meanwhile is kept for it."""
+        return self._consumed
+
     def release(self) -> None:
         """Stop being the consumer; what was not taken is dropped."""
         self._consumed = False

@@ -13,9 +13,9 @@ from plait.stream.model_stream import AsyncChatModelStream, ChatModelStream
 from plait.stream.pieces import whole
 from plait.stream.run_stream import (
     AsyncSubgraphRunStream,
+    Cause,
     SubgraphRunStream,
     SubgraphStatus,
-    subgraph_stream,
 )
 from plait.stream.stream_channel import StreamChannel
 
@@ -151,7 +151,7 @@ class LifecyclePayload(TypedDict):
     namespace: list[str]
     graph_name: NotRequired[str]
     trigger_call_id: NotRequired[str]
-    cause: NotRequired[Any]
+    cause: NotRequired[Cause]
     error: NotRequired[str]
 
 
@@ -195,6 +195,11 @@ class _Nested(StreamTransformer):
         self._calls.pop(ns, None)
         return ns if ns in self._running else None
 
+    def _cause(self, ns: Scope) -> Cause | None:
+        """The tool call that a nested run runs in."""
+        call_id = self._calls.get(ns)
+        return None if call_id is None else {"type": "toolCall", "tool_call_id": call_id}
+
 
 def _call_of(given: Any) -> str | None:
     """The id of the tool call that a task was handed, if that is what it was handed."""
@@ -205,10 +210,15 @@ def _call_of(given: Any) -> str | None:
     return call.get("id") if call.get("type") == "tool_call" else None
 
 
+def _agent_of(event: ProtocolEvent) -> str | None:
+    """The name of the agent that a task is part of; a run inside it inherits the name."""
+    about: dict[str, Any] = event["params"]["data"].get("metadata") or {}
+    return about.get("lc_agent_name")
+
+
 def _name_of(ns: Scope, event: ProtocolEvent) -> str:
     """What a nested run is called: as its agent is, else as its node."""
-    about: dict[str, Any] = event["params"]["data"].get("metadata") or {}
-    return about.get("lc_agent_name") or ns[-1].partition(NS_END)[0]
+    return _agent_of(event) or ns[-1].partition(NS_END)[0]
 
 
 def _outcome(task: Mapping[str, Any]) -> tuple[SubgraphStatus, str | None]:
@@ -244,8 +254,9 @@ class LifecycleTransformer(_Nested):
                 "graph_name": _name_of(ns, event),
                 "trigger_call_id": ns[-1].partition(NS_END)[2],
             }
-            if ns in self._calls:
-                payload["cause"] = {"type": "toolCall", "tool_call_id": self._calls[ns]}
+            cause = self._cause(ns)
+            if cause is not None:
+                payload["cause"] = cause
             self._channel.push(payload)
         ended = self._ends(event)
         if ended is not None:
@@ -275,6 +286,7 @@ class SubgraphTransformer(_Nested):
 
     deep = False
     supports_sync = True
+    projection: ClassVar[str] = "subgraphs"
 
     def __init__(self, scope: Scope = ()) -> None:
         super().__init__(scope)
@@ -283,7 +295,7 @@ class SubgraphTransformer(_Nested):
 
     def init(self) -> dict[str, Any]:
         """The channel of streams."""
-        return {"subgraphs": self._channel}
+        return {self.projection: self._channel}
 
     def attached(self, mux: StreamMux) -> None:
         """Nested runs get their streams from this mux."""
@@ -334,13 +346,21 @@ class SubgraphTransformer(_Nested):
 
     def _begin(self, event: ProtocolEvent) -> None:
         ns = self._begins(event) if event["method"] == "tasks" else None
-        if ns is None:
-            return
+        if ns is not None:
+            self._running[ns] = handle = self._stream(ns, event)
+            self._channel.push(handle)
+
+    def _stream(self, ns: Scope, event: ProtocolEvent) -> Any:
+        """The stream of a nested run, of the kind of the run around it."""
         assert self._mux is not None
-        task_id = ns[-1].partition(NS_END)[2]
-        handle = subgraph_stream(self._mux.child(ns), ns, _name_of(ns, event), task_id)
-        self._running[ns] = handle
-        self._channel.push(handle)
+        kind = AsyncSubgraphRunStream if self._mux.lane.is_async else SubgraphRunStream
+        return kind(
+            self._mux.child(ns),
+            path=ns,
+            graph_name=_name_of(ns, event),
+            trigger_call_id=ns[-1].partition(NS_END)[2],
+            cause=self._cause(ns),
+        )
 
     def _inner(self, event: ProtocolEvent) -> Any:
         """The stream of the nested run that an event belongs to."""
@@ -353,15 +373,33 @@ class SubgraphTransformer(_Nested):
         if ended is None:
             return None
         handle = self._running.pop(ended)
-        handle.end(*_outcome(event["params"]["data"]))
+        if handle is not None:
+            handle.end(*_outcome(event["params"]["data"]))
         return handle
 
     def _all_ended(self, status: SubgraphStatus, error: str | None) -> list[Any]:
-        handles = list(self._running.values())
+        handles = [each for each in self._running.values() if each is not None]
         self._running.clear()
         for handle in handles:
             handle.end(status, error)
         return handles
+
+
+class SubagentTransformer(SubgraphTransformer):
+    """`run.subagents`: a stream for each named agent that runs directly in this run.
+
+    Streams of agents have it. A graph without a name of its own is called as the agent that calls
+    it, and counts as one.
+    """
+
+    projection = "subagents"
+
+    def _begins(self, event: ProtocolEvent) -> Scope | None:
+        return None if _agent_of(event) is None else super()._begins(event)
+
+    def _stream(self, ns: Scope, event: ProtocolEvent) -> Any:
+        # Nested agents would double their streams at each level: those that nobody gets are spared.
+        return super()._stream(ns, event) if self._channel.consumed else None
 
 
 BUILT_IN: tuple[Factory, ...] = (
@@ -380,6 +418,7 @@ __all__ = [
     "LifecyclePayload",
     "LifecycleTransformer",
     "MessagesTransformer",
+    "SubagentTransformer",
     "SubgraphRunStream",
     "SubgraphTransformer",
     "TasksTransformer",

@@ -80,7 +80,7 @@ def case_transformers_of_agents_and_middleware(env):
         transformers=[CustomTransformer, ToolCallTransformer],
     )
     run = start(agent)
-    return sorted(set(run.extensions) - {"subagents"}), [list(each) for each in run.updates]
+    return sorted(run.extensions), [list(each) for each in run.updates]
 
 
 class Tracer(BaseTracer):
