@@ -298,6 +298,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_runs::parameters_known_by_their_annotation": "Parameters of nodes",
     "c_odd_runs::what_is_next_after_a_step_that_could_not_end": "Steps that could not end",
     "c_remote::questions_of_a_node": "Questions of a remote graph",
+    "c_remote::questions_that_come_with_no_state": "Questions that a server tells by themselves",
+    "c_remote::projections_of_a_run_with_a_context": "Streams of version 3 of a remote graph",
     "c_remote::run_from_a_checkpoint": "Runs of a remote graph from a checkpoint",
     "c_pregel::unknown_channel_is_written": "Writes to channels that do not exist",
     "c_drawing::ascii_of_a_node_that_leads_to_itself": "ASCII pictures of loops",

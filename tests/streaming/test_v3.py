@@ -11,13 +11,15 @@ import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel as PeersModel
 from langchain_core.messages import AIMessage as PeersMessage
 
+from plait.agents import create_agent
 from plait.chat_models.fake import ScriptedChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.config import emit_token
-from plait.errors import ConfigError, NotSupportedError
+from plait.errors import ConfigError
 from plait.graph import START, MessagesState, StateGraph
-from plait.pregel.remote import RemoteGraph
-from plait.stream import StreamChannel, StreamTransformer
+from plait.messages import AIMessage
+from plait.stream import StreamChannel, StreamTransformer, UpdatesTransformer
+from plait.tools import tool
 from plait.warnings import BetaWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::plait.warnings.BetaWarning")
@@ -193,8 +195,35 @@ def test_what_nobody_consumes_is_not_kept() -> None:
     assert list(run.extensions["counts"]) == []
 
 
-def test_graphs_on_a_server_have_no_projections_yet() -> None:
-    graph = RemoteGraph("helper")
-    for call in (graph.stream_events, graph.astream_events):
-        with pytest.raises(NotSupportedError, match="stream_mode="):
-            call({}, version="v3")
+def agent_that_asks_another() -> Any:
+    helper = create_agent(ScriptedChatModel(["Two."]), [], name="helper")
+
+    @tool
+    def research(question: str) -> str:
+        """Ask the helper."""
+        return helper.invoke({"messages": [("user", question)]})["messages"][-1].text
+
+    call = {"name": "research", "args": {"question": "1 + 1?"}, "id": "c7"}
+    return create_agent(ScriptedChatModel([AIMessage("", tool_calls=[call]), "Two."]), [research])
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_an_agent_inside_has_a_second_stream_only_where_somebody_reads_it(reads: bool) -> None:
+    scopes: list[Any] = []
+
+    def updates(scope: Any) -> Any:
+        scopes.append(scope)
+        return UpdatesTransformer(scope)
+
+    run = start(agent_that_asks_another(), {"messages": [("user", "go")]}, transformers=[updates])
+    if reads:
+        assert [sub.name for sub in run.subagents] == ["helper"]
+    assert run.output["messages"][-1].text == "Two."
+    assert len(scopes) == (3 if reads else 2)
+
+
+def test_who_leaves_while_a_tool_runs_is_told_of_no_error(caplog: Any) -> None:
+    with start(agent_that_asks_another(), {"messages": [("user", "go")]}) as run:
+        for _ in run.subagents:
+            break
+    assert caplog.records == []

@@ -9,25 +9,21 @@ from warnings import warn
 
 from plait.errors import ConfigError, NotSupportedError, PlaitWarning
 from plait.pregel import wire
+from plait.pregel.streamed import Streamed, tool_calls
 from plait.pregel.wire import Reception, RemoteException
-from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, merge_configs
+from plait.runnables.contexts import aclose
 from plait.types import Command, GraphOutput, StateSnapshot
 
 if TYPE_CHECKING:
     from plait.drawing import Graph
+    from plait.stream.mux import StreamMux
 
 Headers = Mapping[str, str] | None
 Nodes = Sequence[str] | Literal["*"] | None
 
 
-_NO_PROJECTIONS = (
-    'its runs have no projections (version "v3") yet. Use stream(stream_mode=[...], '
-    "subgraphs=True) or astream_events()."
-)
-
-
-class RemoteGraph(Runnable[Any, Any]):
+class RemoteGraph(Streamed):
     """A graph on a server that speaks LangGraph's API, with the methods of a compiled graph.
 
     It can be called, and be a node of another graph: its stream then is part of that graph's, and
@@ -47,6 +43,8 @@ class RemoteGraph(Runnable[Any, Any]):
     Raises:
         NotSupportedError: `distributed_tracing` is asked for, or `url` without `langgraph_sdk`.
     """
+
+    stream_transformers = (tool_calls,)
 
     def __init__(
         self,
@@ -124,7 +122,7 @@ class RemoteGraph(Runnable[Any, Any]):
         request |= {"headers": headers, "params": params, **kwargs}
         for part in self._sync_client().runs.stream(**request):
             yield from reception.heard(part.event, part.data)
-        reception.ended()
+        yield from reception.ended()
 
     async def astream(
         self,
@@ -147,42 +145,19 @@ class RemoteGraph(Runnable[Any, Any]):
             input, config, context, reception, interrupt_before, interrupt_after
         )
         request |= {"headers": headers, "params": params, **kwargs}
-        async for part in self._async_client().runs.stream(**request):
-            for told in reception.heard(part.event, part.data):
-                yield told
-        reception.ended()
+        parts = self._async_client().runs.stream(**request)
+        try:
+            async for part in parts:
+                for told in reception.heard(part.event, part.data):
+                    yield told
+        finally:
+            await aclose(parts)
+        for told in reception.ended():
+            yield told
 
-    def stream_events(
-        self,
-        input: Any,
-        config: RunnableConfig | None = None,
-        *,
-        version: Literal["v1", "v2", "v3"] = "v2",
-        **kwargs: Any,
-    ) -> Any:
-        """Not for graphs on a server.
-
-        Raises:
-            NotSupportedError: always.
-        """
-        raise NotSupportedError(f"Graph {self.name!r} is on a server: {_NO_PROJECTIONS}")
-
-    def astream_events(
-        self,
-        input: Any,
-        config: RunnableConfig | None = None,
-        *,
-        version: Literal["v1", "v2", "v3"] = "v2",
-        **kwargs: Any,
-    ) -> Any:
-        """`Runnable.astream_events`, for versions "v1" and "v2".
-
-        Raises:
-            NotSupportedError: version "v3".
-        """
-        if version == "v3":
-            raise NotSupportedError(f"Graph {self.name!r} is on a server: {_NO_PROJECTIONS}")
-        return super().astream_events(input, config, version=version, **kwargs)
+    def _asked(self, mux: StreamMux, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        # Nobody else drives the run: the server stops it when the reader leaves.
+        return {"on_disconnect": "cancel", **super()._asked(mux, kwargs)}
 
     def invoke(
         self,

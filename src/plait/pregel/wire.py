@@ -180,6 +180,8 @@ class Reception:
         self.passed = frozenset(outer.modes) if outer is not None else frozenset[str]()
         self.subgraphs = subgraphs or outer is not None
         self.questions: tuple[Interrupt, ...] | None = None  # None: it did not stop
+        self._state: Any = None
+        self._told: set[str] = set()  # ids of the questions that came with a state
 
     @property
     def modes(self) -> list[str]:
@@ -198,32 +200,51 @@ class Reception:
             raise RemoteException(data)
         if mode in ("messages", "messages-tuple"):
             mode, data = "messages", tuple(data)
-        if mode == "updates" and self.scope is not None and not levels and _asks(data):
+        if mode == "updates" and not levels and _asks(data):
             # Each waiting task tells its own questions; a breakpoint has none.
             self.questions = (*(self.questions or ()), *_questions(data[INTERRUPT]))
-            return
+            if self.scope is not None:
+                return
         if self.scope is not None and mode in self.passed:
             ns = (*self.scope.task.ns.split(NS_SEP), *levels)
             self.scope.deliver(Chunk(ns, mode, data), self.scope.run)
         if mode in self.asked and (self.wants_subgraphs or not levels):
             yield self._shaped(tuple(levels), mode, data)
 
-    def ended(self) -> None:
-        """The stream of the server is over.
+    def ended(self) -> Iterator[Any]:
+        """What the caller is told at the end: questions that came with no state.
 
         Raises:
             GraphInterrupt: it waits for answers, and runs inside a task, which then waits too.
         """
-        if self.questions is not None:
+        if self.questions is None:
+            return
+        if self.scope is not None:
             raise GraphInterrupt(self.questions)
+        untold = tuple(each for each in self.questions if each.id not in self._told)
+        if untold and self.version == "v2" and "values" in self.asked:
+            yield {"type": "values", "ns": (), "data": self._state, "interrupts": untold}
 
     def _shaped(self, ns: tuple[str, ...], mode: str, data: Any) -> Any:
         if self.version == "v2":
-            questions = _questions(data[INTERRUPT]) if mode == "values" and _asks(data) else ()
+            questions: tuple[Interrupt, ...] = ()
+            if mode == "values":
+                data, questions = self._parted(ns, data)
             return {"type": mode, "ns": ns, "data": data, "interrupts": questions}
         if self.wants_subgraphs:
             return (ns, data) if self.single else (ns, mode, data)
         return data if self.single else RemotePart(mode, data)
+
+    def _parted(self, ns: tuple[str, ...], data: Any) -> tuple[Any, tuple[Interrupt, ...]]:
+        """A state, and the questions that came with it."""
+        questions: tuple[Interrupt, ...] = ()
+        if _asks(data):
+            questions = _questions(data[INTERRUPT])
+            data = {key: value for key, value in data.items() if key != INTERRUPT}
+        if not ns:
+            self._state = data
+            self._told.update(each.id for each in questions)
+        return data, questions
 
 
 def _asks(data: Any) -> bool:

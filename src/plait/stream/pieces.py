@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from plait.messages.convert import message_from_dict
 from plait.messages.foreign import is_chunk, kind_of
 from plait.messages.merge import merge_dicts
 from plait.messages.usage import add_usage
@@ -145,6 +146,9 @@ class Pieces:
 
     def of(self, message: Any, metadata: dict[str, Any]) -> Iterator[Pair]:
         """What is told of a message: whole messages as they are, chunks as events."""
+        if isinstance(message, dict):  # as a server tells it
+            told_as = cast("dict[str, Any]", message)
+            message = message_from_dict({"type": told_as["type"], "data": told_as})
         if not is_chunk(message):
             if kind_of(message) not in UNTOLD:
                 yield message, metadata

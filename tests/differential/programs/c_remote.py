@@ -231,6 +231,41 @@ def case_attributes(env):
     ]
 
 
+def told_with_the_state():
+    """A question that the server tells with the state, too, as servers do."""
+    asked = {"__interrupt__": [{"value": "q", "id": "i"}]}
+    return [("values", {"a": 1}), ("updates", asked), ("values", {"a": 1, **asked})]
+
+
+def case_questions_in_version_two(env):
+    def app():
+        return remote(told_with_the_state())[0]
+
+    streamed = [
+        list(app().stream({"q": 1}, CONFIG, stream_mode=mode, version="v2"))
+        for mode in ("values", ["values", "updates"])
+    ]
+    return streamed, app().invoke({"q": 1}, CONFIG, version="v2"), app().invoke({"q": 1}, CONFIG)
+
+
+def case_questions_that_come_with_no_state(env):
+    app, _ = remote(QUESTION)
+    return app.invoke({"q": 1}, CONFIG, version="v2").interrupts
+
+
+def case_projections_of_a_run_with_a_context(env):
+    app, _ = remote()
+    return env.error(lambda: bool(app.stream_events({}, CONFIG, version="v3", context={"u": 1})))
+
+
+def case_what_streams_of_version_three_refuse(env):
+    app, _ = remote()
+    return [
+        env.error(lambda: app.stream_events({}, CONFIG)),
+        env.error(lambda: RemoteGraph("helper").stream_events({}, CONFIG, version="v3").output),
+    ]
+
+
 class State(TypedDict, total=False):
     a: int
 
