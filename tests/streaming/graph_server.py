@@ -90,7 +90,7 @@ def plain(value: Any) -> Any:
 def served(graph: Any) -> Iterator[GraphServer]:
     """A server of a graph, for a while."""
     server = GraphServer(graph)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield server
     finally:

@@ -270,8 +270,7 @@ class RemoteGraph(Streamed):
         params: Any = None,
     ) -> StateSnapshot:
         """The thread as it stands (see `Pregel.get_state`)."""
-        merged = merge_configs(self.config, config)
-        request = self._state_request(merged, headers, params) | {"subgraphs": subgraphs}
+        request = self._state_request(config, headers, params, subgraphs=subgraphs)
         return wire.snapshot_of(self._sync_client().threads.get_state(**request))
 
     async def aget_state(
@@ -283,8 +282,7 @@ class RemoteGraph(Streamed):
         params: Any = None,
     ) -> StateSnapshot:
         """`get_state` in an event loop, over the async client."""
-        merged = merge_configs(self.config, config)
-        request = self._state_request(merged, headers, params) | {"subgraphs": subgraphs}
+        request = self._state_request(config, headers, params, subgraphs=subgraphs)
         return wire.snapshot_of(await self._async_client().threads.get_state(**request))
 
     def get_state_history(
@@ -327,9 +325,7 @@ class RemoteGraph(Streamed):
         params: Any = None,
     ) -> RunnableConfig:
         """Write to a thread as if a node had (see `Pregel.update_state`)."""
-        merged = merge_configs(self.config, config)
-        request = self._state_request(merged, headers, params)
-        request |= {"values": values, "as_node": as_node}
+        request = self._state_request(config, headers, params, values=values, as_node=as_node)
         return wire.config_of(self._sync_client().threads.update_state(**request)["checkpoint"])
 
     async def aupdate_state(
@@ -342,9 +338,7 @@ class RemoteGraph(Streamed):
         params: Any = None,
     ) -> RunnableConfig:
         """`update_state` in an event loop, over the async client."""
-        merged = merge_configs(self.config, config)
-        request = self._state_request(merged, headers, params)
-        request |= {"values": values, "as_node": as_node}
+        request = self._state_request(config, headers, params, values=values, as_node=as_node)
         answer = await self._async_client().threads.update_state(**request)
         return wire.config_of(answer["checkpoint"])
 
@@ -364,13 +358,15 @@ class RemoteGraph(Streamed):
         return self.bulk_update_state(config, updates)
 
     def _state_request(
-        self, config: Mapping[str, Any], headers: Headers, params: Any
+        self, config: RunnableConfig, headers: Headers, params: Any, **more: Any
     ) -> dict[str, Any]:
+        merged = merge_configs(self.config, config)
         return {
-            "thread_id": wire.thread_of(config),
-            "checkpoint": wire.address(config),
+            "thread_id": wire.thread_of(merged),
+            "checkpoint": wire.address(merged),
             "headers": headers,
             "params": params,
+            **more,
         }
 
     def _history_request(
@@ -382,12 +378,14 @@ class RemoteGraph(Streamed):
         headers: Headers,
         params: Any,
     ) -> dict[str, Any]:
-        request = self._state_request(merge_configs(self.config, config), headers, params)
-        return request | {
-            "limit": 10 if limit is None else limit,
-            "before": wire.address(before),
-            "metadata": filter,
-        }
+        return self._state_request(
+            config,
+            headers,
+            params,
+            limit=10 if limit is None else limit,
+            before=wire.address(before),
+            metadata=filter,
+        )
 
     # --- pictures --------------------------------------------------------------------------------
 

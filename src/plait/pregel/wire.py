@@ -18,8 +18,8 @@ ADDRESS = ("thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map")
 _MODES_ON_THE_WIRE = {"messages": "messages-tuple"}
 
 
-class RemoteException(Exception):
-    """The server reported an error of the run."""
+class RemoteException(RuntimeError):
+    """The server reported an error of the run: its argument is what the server told."""
 
 
 class RemotePart(NamedTuple):
