@@ -6,8 +6,13 @@ known already: those nodes will run in the next super-step, and what they lead t
 Such a node starts at once if nothing that is still *open* (running, or known to run) can write a
 key that it reads. Its outcome is kept, and stored, until its super-step comes.
 
-What a node may write is declared, or read off its return annotation (`plan.Foresight`). A node that
-writes something else fails, so that a wrong declaration cannot change a result.
+What a node may write, and where it may lead, is declared or read off its annotations and edges
+(`plan.Foresight`). A node that does something else fails, so that a wrong declaration cannot change
+a result.
+
+The place of a `Send` among all of its super-step is known only once everybody has sent. A task that
+starts before is told from the others by who sent it and as its which (`frontier.send_key`); its id
+derives from that, and the checkpoint says so, for whoever goes on with the thread.
 """
 
 from __future__ import annotations
