@@ -12,7 +12,7 @@ import pytest
 from plait.agents import create_agent
 from plait.chat_models.fake import ScriptedChatModel
 from plait.checkpoint.memory import InMemorySaver
-from plait.config import get_stream_writer
+from plait.config import emit_token, get_stream_writer
 from plait.errors import ConfigError
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
@@ -258,6 +258,18 @@ def test_a_graph_here_with_a_node_afar(serve: Any) -> None:
     ]
     assert told == [("far", ["Hello there."])]
     assert run.output["messages"][-1].text == "Hello there."
+
+
+def test_tokens_of_a_node_afar_are_a_message_that_ends_with_its_node(serve: Any) -> None:
+    def speak(state: MessagesState) -> None:
+        emit_token("Hello ")
+        emit_token("there.")
+
+    builder = StateGraph(MessagesState).add_node("speak", speak).add_edge(START, "speak")
+    _, afar = serve(builder.compile())
+    outer = StateGraph(MessagesState).add_node("far", afar).add_edge(START, "far").compile()
+    for sub in start(outer, {"messages": [("user", "go")]}).subgraphs:
+        assert [message.output.text for message in sub.messages] == ["Hello there."]
 
 
 class Silent:

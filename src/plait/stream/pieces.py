@@ -168,7 +168,8 @@ class Pieces:
         if not self._open:
             return
         place = "|".join((*ns, f"{task['name']}:{task['id']}"))
-        for key in [key for key in self._open if key[0] == place]:
+        # A server names places as its run knows them, without what is around that run.
+        for key in [key for key in self._open if key[0] and place.endswith(key[0])]:
             if task.get("error") or key[1].startswith(_RUN):
                 del self._open[key]  # models say when they end: this one broke off
             else:
