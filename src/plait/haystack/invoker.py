@@ -13,7 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any, NamedTuple, cast
 
-from plait.errors import GraphBubbleUp, NotSupportedError, ToolDefinitionError
+from plait.errors import (
+    GraphBubbleUp,
+    InvalidValueError,
+    NotSupportedError,
+    ToolDefinitionError,
+)
 from plait.haystack.components import default_to_dict
 from plait.haystack.errors import (
     StringConversionError,
@@ -162,6 +167,7 @@ class ToolInvoker:
 
     Raises:
         ToolDefinitionError: There are no tools, or two of one name.
+        InvalidValueError: `max_workers` is below 1.
 
     >>> shout = Tool("shout", "Say it loudly.", {"type": "object"}, lambda text: text.upper())
     >>> call = ToolCall("shout", {"text": "hi"})
@@ -187,6 +193,8 @@ class ToolInvoker:
         self.convert_result_to_json_string = convert_result_to_json_string
         self.streaming_callback = streaming_callback
         self.enable_streaming_callback_passthrough = enable_streaming_callback_passthrough
+        if max_workers < 1:
+            raise InvalidValueError(f"max_workers is how many run at once, not {max_workers!r}.")
         self.max_workers = max_workers
         self.policies = policies
         self.journal = journal

@@ -305,7 +305,11 @@ def case_invoker_tells(env):
 
 
 def case_invokers_that_are_none(env):
-    return env.error(lambda: ToolInvoker([])), env.error(lambda: ToolInvoker([add, add]))
+    return (
+        env.error(lambda: ToolInvoker([])),
+        env.error(lambda: ToolInvoker([add, add])),
+        env.error(lambda: ToolInvoker([add], max_workers=0).run([call("add", a=1, b=1)])),
+    )
 
 
 def case_tools_of_one_run(env):
