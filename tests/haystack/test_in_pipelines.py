@@ -9,13 +9,14 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 import pytest
 from haystack import AsyncPipeline, Pipeline, component
 from haystack.components.agents import Agent as TheirAgent
-from haystack.components.builders import ChatPromptBuilder
+from haystack.components.builders import ChatPromptBuilder, PromptBuilder
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.dataclasses import ChatMessage, Document, ToolCall
 from haystack.dataclasses.breakpoints import AgentBreakpoint, Breakpoint
 from haystack.tools import ComponentTool, PipelineTool, Tool, Toolset
 
 from plait.haystack import Agent, BreakpointException
+from plait.haystack import ComponentTool as OwnComponentTool
 
 AGENTS = pytest.mark.parametrize("kind", [TheirAgent, Agent], ids=["haystack", "plait"])
 
@@ -183,6 +184,34 @@ def test_their_components_and_pipelines_are_tools_that_are_warmed_up(kind: Any) 
     assert told == ["hi hi Bo Document x", "{'greeting': 'hi Al Document x'}"]
     assert result["text"] == told[0]
     assert model.shown[0] == ["greeter", "piped"]
+
+
+def test_inputs_that_a_component_of_theirs_declares_are_those_of_the_tool() -> None:
+    made = [
+        kind(PromptBuilder("Hi {{name}}", required_variables="*"), name="greet")
+        for kind in (ComponentTool, OwnComponentTool)
+    ]
+    assert made[0].parameters == made[1].parameters
+    assert made[1].parameters["required"] == ["name"]
+    assert made[0].invoke(name="Bo") == made[1].invoke(name="Bo") == {"prompt": "Hi Bo"}
+
+
+@AGENTS
+@pytest.mark.parametrize("inner", [TheirAgent, Agent], ids=["haystack", "plait"])
+def test_agents_are_tools_of_agents(kind: Any, inner: Any) -> None:
+    expert = inner(chat_generator=Scripted())
+    expert.warm_up()
+    ask = ComponentTool(
+        expert,
+        name="expert",
+        description="Knows.",
+        outputs_to_string={"source": "last_message", "handler": lambda message: message.text},
+    )
+    question = ChatMessage.from_user("why?").to_dict()
+    agent = kind(chat_generator=Scripted(calling("expert", messages=[question])), tools=[ask])
+    agent.warm_up()
+    result = agent.run([ChatMessage.from_user("Ask.")])
+    assert result["messages"][2].tool_call_result.result == "You said: why?"
 
 
 class Remote(Toolset):

@@ -111,14 +111,21 @@ component = _ComponentDecorator()
 def inputs_of(obj: Any) -> dict[str, Input]:
     """What a component's `run` takes: what it says itself, else what its signature says.
 
-    A parameter without an annotation has the type `Parameter.empty`.
+    A component of Haystack's says it in sockets. A parameter without an annotation has the type
+    `Parameter.empty`.
     """
+    if (sockets := getattr(obj, "__haystack_input__", None)) is not None:
+        return {name: _read_socket(one) for name, one in sockets._sockets_dict.items()}
     declared: dict[str, Input] = dict(getattr(obj, "__input_types__", {}))
     hints = get_type_hints(obj.__class__.run)
     for name, one in signature(obj.run).parameters.items():
         if one.kind is not Parameter.VAR_KEYWORD:
             declared[name] = Input(hints.get(name, Parameter.empty), one.default)
     return declared
+
+
+def _read_socket(socket: Any) -> Input:
+    return Input(socket.type, Parameter.empty if socket.is_mandatory else socket.default_value)
 
 
 def default_to_dict(obj: Any, **init_parameters: Any) -> dict[str, Any]:

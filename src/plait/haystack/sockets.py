@@ -6,7 +6,7 @@ the types here are Haystack's, and nothing of it is imported before a pipeline a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Optional, Union, cast
 
 from plait.errors import NotSupportedError
@@ -42,6 +42,10 @@ class HaystackComponent:
             **filled,
             "system_prompt": Input(Optional[str], None),  # noqa: UP045
         }
+
+
+_CALLBACK: Any = Union[Callable[[Any], None], Callable[[Any], Awaitable[None]], None]  # noqa: UP007
+"""As Haystack's agent has it: of one callable alone, its ComponentTool can make no JSON schema."""
 
 
 def refuse_pipeline_breakpoint(keys: Iterable[str]) -> None:
@@ -85,10 +89,10 @@ def _taken(agent: HaystackComponent) -> Any:
     socket: Any = InputSocket
     options: dict[str, Any] = {
         **_state(agent),
-        "streaming_callback": Optional[Callable[..., Any]],  # noqa: UP045 (Haystack reads these)
+        "streaming_callback": _CALLBACK,
         "break_point": Any,
         "snapshot": Any,
-        "system_prompt": Optional[str],  # noqa: UP045
+        "system_prompt": Optional[str],  # noqa: UP045 (Haystack reads these)
         "tools": Union[list[Any], list[str], None],  # noqa: UP007
     }
     sockets = {key: socket(key, kind, default_value=None) for key, kind in options.items()}
