@@ -3,11 +3,12 @@
 import gc
 import os
 import shlex
+import shutil
 import signal
 import time
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 
 from plait.agents import create_agent
 from plait.agents.middleware import (
+    CodexSandboxExecutionPolicy,
+    DockerExecutionPolicy,
     HostExecutionPolicy,
     HumanInTheLoopMiddleware,
     RedactionRule,
@@ -77,6 +80,18 @@ def test_output_comes_as_it_was_written(text: str):
 def test_no_command_makes_the_next_one_wait(shell: ShellSession, command: str):
     shell.run(command, timeout=20)
     assert shell.run("echo on").output == "on\n"
+
+
+def test_a_shell_without_an_output_is_replaced(shell: ShellSession):
+    assert shell.run("exec >&-", timeout=0.2).timed_out
+    assert shell.run("echo on").output == "on\n"
+
+
+def test_a_shell_that_shows_its_commands_is_understood():
+    session = ShellSession(PATIENT, command=("/bin/sh",))
+    assert session.run("set -x; echo 1").output.startswith("1\n")
+    assert session.run("echo 2").output.startswith("2\n")
+    session.close()
 
 
 @pytest.mark.parametrize("command", ["exit 7", "kill -9 $$", "set -e; (exit 7)", "exec true"])
@@ -185,3 +200,144 @@ def test_a_shell_that_is_not_there_is_told_at_once():
 
 def test_signals_of_a_command_are_told(shell: ShellSession):
     assert shell.run("sh -c 'kill -TERM $$'").exit_code == 128 + signal.SIGTERM
+
+
+# --- in containers and sandboxes: programs stand in, the shell is real ------------------------
+
+DOCKER = DockerExecutionPolicy(command_timeout=20, termination_timeout=5)
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "programs"
+    shutil.copytree(Path(__file__).parent / "programs", folder)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+def called(program: Path) -> list[list[str]]:
+    """The command lines that a program was called with."""
+    return [line.splitlines() for line in Path(f"{program}.args").read_text().split("--\n")[:-1]]
+
+
+def test_a_container_ends_with_its_shell(programs: Path):
+    session = ShellSession(DOCKER)
+    pid = int(session.run("X=tea; sleep 600 >/dev/null & echo $!").output)
+    assert session.run("echo $X").output == "tea\n"
+    session.close()
+    wait_for_the_end_of(pid)
+    run, kill = called(programs / "docker")
+    name = run[run.index("--name") + 1]
+    assert name.startswith("plait-shell-")
+    assert kill == ["kill", name]
+
+
+def test_a_command_that_takes_too_long_ends_with_its_container(programs: Path, tmp_path: Path):
+    session = ShellSession(DOCKER, tmp_path)
+    assert session.run("echo $$ > pid; sleep 600", timeout=1).timed_out
+    wait_for_the_end_of(int((tmp_path / "pid").read_text()))
+    assert session.run("echo on").output == "on\n"
+    session.close()
+    names = [run[run.index("--name") + 1] for run in called(programs / "docker")[::2]]
+    assert len(set(names)) == 2
+
+
+def test_a_container_that_has_ended_is_not_ended_again(programs: Path):
+    session = ShellSession(DOCKER)
+    assert session.run("exit 3").exit_code == 3
+    session.close()
+    assert [line[0] for line in called(programs / "docker")] == ["run", "run", "kill"]
+
+
+def test_a_container_that_cannot_be_ended_is_told(programs: Path):
+    session = ShellSession(DOCKER)
+    pid = int(session.run("echo $$").output)
+    (programs / "docker").write_text("#!/bin/sh\necho no daemon >&2; exit 1\n")
+    with pytest.warns(RuntimeWarning, match=r"plait-shell-\w+' of a shell may go on.* no daemon"):
+        session.close()
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_container_that_does_not_start_says_why(programs: Path):
+    (programs / "docker").write_text("#!/bin/sh\necho no daemon >&2; exit 125\n")
+    agent = create_agent(
+        ScriptedChatModel([]), middleware=[ShellToolMiddleware(execution_policy=DOCKER)]
+    )
+    with pytest.raises(
+        ConfigError, match=r"DockerExecutionPolicy did not start: \[stderr\] no dae"
+    ):
+        agent.invoke({"messages": "go"})
+
+
+def test_a_shell_that_never_answers_says_what_to_do():
+    policy = HostExecutionPolicy(startup_timeout=0.2)
+    with pytest.raises(ConfigError, match=r"'sleep 600' .* no answer in 0\.2 s.* startup_timeout"):
+        ShellSession(policy, command=["sleep", "600"])
+
+
+def test_only_a_folder_that_was_given_is_shared(programs: Path, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.chdir(tmp_path)
+    for folder in (None, Path("work")):
+        ShellSession(DOCKER, folder).close()
+    alone, shared = called(programs / "docker")[::2]
+    work = f"{tmp_path}/work"
+    assert "-v" not in alone
+    assert alone[alone.index("-w") + 1] == "/"
+    assert (shared[shared.index("-v") + 1], shared[shared.index("-w") + 1]) == (
+        f"{work}:{work}",
+        work,
+    )
+
+
+def test_a_container_has_the_environment_that_was_given(programs: Path):
+    ShellSession(DOCKER).close()
+    ShellSession(DOCKER, env={"A": "1 2"}).close()
+    bare, given = called(programs / "docker")[::2]
+    assert "-e" not in bare
+    assert given[given.index("-e") + 1] == "A=1 2"
+
+
+def test_a_sandbox_has_the_usual_environment_and_what_was_configured(programs: Path):
+    policy = CodexSandboxExecutionPolicy(
+        platform="linux", config_overrides={"t": {"on": True, "at": Path("/é")}, "a": [1, "x"]}
+    )
+    session = ShellSession(policy)
+    assert session.run("echo $HOME").output == f"{os.environ['HOME']}\n"
+    session.close()
+    config = ["-c", 'a=[1, "x"]', "-c", 't={"on" = true, "at" = "/é"}']
+    assert called(programs / "codex")[0] == ["sandbox", "linux", *config]
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (DockerExecutionPolicy(binary="nosuchdocker"), "DockerExecutionPolicy .*'nosuchdocker'"),
+        (CodexSandboxExecutionPolicy(binary="nosuchcodex"), "Codex.*'nosuchcodex'.* Install it"),
+    ],
+)
+def test_a_program_that_is_not_there_is_told_at_once(policy: Any, words: str):
+    with pytest.raises(ConfigError, match=words):
+        ShellToolMiddleware(execution_policy=policy)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        (DockerExecutionPolicy, {"cpu_time_seconds": 5}, "Give it cpus"),
+        (DockerExecutionPolicy, {"cpus": " "}, "cpus is empty"),
+        (DockerExecutionPolicy, {"image": ""}, "image is empty"),
+        (DockerExecutionPolicy, {"memory_bytes": 0}, "memory_bytes must be more"),
+        (DockerExecutionPolicy, {"extra_run_args": "--init"}, "must be a list"),
+        (DockerExecutionPolicy, {"extra_run_args": ["--name=x"]}, "Give it a --label"),
+        (CodexSandboxExecutionPolicy, {"platform": "windows"}, "no sandbox for .*'windows'"),
+        (CodexSandboxExecutionPolicy, {"config_overrides": {"a": [None]}}, r"\['a'\] has None"),
+    ],
+)
+def test_what_no_policy_can_hold_is_refused(kind: Any, options: dict[str, Any], words: str):
+    with pytest.raises(ConfigError, match=words):
+        kind(**options)
+
+
+def test_what_is_no_policy_is_refused():
+    with pytest.raises(ConfigError, match="execution_policy must be"):
+        ShellToolMiddleware(execution_policy=cast("Any", object()))

@@ -228,6 +228,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_mw_context::an_emulator_without_a_model": "Options of middleware",
     "g_mw_context::an_unknown_method_of_counting": "Options of middleware",
     "g_mw_shell::a_shell_that_ends": "Commands of a shell",
+    "g_mw_shell::containers_of_commands_that_take_too_long": "Containers of a shell",
+    "g_mw_shell::tables_in_overrides": "Tables in Codex's configuration",
     "g_mw_shell::output_without_an_end_of_line": "Commands of a shell",
     "g_mw_shell::places_of_hidden_output": "Hidden output of a shell",
     "g_mw_summarization::nothing_of_the_history_fits": "Summaries of long messages",

@@ -1,7 +1,20 @@
 """ShellToolMiddleware: one shell per run, its limits, and what the model is told."""
 
+import os
+import re
+import shutil
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
 from langchain.agents import create_agent
-from langchain.agents.middleware import HostExecutionPolicy, RedactionRule, ShellToolMiddleware
+from langchain.agents.middleware import (
+    CodexSandboxExecutionPolicy,
+    DockerExecutionPolicy,
+    HostExecutionPolicy,
+    RedactionRule,
+    ShellToolMiddleware,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -140,3 +153,106 @@ def case_wrong_limits(env):
 async def case_in_an_async_agent(env):
     agent = agent_of(["X=5", "echo $X"])
     return told(await agent.ainvoke({"messages": [("user", "go")]}))
+
+
+# --- in containers and sandboxes: programs that stand in note what they are called with -----------
+
+STANDING_IN = Path("tests/agents/programs").absolute()
+
+
+@contextmanager
+def programs_of(env):
+    """Stand-ins for docker and codex, first on the PATH; gives their folder."""
+    folder = Path(shutil.copytree(STANDING_IN, env.tmp_path / "programs"))
+    path = os.environ["PATH"]
+    os.environ["PATH"] = f"{folder}:{path}"
+    try:
+        yield folder
+    finally:
+        os.environ["PATH"] = path
+
+
+def noted(program):
+    """The command lines that a program was called with, but for names of containers."""
+    lines = program.with_suffix(".args").read_text()
+    return [
+        re.sub(r"^--name\n.*\n", "", line, flags=re.M).splitlines()
+        for line in lines.split("--\n")
+        if line and not line.startswith("kill")
+    ]
+
+
+def case_in_a_container(env):
+    folder = env.tmp_path / "work"
+    with programs_of(env) as programs:
+        told = run(["X=5", "echo $X"], execution_policy=DockerExecutionPolicy())
+        everything = DockerExecutionPolicy(
+            remove_container_on_exit=False,
+            network_enabled=True,
+            memory_bytes=50_000_000,
+            cpus="1.5",
+            read_only_rootfs=True,
+            user="me:us",
+            extra_run_args=["--pids-limit", "5"],
+        )
+        env_given = {"A": 1, "B": "two words"}
+        run(["pwd"], execution_policy=everything, workspace_root=str(folder), env=env_given)
+        small = DockerExecutionPolicy(memory_bytes=50_000_000)
+        run(["pwd"], execution_policy=small, shell_command=["/bin/sh", "-x"])
+        said = [
+            [word.replace(str(folder), "FOLDER") for word in line]
+            for line in noted(programs / "docker")
+        ]
+    return told, said
+
+
+def case_in_a_sandbox(env):
+    overrides = {"s": 'say "x"', "b": True, "a.n": 5, "f": 1.5, "l": ["x", 1, False]}
+    with programs_of(env) as programs:
+        policy = CodexSandboxExecutionPolicy(config_overrides=overrides, platform="macos")
+        told = run(["X=5", "echo $X"], execution_policy=policy)
+        run(["pwd"], execution_policy=CodexSandboxExecutionPolicy(), shell_command="/bin/sh")
+        return told, noted(programs / "codex")
+
+
+def case_tables_in_overrides(env):
+    with programs_of(env) as programs:
+        policy = CodexSandboxExecutionPolicy(config_overrides={"d": {"k": "v", "b": False}})
+        run(["pwd"], execution_policy=policy)
+        return noted(programs / "codex")
+
+
+def case_containers_of_commands_that_take_too_long(env):
+    policy = DockerExecutionPolicy(command_timeout=1, termination_timeout=1)
+    with programs_of(env) as programs:
+        run(["sleep 600"], execution_policy=policy)
+        containers = [path for path in programs.glob("docker.*") if path.suffix != ".args"]
+        left = [int(path.read_text()) for path in containers if goes_on(int(path.read_text()))]
+    for pid in left:
+        os.killpg(pid, signal.SIGKILL)
+    return bool(left)
+
+
+def goes_on(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def case_programs_that_are_not_there(env):
+    docker = DockerExecutionPolicy(binary="no-such-docker")
+    codex = CodexSandboxExecutionPolicy(binary="no-such-codex")
+    return [
+        env.error(lambda one=one: run(["pwd"], execution_policy=one)) for one in (docker, codex)
+    ]
+
+
+def case_wrong_containers(env):
+    return [
+        env.error(lambda: DockerExecutionPolicy(cpus=" ")),
+        env.error(lambda: DockerExecutionPolicy(user="")),
+        env.error(lambda: DockerExecutionPolicy(memory_bytes=0)),
+        env.error(lambda: DockerExecutionPolicy(cpu_time_seconds=5)),
+        env.error(lambda: DockerExecutionPolicy(max_output_lines=0)),
+    ]

@@ -6,6 +6,11 @@ from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.agents.middleware.context_editing import ClearToolUsesEdit, ContextEditingMiddleware
+    from plait.agents.middleware.execution_policies import (
+        CodexSandboxExecutionPolicy,
+        DockerExecutionPolicy,
+        HostExecutionPolicy,
+    )
     from plait.agents.middleware.file_search import FilesystemFileSearchMiddleware
     from plait.agents.middleware.human_in_the_loop import (
         HumanInTheLoopMiddleware,
@@ -16,7 +21,6 @@ if TYPE_CHECKING:
     from plait.agents.middleware.model_retry import ModelRetryMiddleware
     from plait.agents.middleware.pii import PIIDetectionError, PIIMiddleware
     from plait.agents.middleware.redaction import PIIMatch, RedactionRule
-    from plait.agents.middleware.shell_session import HostExecutionPolicy
     from plait.agents.middleware.shell_tool import ShellToolMiddleware
     from plait.agents.middleware.sizes import TriggerClause
     from plait.agents.middleware.summarization import SummarizationMiddleware
@@ -55,10 +59,12 @@ __getattr__ = lazily(
         "AgentMiddleware": "types",
         "AgentState": "types",
         "ClearToolUsesEdit": "context_editing",
+        "CodexSandboxExecutionPolicy": "execution_policies",
         "ContextEditingMiddleware": "context_editing",
+        "DockerExecutionPolicy": "execution_policies",
         "ExtendedModelResponse": "types",
         "FilesystemFileSearchMiddleware": "file_search",
-        "HostExecutionPolicy": "shell_session",
+        "HostExecutionPolicy": "execution_policies",
         "HumanInTheLoopMiddleware": "human_in_the_loop",
         "InputAgentState": "types",
         "InterruptOnConfig": "human_in_the_loop",
@@ -101,7 +107,9 @@ __all__ = [
     "AgentMiddleware",
     "AgentState",
     "ClearToolUsesEdit",
+    "CodexSandboxExecutionPolicy",
     "ContextEditingMiddleware",
+    "DockerExecutionPolicy",
     "ExtendedModelResponse",
     "FilesystemFileSearchMiddleware",
     "HostExecutionPolicy",

@@ -14,72 +14,20 @@ import tempfile
 import time
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock
 from typing import Any, cast
 
+from plait.agents.middleware.execution_policies import OWN_PREFIX, BaseExecutionPolicy
 from plait.errors import ConfigError
 
-BASH = ("/bin/bash", "--noprofile", "--norc")
+BASH = ("/bin/bash",)
 _CHUNK = 65_536
 _KEPT = 1_000_000
 """How many bytes of a stream are kept where the policy names no number."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class HostExecutionPolicy:
-    """Runs the shell as this process's user, with nothing between it and the machine.
-
-    Args:
-        command_timeout: seconds that a command may take; then the shell is started anew.
-        startup_timeout: seconds that each startup command may take.
-        termination_timeout: seconds that the shell has to end by itself before it is killed.
-        max_output_lines: how many lines of a command's output are kept.
-        max_output_bytes: how many bytes of each of its streams (default: 1,000,000).
-        cpu_time_seconds: how much processor time the shell and what it starts may use each.
-        memory_bytes: how much memory each may have.
-        create_process_group: give the shell a process group, so that what it started ends with it.
-
-    Raises:
-        ConfigError: a number is not positive.
-    """
-
-    command_timeout: float = 30.0
-    startup_timeout: float = 30.0
-    termination_timeout: float = 10.0
-    max_output_lines: int = 100
-    max_output_bytes: int | None = None
-    cpu_time_seconds: int | None = None
-    memory_bytes: int | None = None
-    create_process_group: bool = True
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if value is not None and not isinstance(value, bool) and value <= 0:
-                raise ConfigError(f"{name} must be more than 0, got {value!r}.")
-
-    def spawn(
-        self, workspace: Path, env: Mapping[str, str], command: Sequence[str]
-    ) -> subprocess.Popen[bytes]:
-        """Start the shell in a folder."""
-        return subprocess.Popen(
-            list(command),
-            cwd=workspace,
-            env=dict(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=self.create_process_group,
-        )
-
-    def limits(self) -> str:
-        """The command that sets the limits of a shell."""
-        cpu, memory = self.cpu_time_seconds, self.memory_bytes
-        set_cpu = "" if cpu is None else f"ulimit -t {cpu}; "
-        return set_cpu + ("" if memory is None else f"ulimit -v {max(1, memory // 1024)}; ")
 
 
 @dataclass(frozen=True)
@@ -148,8 +96,11 @@ class ShellSession:
     Args:
         policy: how it is run.
         workspace: the folder to start in (None: a new one, which goes with the shell).
-        env: its environment (None: that of this process).
+        env: its environment (None: what is usual for the policy).
         command: the shell, which reads commands from its input.
+
+    Raises:
+        ConfigError: the shell does not start; also where it has to be started anew.
 
     >>> shell = ShellSession(HostExecutionPolicy())
     >>> shell.run("X=tea").exit_code, shell.run("printf $X").output
@@ -159,15 +110,15 @@ class ShellSession:
 
     def __init__(
         self,
-        policy: HostExecutionPolicy,
+        policy: BaseExecutionPolicy,
         workspace: Path | None = None,
         env: Mapping[str, str] | None = None,
         command: Sequence[str] = BASH,
     ) -> None:
         self.policy = policy
-        self.env = dict(os.environ) if env is None else dict(env)
+        self.env = env
         self.command = tuple(command)
-        self._own = tempfile.TemporaryDirectory(prefix="plait-shell-") if not workspace else None
+        self._own = tempfile.TemporaryDirectory(prefix=OWN_PREFIX) if not workspace else None
         self.workspace = Path(self._own.name) if self._own else Path(workspace or ".")
         self.workspace.mkdir(parents=True, exist_ok=True)
         self._lock = Lock()
@@ -182,10 +133,12 @@ class ShellSession:
         """
         seconds = self.policy.command_timeout if timeout is None else timeout
         with self._lock:
-            mark = f"\n{token_hex(16)} "
-            tell = f"printf '%s%s\\n' {shlex.quote(mark)} $_plait_code"
-            line = f"eval {shlex.quote(command)} </dev/null; _plait_code=$?; {tell}; {tell} >&2\n"
-            return self._finish(line, mark.encode(), time.monotonic() + seconds)
+            if self._process.poll() is not None:  # what an earlier command left behind ended it
+                self._restart()
+            result = self._asked(command, seconds)
+            if result.timed_out or result.ended:
+                self._restart()
+            return result
 
     def restart(self) -> None:
         """End the shell and start a new one in its place."""
@@ -201,39 +154,44 @@ class ShellSession:
     # --- the process -----------------------------------------------------------------------------
 
     def _start(self) -> None:
-        self._process = self.policy.spawn(self.workspace, self.env, self.command)
-        self._end = weakref.finalize(
-            self,
-            _end,
-            self._process,
-            self.policy.create_process_group,
-            self.policy.termination_timeout,
-        )
-        self._send(f"{self.policy.limits()}\n")
+        """Start the shell, and wait until it answers."""
+        policy = self.policy
+        self._process = policy.spawn(workspace=self.workspace, env=self.env, command=self.command)
+        is_group = os.getpgid(self._process.pid) == self._process.pid
+        self._end = weakref.finalize(self, _end, self._process, policy, is_group)
+        said = self._asked(policy.limits() or ":", policy.startup_timeout)
+        if said.exit_code != 0 or said.ended:
+            self.close()
+            why = said.output.strip() or f"exit code {said.exit_code}"
+            if said.timed_out:
+                why = (
+                    f"no answer in {policy.startup_timeout} s. Give the policy a longer "
+                    "startup_timeout; an image that has to be fetched first takes its time"
+                )
+            raise ConfigError(
+                f"The shell {shlex.join(self.command)!r} of {type(policy).__name__} did not start: "
+                f"{why}"
+            )
 
     def _restart(self) -> None:
         self._end()
         self._start()
 
-    def _send(self, text: str) -> None:
-        cast("Any", self._process.stdin).write(text.encode())
-
-    def _finish(self, line: str, mark: bytes, deadline: float) -> CommandResult:
+    def _asked(self, command: str, seconds: float) -> CommandResult:
         """Send a command and read until it is done, the shell has ended, or time is up."""
-        limit = self.policy.max_output_bytes or _KEPT
+        deadline = time.monotonic() + seconds
+        half = token_hex(8)  # so that `set -x`, which shows the line, does not show the mark
+        tell = f"printf '\\n%s%s %s\\n' {half} {half} $_plait_code"
+        line = f"eval {shlex.quote(command)} </dev/null; _plait_code=$?; {tell}; {tell} >&2\n"
+        mark, limit = f"\n{half}{half} ".encode(), self.policy.max_output_bytes or _KEPT
         out, err = _Stream(mark, limit), _Stream(mark, limit)
+        with suppress(BrokenPipeError):  # it has ended; its streams are read to their ends
+            cast("Any", self._process.stdin).write(line.encode())
         try:
-            self._send(line)
-        except BrokenPipeError:  # what was left behind by an earlier command ended the shell
-            self._restart()
-            self._send(line)
-        if not self._read(out, err, deadline):
-            self._restart()
+            self._read(out, err, deadline)
+            code = self._process.wait(_left(deadline)) if out.code is None else out.code
+        except (TimeoutError, subprocess.TimeoutExpired):
             return CommandResult("", None, timed_out=True)
-        code = out.code
-        if code is None:
-            code = self._process.wait()
-            self._restart()
         errors = "".join(f"[stderr] {line}\n" for line in err.text().splitlines())
         text = out.text()
         joint = "\n" if errors and text and not text.endswith("\n") else ""
@@ -246,31 +204,39 @@ class ShellSession:
             ended=out.code is None,
         )
 
-    def _read(self, out: _Stream, err: _Stream, deadline: float) -> bool:
-        """Read both streams to their marks or ends; False if time is up before."""
+    def _read(self, out: _Stream, err: _Stream, deadline: float) -> None:
+        """Read both streams to their marks or ends.
+
+        Raises:
+            TimeoutError: time is up before.
+        """
         with selectors.DefaultSelector() as waiting:
             waiting.register(cast("Any", self._process.stdout), selectors.EVENT_READ, out)
             waiting.register(cast("Any", self._process.stderr), selectors.EVENT_READ, err)
             while not (out.done and err.done):
-                ready = waiting.select(max(deadline - time.monotonic(), 0))
+                ready = waiting.select(_left(deadline))
                 if not ready:
-                    return False
+                    raise TimeoutError
                 for key, _ in ready:
                     key.data.feed(os.read(key.fd, _CHUNK))
                     if key.data.done:
                         waiting.unregister(key.fileobj)
-        return True
 
 
-def _end(process: subprocess.Popen[bytes], is_group: bool, patience: float) -> None:
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0)
+
+
+def _end(process: subprocess.Popen[bytes], policy: BaseExecutionPolicy, is_group: bool) -> None:
     """End a shell: ask it, and kill it if it does not listen."""
+    policy.end(process)
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number) if is_group else process.send_signal(number)
         except ProcessLookupError:
             pass
         try:
-            process.wait(patience if number == signal.SIGTERM else None)
+            process.wait(policy.termination_timeout if number == signal.SIGTERM else None)
         except subprocess.TimeoutExpired:
             continue
         if not is_group:
@@ -280,4 +246,4 @@ def _end(process: subprocess.Popen[bytes], is_group: bool, patience: float) -> N
             pipe.close()
 
 
-__all__ = ["BASH", "CommandResult", "HostExecutionPolicy", "ShellSession"]
+__all__ = ["BASH", "CommandResult", "ShellSession"]

@@ -1,18 +1,18 @@
 """`ShellToolMiddleware`: the model works in one shell, which lasts as long as the agent's run."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, cast
 
 from plait.agents.middleware.base import AgentMiddleware
-from plait.agents.middleware.redaction import RedactionRule
-from plait.agents.middleware.shell_session import (
-    BASH,
-    CommandResult,
+from plait.agents.middleware.execution_policies import (
+    BaseExecutionPolicy,
+    CodexSandboxExecutionPolicy,
+    DockerExecutionPolicy,
     HostExecutionPolicy,
-    ShellSession,
 )
+from plait.agents.middleware.redaction import RedactionRule
+from plait.agents.middleware.shell_session import BASH, CommandResult, ShellSession
 from plait.agents.middleware.state import AgentState, PrivateStateAttr, ResponseT
 from plait.channels.untracked_value import UntrackedValue
 from plait.errors import ConfigError, PIIDetectionError
@@ -40,25 +40,27 @@ class ShellToolState(AgentState[ResponseT]):
 
 
 class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
-    """Gives the model a shell on this machine.
+    """Gives the model a shell.
 
-    What the model writes is run as this process's user: give it a container of its own, or let a
-    person approve each command (`HumanInTheLoopMiddleware`). The shell starts with the agent and
-    ends with it; a run that is resumed begins with a fresh one.
+    By default, what the model writes is run as this process's user: take a policy that keeps it in
+    a container or a sandbox, or let a person approve each command (`HumanInTheLoopMiddleware`). The
+    shell starts with the agent and ends with it; a run that is resumed begins with a fresh one.
 
     Args:
         workspace_root: the folder it starts in (None: a new one, which goes with the shell).
         startup_commands: commands that are run first.
         shutdown_commands: commands that are run at the end.
-        execution_policy: limits (see `HostExecutionPolicy`).
+        execution_policy: where the shell runs, and its limits: `HostExecutionPolicy` (the default),
+            `DockerExecutionPolicy`, `CodexSandboxExecutionPolicy`.
         redaction_rules: what is hidden in the output, before the model reads it.
         tool_description: what the model reads about the tool.
         tool_name: its name.
         shell_command: the shell, which reads commands from its input (default: bash).
-        env: its environment (None: that of this process).
+        env: its environment (None: that of this process; in a container, none).
 
     Raises:
-        ConfigError: while an agent runs: a startup command failed.
+        ConfigError: the shell, or what is to start it, is not there; while an agent runs: the shell
+            does not start, or a startup command failed.
 
     >>> ShellToolMiddleware(tool_name="bash").tools[0].name
     'bash'
@@ -72,7 +74,7 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
         *,
         startup_commands: Sequence[str] | str | None = None,
         shutdown_commands: Sequence[str] | str | None = None,
-        execution_policy: HostExecutionPolicy | None = None,
+        execution_policy: BaseExecutionPolicy | None = None,
         redaction_rules: Sequence[RedactionRule] | None = None,
         tool_description: str | None = None,
         tool_name: str = "shell",
@@ -83,13 +85,12 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
         self.workspace_root = None if workspace_root is None else Path(workspace_root)
         self.startup_commands = _several(startup_commands)
         self.shutdown_commands = _several(shutdown_commands)
-        self.execution_policy = execution_policy or HostExecutionPolicy()
+        self.execution_policy = _checked(execution_policy or HostExecutionPolicy())
         self.shell_command = _several(shell_command) or BASH
         self.env = None if env is None else {name: str(value) for name, value in env.items()}
         self._rules = [rule.resolve() for rule in redaction_rules or ()]
         self.tool_name = tool_name
-        if shutil.which(self.shell_command[0]) is None:
-            raise ConfigError(f"There is no shell {self.shell_command[0]!r} on this machine.")
+        self.execution_policy.check(self.shell_command)
         self.tools = [
             StructuredTool.from_function(
                 self._shell, name=tool_name, description=tool_description or DESCRIPTION
@@ -216,9 +217,24 @@ def _several(commands: Sequence[str] | str | None) -> tuple[str, ...]:
     return (commands,) if isinstance(commands, str) else tuple(commands or ())
 
 
+def _checked(policy: Any) -> BaseExecutionPolicy:
+    if isinstance(policy, BaseExecutionPolicy):
+        return policy
+    raise ConfigError(
+        "execution_policy must be one of plait.agents.middleware (HostExecutionPolicy, ...) or "
+        f"derived from BaseExecutionPolicy, got {policy!r}."
+    )
+
+
 def _places(matches: Sequence[Any]) -> list[dict[str, Any]]:
     """Where something was found, without what it was: artifacts are stored."""
     return [{name: match[name] for name in ("type", "start", "end")} for match in matches]
 
 
-__all__ = ["HostExecutionPolicy", "ShellToolMiddleware"]
+__all__ = [
+    "CodexSandboxExecutionPolicy",
+    "DockerExecutionPolicy",
+    "HostExecutionPolicy",
+    "RedactionRule",
+    "ShellToolMiddleware",
+]
