@@ -227,6 +227,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_tools::validation_errors_told_to_the_model": "Validation errors told to the model",
     "g_mw_context::an_emulator_without_a_model": "Options of middleware",
     "g_mw_context::an_unknown_method_of_counting": "Options of middleware",
+    "g_mw_files::what_ripgrep_leaves_out": "Searches by ripgrep",
     "g_mw_shell::a_shell_that_ends": "Commands of a shell",
     "g_mw_shell::containers_of_commands_that_take_too_long": "Containers of a shell",
     "g_mw_shell::tables_in_overrides": "Tables in Codex's configuration",

@@ -1,6 +1,8 @@
 """FilesystemFileSearchMiddleware: searching a folder by names and by contents."""
 
 import os
+import sysconfig
+from contextlib import contextmanager
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import FilesystemFileSearchMiddleware
@@ -115,6 +117,38 @@ def case_large_files(env):
     tools, root = folder(env, max_file_size_mb=1)
     (root / "large.txt").write_text("durable\n" * 200_000)
     return lines(tools["grep_search"].invoke({"pattern": "durable", "include": "*.txt"}))
+
+
+@contextmanager
+def ripgrep():
+    """The tests' ripgrep, first on the PATH."""
+    path = os.environ["PATH"]
+    os.environ["PATH"] = f"{sysconfig.get_path('scripts')}:{path}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = path
+
+
+def case_greps_by_ripgrep(env):
+    tools, _ = folder(env, use_ripgrep=True)
+    patterns = [r"def \w+", "^import", "nothing at all", "[", "(?i)DURABLE = ", r"durable\d"]
+    with ripgrep():
+        return [
+            lines(tools["grep_search"].invoke({"pattern": pattern, "output_mode": mode}))
+            for mode in ("files_with_matches", "content", "count")
+            for pattern in patterns
+        ]
+
+
+def case_what_ripgrep_leaves_out(env):
+    tools, root = folder(env, use_ripgrep=True)
+    (root / ".ignore").write_text("web\n")
+    with ripgrep():
+        return [
+            lines(tools["grep_search"].invoke({"pattern": pattern}))
+            for pattern in ("durable", r"(?<=d)urable", r"\Aconst")
+        ]
 
 
 class Scripted(BaseChatModel):

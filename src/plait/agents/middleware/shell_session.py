@@ -102,6 +102,7 @@ class ShellSession:
     Raises:
         ConfigError: the shell does not start; also where it has to be started anew.
 
+    >>> from plait.agents.middleware import HostExecutionPolicy
     >>> shell = ShellSession(HostExecutionPolicy())
     >>> shell.run("X=tea").exit_code, shell.run("printf $X").output
     (0, 'tea')
