@@ -1,8 +1,11 @@
 """LangChain's middleware in plait's agents: what the differential programs cannot show."""
 
+import json
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +17,92 @@ theirs = import_module("langchain.agents.middleware")
 fakes = import_module("langchain_core.language_models.fake_chat_models")
 
 
-def test_what_asks_by_langgraphs_interrupt_is_refused_with_the_way_out() -> None:
-    asking = theirs.HumanInTheLoopMiddleware(interrupt_on={"pay": True})
-    with pytest.raises(ConfigError, match=r"plait\.agents\.middleware\.HumanInTheLoopMiddleware"):
-        create_agent(ScriptedChatModel(["x"]), middleware=[asking])
+ASKING = """
+import json, sys
+from importlib import import_module
+from plait.agents import create_agent
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.messages import AIMessage
+from plait.testing.models import ScriptedChatModel
+from plait.types import Command
+
+theirs = import_module("langchain.agents.middleware")
+path, script, given = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+ran = []
+
+
+def pay(euro: int) -> str:
+    \"\"\"Pay.\"\"\"
+    ran.append(euro)
+    return f"paid {euro}"
+
+
+def tell(text: str) -> str:
+    \"\"\"Tell.\"\"\"
+    ran.append(text)
+    return "told"
+
+
+said = [AIMessage("", tool_calls=one) if isinstance(one, list) else one for one in script]
+with SqliteSaver.from_conn_string(path) as saver:
+    agent = create_agent(
+        ScriptedChatModel(said),
+        [pay, tell],
+        middleware=[theirs.HumanInTheLoopMiddleware(interrupt_on={"pay": True, "tell": True})],
+        checkpointer=saver,
+    )
+    message = Command(resume=given) if isinstance(given, dict) else {"messages": given}
+    result = agent.invoke(message, {"configurable": {"thread_id": "1"}})
+    asked = [one.value for one in result.get("__interrupt__", ())]
+    texts = [(one.type, one.text) for one in result["messages"]]
+print(json.dumps([asked, texts, ran]))
+"""
+
+
+def in_a_process_of_its_own(*arguments: Any) -> Any:
+    given = [arguments[0], *map(json.dumps, arguments[1:])]
+    ran = subprocess.run(
+        [sys.executable, "-c", ASKING, *given], capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def test_their_question_is_answered_in_another_process(tmp_path: Path) -> None:
+    path = str(tmp_path / "agent.sqlite")
+    calls = [
+        {"name": "pay", "args": {"euro": 5}, "id": "1"},
+        {"name": "pay", "args": {"euro": 900}, "id": "2"},
+        {"name": "tell", "args": {"text": "all"}, "id": "3"},
+        {"name": "tell", "args": {"text": "Ann"}, "id": "4"},
+    ]
+    (asked,), _, ran = in_a_process_of_its_own(path, [calls], "go")
+    assert [one["args"] for one in asked["action_requests"]] == [one["args"] for one in calls]
+    assert ran == []
+    decisions = [
+        {"type": "approve"},
+        {"type": "edit", "edited_action": {"name": "pay", "args": {"euro": 70}}},
+        {"type": "reject", "message": "Not all."},
+        {"type": "respond", "message": "She knows."},
+    ]
+    asked, texts, ran = in_a_process_of_its_own(path, ["done"], {"decisions": decisions})
+    assert asked == []
+    assert sorted(ran) == [5, 70]
+    told = [text for kind, text in texts if kind == "tool"]
+    assert len(told) == 4
+    for words in ("paid 5", "paid 70", "Not all.", "She knows."):
+        assert any(words in text for text in told), told
+    assert texts[-1] == ["ai", "done"]
+
+
+def test_one_that_asks_otherwise_is_refused_with_the_way_out() -> None:
+    class Odd(theirs.HumanInTheLoopMiddleware):
+        def after_model(self, state: Any, runtime: Any) -> Any:
+            return None
+
+    words = r"'Odd' .* defines after_model.* plait\.agents\.middleware\.HumanInTheLoopMiddleware"
+    with pytest.raises(ConfigError, match=words):
+        create_agent(ScriptedChatModel(["x"]), middleware=[Odd(interrupt_on={"pay": True})])
 
 
 def test_their_transformers_are_no_part_of_plaits_streams_and_say_so() -> None:

@@ -146,6 +146,28 @@ def _changed(update: Any, convert: Callable[[Any], Any]) -> Any:
     return {**held, "messages": convert(cast("Any", messages) if several else [messages])}
 
 
+# --- policies ------------------------------------------------------------------------------------
+
+
+def own_policy(policy: dict[str, Any]) -> Any:
+    """What is asked about a tool's calls; functions of LangChain's policies get its messages."""
+    describe: Any = policy.get("description")
+    when: Any = policy.get("when")
+
+    def description(call: Any, state: Any, runtime: Any) -> Any:
+        return describe(call, their_state(state), runtime)
+
+    def wanted(request: ToolCallRequest) -> Any:
+        return when(their_tool_request(request))
+
+    made = dict(policy)
+    if callable(describe):
+        made["description"] = description
+    if when is not None:
+        made["when"] = wanted
+    return made
+
+
 # --- schemas -------------------------------------------------------------------------------------
 
 
@@ -185,6 +207,7 @@ def _own_mark(mark: Any) -> Any:
 
 __all__ = [
     "own",
+    "own_policy",
     "own_request",
     "own_response",
     "own_schema",

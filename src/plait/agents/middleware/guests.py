@@ -32,7 +32,7 @@ def adopted(middleware: Any) -> Any:
     """A middleware of LangChain's as one of plait's; anything else as it is.
 
     Raises:
-        ConfigError: It asks people by langgraph's `interrupt`, which nobody hears here.
+        ConfigError: It is derived from LangChain's `HumanInTheLoopMiddleware` and works otherwise.
     """
     if isinstance(middleware, AgentMiddleware):
         return cast("Any", middleware)
@@ -40,12 +40,9 @@ def adopted(middleware: Any) -> Any:
     base: Any = next((one for one in kind.__mro__ if _is_their_base(one)), None)
     if base is None:
         return middleware
-    if any(one.__name__ == "HumanInTheLoopMiddleware" for one in kind.__mro__):
-        raise ConfigError(
-            f"{kind.__name__} of LangChain's asks people by langgraph's interrupt(), which no run "
-            "of plait's hears. Take plait.agents.middleware.HumanInTheLoopMiddleware: it has the "
-            "same arguments."
-        )
+    asking: Any = next((one for one in kind.__mro__ if _is_asking(one)), None)
+    if asking is not None:
+        return _asked_here(middleware, asking)
     methods: dict[str, Any] = {}
     for prefix in ("", "a"):
         makers = {
@@ -60,8 +57,38 @@ def adopted(middleware: Any) -> Any:
     return made(middleware)
 
 
+def _asked_here(guest: Any, asking: type) -> AgentMiddleware[Any, Any, Any]:
+    """Plait's middleware with the policy of LangChain's, whose `interrupt` nobody hears here."""
+    above: tuple[type, ...] = guest.__class__.__mro__
+    derived = above[: above.index(asking)]
+    own = sorted({name for one in derived for name in vars(one) if not name.startswith("__")})
+    if own:
+        raise ConfigError(
+            f"{guest.name!r} is derived from LangChain's HumanInTheLoopMiddleware and defines "
+            f"{', '.join(own)}. Here plait's own asks in its place, which would leave that out. "
+            "Derive it from plait.agents.middleware.HumanInTheLoopMiddleware."
+        )
+    from plait.agents.middleware.human_in_the_loop import HumanInTheLoopMiddleware
+
+    made: Any = type(guest.name, (HumanInTheLoopMiddleware,), {})
+    return made(
+        {tool: _shapes().own_policy(policy) for tool, policy in guest.interrupt_on.items()},
+        description_prefix=guest.description_prefix,
+        edit_notice=guest.edit_notice,
+        interrupt_mode=guest.interrupt_mode,
+    )
+
+
+def _is_asking(kind: type) -> bool:
+    return kind.__name__ == "HumanInTheLoopMiddleware" and _is_of_their_agents(kind)
+
+
 def _is_their_base(kind: type) -> bool:
-    return kind.__name__ == "AgentMiddleware" and _module(kind).startswith("langchain.agents.")
+    return kind.__name__ == "AgentMiddleware" and _is_of_their_agents(kind)
+
+
+def _is_of_their_agents(kind: type) -> bool:
+    return _module(kind).startswith("langchain.agents.")
 
 
 def _module(value: Any) -> str:
