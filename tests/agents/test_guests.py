@@ -1,5 +1,6 @@
 """LangChain's middleware in plait's agents: what the differential programs cannot show."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -120,6 +121,38 @@ def test_their_transformers_are_no_part_of_plaits_streams_and_say_so() -> None:
     assert agent.invoke({"messages": "hi"})["messages"][-1].text == "x"
     with pytest.raises(TypeError, match="no StreamTransformer"):
         agent.stream_events({"messages": "hi"}, version="v3")
+
+
+ask = import_module("langgraph.types").interrupt
+write = import_module("langgraph.config").get_stream_writer
+
+
+def test_functions_of_langgraphs_runs_say_what_to_call_instead() -> None:
+    class Asking(theirs.AgentMiddleware):
+        def before_model(self, state: Any, runtime: Any) -> Any:
+            ask("Really?")
+
+    class Failing(theirs.AgentMiddleware):
+        def before_model(self, state: Any, runtime: Any) -> Any:
+            raise RuntimeError("its own")
+
+    agent = create_agent(ScriptedChatModel(["x"]), middleware=[Asking()])
+    words = r"interrupt\(\) of langgraph's .* in .*Asking\.before_model.* plait\.types"
+    with pytest.raises(ConfigError, match=words):
+        agent.invoke({"messages": "hi"})
+    agent = create_agent(ScriptedChatModel(["x"]), middleware=[Failing()])
+    with pytest.raises(RuntimeError, match="its own"):
+        agent.invoke({"messages": "hi"})
+
+
+def test_their_stream_writer_says_what_to_call_instead() -> None:
+    @theirs.wrap_model_call
+    async def writing(request: Any, handler: Any) -> Any:
+        write()
+
+    agent = create_agent(ScriptedChatModel(["x"]), middleware=[writing])
+    with pytest.raises(ConfigError, match=r"get_stream_writer\(\) .* plait\.config"):
+        asyncio.run(agent.ainvoke({"messages": "hi"}))
 
 
 def test_what_is_no_middleware_at_all_is_refused() -> None:

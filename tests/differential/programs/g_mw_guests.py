@@ -352,6 +352,73 @@ def case_file_search(env):
     return agent.invoke({"messages": [("user", "hi")]}), model.seen
 
 
+def case_tool_selector(env):
+    class Choosing(import_module("langchain_core.language_models").BaseChatModel):
+        @property
+        def _llm_type(self):
+            return "choosing"
+
+        def with_structured_output(self, schema, **kwargs):
+            lambdas = import_module("langchain_core.runnables")
+            return lambdas.RunnableLambda(lambda messages: {"tools": ["add"]})
+
+        def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+            raise NotImplementedError
+
+    selector = mw.LLMToolSelectorMiddleware(model=Choosing(), max_tools=1)
+    return played(model_of(ai(call("add", a=1, b=2)), "3"), [add, fails], [selector])
+
+
+def case_shell(env):
+    shell = mw.ShellToolMiddleware(execution_policy=mw.HostExecutionPolicy(command_timeout=20))
+    script = [call("shell", command="X=5"), call("shell", "2", command="echo $X; false")]
+    agent = create_agent(model_of(*map(ai, script), "done"), middleware=[shell])
+    return agent.invoke({"messages": [("user", "hi")]})
+
+
+async def case_shell_in_an_async_run(env):
+    shell = mw.ShellToolMiddleware(execution_policy=mw.HostExecutionPolicy(command_timeout=20))
+    model = model_of(ai(call("shell", command="echo hi")), "done")
+    return await create_agent(model, middleware=[shell]).ainvoke({"messages": [("user", "hi")]})
+
+
+class Searching(import_module("langchain_core.language_models").BaseChatModel):
+    """A model of a provider that searches tools by itself."""
+
+    script: list
+    seen: list
+
+    @property
+    def _llm_type(self):
+        return "anthropic-chat"
+
+    def _get_ls_params(self, stop=None, **kwargs):
+        return {"ls_provider": "anthropic", "ls_model_name": "claude", "ls_model_type": "chat"}
+
+    def bind_tools(self, tools, **kwargs):
+        self.seen.append(
+            [one if isinstance(one, dict) else (one.name, one.extras) for one in tools]
+        )
+        return self
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        results = import_module("langchain_core.outputs")
+        generation = results.ChatGeneration(message=self.script.pop(0))
+        return results.ChatResult(generations=[generation])
+
+
+def searched(tools):
+    calls = [call("add", a=1, b=2)]
+    script = [their_messages.AIMessage("", tool_calls=calls), their_messages.AIMessage("done")]
+    model, search = Searching(script=script, seen=[]), mw.ProviderToolSearchMiddleware
+    agent = create_agent(model, tools, middleware=[search(searchable_tools=["add"])])
+    return agent.invoke({"messages": [("user", "hi")]}), model.seen[0]
+
+
+def case_tools_that_the_provider_searches(env):
+    return searched([their_tools.tool(add), their_tools.tool(fails)])
+
+
 # --- their strategies ----------------------------------------------------------------------------
 
 

@@ -1,6 +1,9 @@
 """Middleware of LangChain's in plait's agents: recognised without importing its package."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from functools import wraps
+from traceback import walk_tb
 from typing import Any, cast
 
 from plait.agents.middleware.base import CAN_JUMP_TO, AgentMiddleware
@@ -52,7 +55,8 @@ def adopted(middleware: Any) -> Any:
         }
         for hook, make in makers.items():
             if getattr(kind, prefix + hook) is not getattr(base, prefix + hook):
-                methods[prefix + hook] = make(getattr(middleware, prefix + hook), bool(prefix))
+                given = _explained(getattr(middleware, prefix + hook), bool(prefix))
+                methods[prefix + hook] = make(given, bool(prefix))
     made: Any = type(kind.__name__, (GuestMiddleware,), methods)
     return made(middleware)
 
@@ -93,6 +97,41 @@ def _is_of_their_agents(kind: type) -> bool:
 
 def _module(value: Any) -> str:
     return getattr(value, "__module__", "")
+
+
+def _explained(hook: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
+    """A hook that says what to do, if it calls what works only in runs of langgraph's."""
+
+    @wraps(hook)
+    async def acall(*args: Any) -> Any:
+        with _explaining(hook):
+            return await hook(*args)
+
+    @wraps(hook)
+    def call(*args: Any) -> Any:
+        with _explaining(hook):
+            return hook(*args)
+
+    return acall if is_async else call
+
+
+@contextmanager
+def _explaining(hook: Callable[..., Any]) -> Generator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+        if frames[-1].f_globals.get("__name__") != "langgraph.config":
+            raise
+        called = next(
+            frame.f_code.co_name
+            for frame in frames
+            if frame.f_globals.get("__name__", "").startswith("langgraph.")
+        )
+        raise ConfigError(
+            f"{called}() of langgraph's was called in {hook.__qualname__}, and knows nothing of a "
+            "run of plait's. Import it from plait.types (interrupt) or plait.config (the others)."
+        ) from error
 
 
 def _node(hook: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
