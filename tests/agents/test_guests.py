@@ -155,6 +155,17 @@ def test_their_stream_writer_says_what_to_call_instead() -> None:
         asyncio.run(agent.ainvoke({"messages": "hi"}))
 
 
+def test_a_search_by_the_provider_says_which_tools_it_knows() -> None:
+    def add(a: int) -> int:
+        """Add."""
+        return a
+
+    search = theirs.ProviderToolSearchMiddleware(searchable_tools=["add"])
+    agent = create_agent(ScriptedChatModel(["x"]), [add], middleware=[search])
+    with pytest.raises(ConfigError, match=r"add It knows only .*langchain_core\.tools\.tool"):
+        agent.invoke({"messages": "hi"})
+
+
 def test_what_is_no_middleware_at_all_is_refused() -> None:
     with pytest.raises(ConfigError, match="no middleware"):
         create_agent(ScriptedChatModel(["x"]), middleware=[object()])

@@ -32,8 +32,7 @@ def before_agent(
     Returns:
         The middleware; without `func` the decorator that makes it.
     """
-    hook = _hook("before_agent", can_jump_to)
-    return _decorate(func, hook, state_schema, tools, name)
+    return _decorate(func, _method("before_agent", can_jump_to), state_schema, tools, name)
 
 
 def before_model(
@@ -52,8 +51,7 @@ def before_model(
     >>> brief.name
     'brief'
     """
-    hook = _hook("before_model", can_jump_to)
-    return _decorate(func, hook, state_schema, tools, name)
+    return _decorate(func, _method("before_model", can_jump_to), state_schema, tools, name)
 
 
 def after_model(
@@ -65,8 +63,7 @@ def after_model(
     name: str | None = None,
 ) -> Any:
     """Middleware whose `after_model` is the function. Arguments are those of `before_agent`."""
-    hook = _hook("after_model", can_jump_to)
-    return _decorate(func, hook, state_schema, tools, name)
+    return _decorate(func, _method("after_model", can_jump_to), state_schema, tools, name)
 
 
 def after_agent(
@@ -78,8 +75,7 @@ def after_agent(
     name: str | None = None,
 ) -> Any:
     """Middleware whose `after_agent` is the function. Arguments are those of `before_agent`."""
-    hook = _hook("after_agent", can_jump_to)
-    return _decorate(func, hook, state_schema, tools, name)
+    return _decorate(func, _method("after_agent", can_jump_to), state_schema, tools, name)
 
 
 def wrap_model_call(
@@ -108,7 +104,7 @@ def wrap_model_call(
     ...     except ConnectionError:
     ...         return handler(request)
     """
-    return _decorate(func, _wrapper("wrap_model_call"), state_schema, tools, name)
+    return _decorate(func, _method("wrap_model_call"), state_schema, tools, name)
 
 
 def wrap_tool_call(
@@ -125,7 +121,7 @@ def wrap_tool_call(
     ...     args = {**request.tool_call["args"], "dry_run": True}
     ...     return handler(request.override(tool_call={**request.tool_call, "args": args}))
     """
-    return _decorate(func, _wrapper("wrap_tool_call"), state_schema, tools, name)
+    return _decorate(func, _method("wrap_tool_call"), state_schema, tools, name)
 
 
 def dynamic_prompt(func: Function | None = None) -> Any:
@@ -168,41 +164,20 @@ def _decorate(
     return decorate if func is None else decorate(func)
 
 
-def _hook(kind: str, can_jump_to: list[JumpTo] | None) -> Callable[[Function], dict[str, Any]]:
-    """Methods of middleware from a function of (state, runtime)."""
+def _method(
+    kind: str, can_jump_to: list[JumpTo] | None = None
+) -> Callable[[Function], dict[str, Any]]:
+    """The method that a function is: one of (state, runtime), or of (request, handler)."""
     mark = hook_config(can_jump_to=can_jump_to)
 
     def methods(function: Function) -> dict[str, Any]:
-        if iscoroutinefunction(function):
+        async def acall(self: Any, given: Any, beside: Any) -> Any:
+            return await function(given, beside)
 
-            async def ahook(self: Any, state: Any, runtime: Any) -> Any:
-                return await function(state, runtime)
+        def call(self: Any, given: Any, beside: Any) -> Any:
+            return function(given, beside)
 
-            return {f"a{kind}": mark(ahook)}
-
-        def hook(self: Any, state: Any, runtime: Any) -> Any:
-            return function(state, runtime)
-
-        return {kind: mark(hook)}
-
-    return methods
-
-
-def _wrapper(kind: str) -> Callable[[Function], dict[str, Any]]:
-    """Methods of middleware from a function of (request, handler)."""
-
-    def methods(function: Function) -> dict[str, Any]:
-        if iscoroutinefunction(function):
-
-            async def awrap(self: Any, request: Any, handler: Any) -> Any:
-                return await function(request, handler)
-
-            return {f"a{kind}": awrap}
-
-        def wrap(self: Any, request: Any, handler: Any) -> Any:
-            return function(request, handler)
-
-        return {kind: wrap}
+        return {f"a{kind}": mark(acall)} if iscoroutinefunction(function) else {kind: mark(call)}
 
     return methods
 

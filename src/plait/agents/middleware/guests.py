@@ -119,19 +119,22 @@ def _explained(hook: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
 def _explaining(hook: Callable[..., Any]) -> Generator[None]:
     try:
         yield
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-        if frames[-1].f_globals.get("__name__") != "langgraph.config":
-            raise
-        called = next(
-            frame.f_code.co_name
-            for frame in frames
-            if frame.f_globals.get("__name__", "").startswith("langgraph.")
-        )
-        raise ConfigError(
-            f"{called}() of langgraph's was called in {hook.__qualname__}, and knows nothing of a "
-            "run of plait's. Import it from plait.types (interrupt) or plait.config (the others)."
-        ) from error
+        homes = [frame.f_globals.get("__name__", "") for frame in frames]
+        if homes[-1] == "langgraph.config":
+            at = next(at for at, home in enumerate(homes) if home.startswith("langgraph."))
+            raise ConfigError(
+                f"{frames[at].f_code.co_name}() of langgraph's was called in {hook.__qualname__}, "
+                "and knows nothing of a run of plait's. Import it from plait.types (interrupt) or "
+                "plait.config (the others)."
+            ) from error
+        if homes[-1] == "langchain.agents.middleware.provider_tool_search":
+            raise ConfigError(
+                f"{error} It knows only models and tools of LangChain's: give the agent such a "
+                "model, and tools made by langchain_core.tools.tool."
+            ) from error
+        raise
 
 
 def _node(hook: Callable[..., Any], is_async: bool) -> Callable[..., Any]:
