@@ -85,6 +85,10 @@ class Scope(Protocol):
         """Wait until the stream of the run has room for more."""
         ...
 
+    def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:
+        """How sync code of an async run, in its thread, gets what a coroutine comes to."""
+        ...
+
 
 current_scope: ContextVar[Scope | None] = ContextVar("plait_scope", default=None)
 

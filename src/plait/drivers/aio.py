@@ -6,6 +6,7 @@ import asyncio
 from _thread import get_ident
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, ClassVar, TypeVar
@@ -457,6 +458,31 @@ class AioDriver:
     async def room(self) -> None:
         """Suspend until there is room for a chunk."""
         await self._room.wait()
+
+    def complete(self, task: Task, attempt: int, code: Coroutine[Any, Any, T]) -> T:
+        """Run async code in which a sync task goes on; the task's thread waits for what it gives.
+
+        Raises:
+            asyncio.CancelledError: it was cancelled, with its task or by itself.
+        """
+        its_end = asyncio.run_coroutine_threadsafe(self._go_on(task, attempt, code), self.aio)
+        try:
+            return its_end.result()
+        except CancelledError as error:
+            raise asyncio.CancelledError from error
+
+    async def _go_on(self, task: Task, attempt: int, code: Coroutine[Any, Any, T]) -> T:
+        if task in self._cancelled or attempt <= task.given_up:
+            code.close()
+            raise asyncio.CancelledError
+        here = asyncio.current_task()
+        assert here is not None
+        self._handles[task] = here
+        try:
+            return await (Paced(code, self._room) if self._live else code)
+        finally:
+            if self._handles.get(task) is here:
+                del self._handles[task]
 
     def is_cancelled(self, task: Task) -> bool:
         """Whether a running task was told to stop."""

@@ -430,6 +430,9 @@ def _invoked(result: Any, given: Any, scope: Scope) -> Any:
     """What a node amounts to that returned a Runnable: what that makes of the node's input."""
     if not is_runnable(result):
         return result
+    awaiting = scope.awaiting()
+    if awaiting is not None:
+        return awaiting(_ainvoked(result, given, scope))
     return result.invoke(given, None if is_graph(result) else scope.config())
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import START, TAG_NOSTREAM
@@ -211,6 +212,11 @@ class TaskScope:
                 await room()
             run = None if run.parent is None else run.parent.run
 
+    def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:
+        """How sync code gets what a coroutine comes to; None: its run has no event loop."""
+        complete = getattr(self.run.driver, "complete", None)
+        return None if complete is None else partial(complete, self.task, self.attempt)
+
     def push(self, key: str, value: Any) -> None:
         """Write to a key of the state before what the task returns.
 
@@ -287,6 +293,9 @@ class Detached:
         return chunk_of(token, id, new_id())
 
     async def room(self) -> None:
+        return None
+
+    def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:
         return None
 
 
