@@ -221,6 +221,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_interrupts::resume_of_a_finished_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_empty_thread": _NO_QUESTION,
     "b_interrupts::resume_of_an_unknown_id": _NO_QUESTION,
+    "d_tools::a_function_with_an_argument_named_config": "Arguments of tools that are named config",
+    "d_tools::configs_of_tool_classes": "Arguments of tools that are named config",
     "d_tools::star_arguments": "Tools with starred arguments",
     "d_tools::text_is_checked": "Text as the input of a tool",
     "d_tools::unknown_fields": "Unknown fields of a tool",

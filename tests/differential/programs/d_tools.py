@@ -560,3 +560,45 @@ def case_runnables_as_tools(env):
 
 def case_tools_as_text(env):
     return str(Shout(mark="a, b")), repr(Shout(mark="a, b")), repr(Shout())
+
+
+def case_arguments_that_are_named_config(env):
+    class Plain(BaseTool):
+        name: str = "plain"
+        description: str = "Has an argument of this name."
+
+        def _run(self, config: str, other: int = 1, run_manager=None) -> str:
+            return f"{config} {other}"
+
+    def search(query: str, config: RunnableConfig) -> str:
+        return f"{query} {type(config).__name__}"
+
+    def read(config: dict) -> str:
+        return str(config)
+
+    made = StructuredTool.from_function(search, description="Find.")
+    return (
+        (Plain().args, Plain().tool_call_schema.model_json_schema()["required"]),
+        Plain().invoke({"config": "mine"}),
+        (made.args, made.invoke({"query": "q"})),
+        StructuredTool.from_function(read, description="Read.").args,
+    )
+
+
+def case_configs_of_tool_classes(env):
+    class Asks(BaseTool):
+        name: str = "asks"
+        description: str = "Wants the config of the call."
+
+        def _run(self, query: str, config: RunnableConfig) -> str:
+            return query
+
+    return list(Asks().args), list(Asks().tool_call_schema.model_json_schema()["required"])
+
+
+def case_a_function_with_an_argument_named_config(env):
+    def read(config: dict) -> str:
+        return str(config)
+
+    made = StructuredTool.from_function(read, description="Read.")
+    return env.error(lambda: made.invoke({"config": {"a": 1}}))
