@@ -1,13 +1,16 @@
-"""Settings of the whole program: the cache that models use unless they have their own."""
+"""Settings of the whole program: debug output, and the cache that models use by default."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plait.callbacks.context import everywhere
+
 if TYPE_CHECKING:
     from plait.caches import BaseCache
 
 _llm_cache: list[BaseCache | None] = [None]
+_verbose = [False]
 
 
 def set_llm_cache(value: BaseCache | None) -> None:
@@ -25,4 +28,45 @@ def get_llm_cache() -> BaseCache | None:
     return _llm_cache[0]
 
 
-__all__ = ["get_llm_cache", "set_llm_cache"]
+def set_debug(value: bool) -> None:
+    """Tell on the standard error what every run of this program does, or stop telling.
+
+    Runs that have begun are told as they were when they began. For one run, give its config a
+    `plait.tracing.ConsoleTracer`.
+
+    >>> set_debug(True); get_debug()
+    True
+    >>> set_debug(False); get_debug()
+    False
+    """
+    if value and not everywhere:
+        from plait.tracing.console import ConsoleTracer  # only programs that debug need it
+
+        everywhere.append({"callbacks": [ConsoleTracer()]})
+    elif not value:
+        everywhere.clear()
+
+
+def get_debug() -> bool:
+    """Whether `set_debug` is on."""
+    return bool(everywhere)
+
+
+def set_verbose(value: bool) -> None:
+    """Remember what programs read with `get_verbose`; models and runnables print nothing by it."""
+    _verbose[0] = value
+
+
+def get_verbose() -> bool:
+    """What `set_verbose` was told."""
+    return _verbose[0]
+
+
+__all__ = [
+    "get_debug",
+    "get_llm_cache",
+    "get_verbose",
+    "set_debug",
+    "set_llm_cache",
+    "set_verbose",
+]

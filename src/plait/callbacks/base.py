@@ -5,6 +5,7 @@ from typing import Any, Self, TypeAlias, cast
 from uuid import UUID
 
 from plait.ids import new_id
+from plait.lazy import lazily
 
 
 class BaseCallbackManager:
@@ -184,3 +185,8 @@ def _remove(items: list[Any], gone: Iterable[Any]) -> None:
     for item in gone:
         if item in items:
             items.remove(item)
+
+
+# The peer's paths of them.
+_HANDLERS = ("AsyncCallbackHandler", "BaseCallbackHandler")
+__getattr__ = lazily(__name__, dict.fromkeys(_HANDLERS, "plait.callbacks.handlers"))

@@ -3,7 +3,7 @@
 Kept apart and free of imports: every run asks these two questions, most runs need nothing more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -14,6 +14,12 @@ var_child_runnable_config: ContextVar[Mapping[str, Any] | None] = ContextVar(
 )
 """The config of the code that runs now; what it invokes without a config inherits this one."""
 
+
+block_handlers: ContextVar[tuple[Any, ...]] = ContextVar("plait_block_handlers", default=())
+"""Handlers that hear all runs of a `with` block, whatever callbacks these are given."""
+
+everywhere: list[Mapping[str, Any]] = []
+"""The config that runs inherit where nothing else is inherited: with the handler of `set_debug`."""
 
 COPIED_TO_METADATA = ("model", "checkpoint_ns")
 """Entries of `configurable` that are metadata of the runs inside too."""
@@ -30,7 +36,15 @@ def inherited_config() -> Mapping[str, Any] | None:
         scope = current_scope.get()
         if scope is not None:
             return scope.config()
+        if everywhere:
+            return everywhere[0]
     return config
+
+
+def unasked_handlers() -> Sequence[Any]:
+    """Who hears runs besides the callbacks that these are given."""
+    unasked = block_handlers.get()
+    return (*everywhere[0]["callbacks"], *unasked) if everywhere else unasked
 
 
 def has_listeners(config: Mapping[str, Any] | None) -> bool:

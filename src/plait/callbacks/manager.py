@@ -20,6 +20,7 @@ from plait.callbacks.events import (
     SyncRunManager,
     ToolEvents,
 )
+from plait.lazy import lazily
 
 M = TypeVar("M", bound=BaseCallbackManager)
 R = TypeVar("R", bound=BaseRunManager[Any])
@@ -327,3 +328,8 @@ def _recast(kind: type[R], run: BaseRunManager[Any]) -> R:
         metadata=run.metadata,
         inheritable_metadata=run.inheritable_metadata,
     )
+
+
+# The peer's paths of them.
+_EVENTS = ("adispatch_custom_event", "dispatch_custom_event")
+__getattr__ = lazily(__name__, dict.fromkeys(_EVENTS, "plait.callbacks.custom"))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 from plait.callbacks.handlers import BaseCallbackHandler
+from plait.errors import ConfigError
 
 _COLORS = {"blue": "36;1", "yellow": "33;1", "pink": "38;5;200", "green": "32;1", "red": "31;1"}
 
@@ -25,24 +26,31 @@ class PrintingHandler(BaseCallbackHandler):
         return sys.stdout
 
     def _print(self, text: str, color: str | None = None, end: str = "") -> None:
-        color = color or self.color
         if color is not None:
             text = f"\x1b[{_COLORS.get(color, color)}m\x1b[1;3m{text}\x1b[0m"
         print(text, end=end, file=self._file(), flush=bool(end))
+
+    def _print_heading(self, text: str) -> None:
+        print(f"\x1b[1m{text}\x1b[0m", file=self._file())
+
+    def _print_result(self, text: str, color: str | None) -> None:
+        self._print(text, color or self.color)
 
     def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
         """Print that a chain starts."""
         known: dict[str, Any] = serialized or {}
         name = kwargs.get("name") or known.get("name") or (known.get("id") or ["<unknown>"])[-1]
-        print(f"\n\n\x1b[1m> Entering new {name} chain...\x1b[0m", file=self._file())
+        self._print("\n\n")
+        self._print_heading(f"> Entering new {name} chain...")
 
     def on_chain_end(self, outputs: Any, **kwargs: Any) -> None:
         """Print that a chain ended."""
-        print("\n\x1b[1m> Finished chain.\x1b[0m", file=self._file())
+        self._print("\n")
+        self._print_heading("> Finished chain.")
 
     def on_agent_action(self, action: Any, *, color: str | None = None, **kwargs: Any) -> None:
         """Print what an agent chose."""
-        self._print(action.log, color)
+        self._print(action.log, color or self.color)
 
     def on_tool_end(
         self,
@@ -55,17 +63,17 @@ class PrintingHandler(BaseCallbackHandler):
         """Print what a tool returned."""
         if observation_prefix is not None:
             self._print(f"\n{observation_prefix}")
-        self._print(str(output), color)
+        self._print_result(str(output), color)
         if llm_prefix is not None:
             self._print(f"\n{llm_prefix}")
 
     def on_text(self, text: str, color: str | None = None, end: str = "", **kwargs: Any) -> None:
         """Print a text."""
-        self._print(text, color, end)
+        self._print(text, color or self.color, end)
 
     def on_agent_finish(self, finish: Any, *, color: str | None = None, **kwargs: Any) -> None:
         """Print how an agent ended."""
-        self._print(finish.log, color, "\n")
+        self._print(finish.log, color or self.color, "\n")
 
 
 class StdOutCallbackHandler(PrintingHandler):
@@ -75,10 +83,15 @@ class StdOutCallbackHandler(PrintingHandler):
 class FileCallbackHandler(PrintingHandler):
     """Prints to a file; close it, or use it in a `with` block.
 
+    Headings and results of tools are plain text there.
+
     Args:
         filename: The file.
         mode: "a" to add to it, "w" to write it anew.
         color: As of `PrintingHandler`.
+
+    Raises:
+        ConfigError: Something is to be printed, and the file is closed.
     """
 
     def __init__(self, filename: str | Path, mode: str = "a", color: str | None = None) -> None:
@@ -86,7 +99,18 @@ class FileCallbackHandler(PrintingHandler):
         self.file: Any = Path(filename).open(mode, encoding="utf-8")  # noqa: SIM115 - see close
 
     def _file(self) -> TextIO:
+        if self.file.closed:
+            raise ConfigError(
+                f"The file {self.file.name!r} of this FileCallbackHandler is closed. Call what it "
+                "is to hear inside its `with` block, or before close()."
+            )
         return self.file
+
+    def _print_heading(self, text: str) -> None:
+        print(text, file=self._file())
+
+    def _print_result(self, text: str, color: str | None) -> None:
+        self._print(text)
 
     def close(self) -> None:
         """Close the file."""

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from plait.callbacks.context import inherited_config, var_child_runnable_config
 from plait.callbacks.handlers import BaseCallbackHandler
+from plait.callbacks.within import listening
 from plait.messages import add_usage
 
 
@@ -57,18 +57,3 @@ def get_usage_metadata_callback(
     handler = UsageMetadataCallbackHandler()
     with listening(handler):
         yield handler
-
-
-@contextmanager
-def listening(handler: Any) -> Generator[None, None, None]:
-    """Let a handler hear every run that starts inside the `with` block."""
-    from plait.callbacks.manager import CallbackManager  # nobody listening needs no manager
-
-    around = inherited_config() or {}
-    manager = CallbackManager.adopt(around.get("callbacks"))
-    manager.add_handler(handler)
-    token = var_child_runnable_config.set({**around, "callbacks": manager})
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)

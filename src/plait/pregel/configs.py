@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.callbacks.context import var_child_runnable_config
+from plait.callbacks.context import everywhere, var_child_runnable_config
 from plait.errors import ConfigError
 from plait.runnables.config import complete, ensure_config, merge_configs
 from plait.scope import current_scope
@@ -55,7 +55,7 @@ def is_plain(parent: TaskScope | None) -> bool:
     Args:
         parent: the task around the call.
     """
-    if var_child_runnable_config.get() is not None:
+    if everywhere or var_child_runnable_config.get() is not None:
         return False
     if parent is None:
         return current_scope.get() is None

@@ -14,6 +14,7 @@ from plait.callbacks.context import (
     COPIED_TO_METADATA,
     has_listeners,
     inherited_config,
+    unasked_handlers,
     var_child_runnable_config,
 )
 
@@ -101,14 +102,25 @@ def _overlay(out: dict[str, Any], config: Mapping[str, Any]) -> None:
             strays.append(key)
         elif key == "metadata" or key == "configurable":
             out[key] = dict(value)
-        elif key == "tags" or (key == "callbacks" and isinstance(value, list)):
+        elif key == "tags":
             out[key] = list(cast("list[Any]", value))
         elif key == "callbacks":
-            out[key] = value.copy()
+            out[key] = _with_unasked(value.copy())
         else:
             out[key] = value
     for key in strays:
         out["configurable"][key] = config[key]
+
+
+def _with_unasked(callbacks: Any) -> Any:
+    """A list of handlers, or a manager, with those who hear all runs of here."""
+    hear_all = unasked_handlers()
+    if not isinstance(callbacks, list):
+        for handler in hear_all:
+            callbacks.add_handler(handler)
+        return callbacks
+    given = cast("list[Any]", callbacks)
+    return [*given, *(handler for handler in hear_all if handler not in given)]
 
 
 def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:

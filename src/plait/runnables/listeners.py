@@ -36,6 +36,8 @@ class Run:
     error: str | None = None
     """The failure and its traceback, as text."""
     child_runs: list[Run] = field(default_factory=list["Run"])
+    reference_example_id: UUID | None = None
+    """The example that it was run for, if whoever collects it says so."""
 
     @property
     def extra(self) -> dict[str, Any]:

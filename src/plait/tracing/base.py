@@ -92,6 +92,9 @@ class Tracer(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A chain ended."""
+        run = self._runs.get(run_id)
+        if run is not None and "inputs" in kwargs:
+            run.inputs = kwargs["inputs"]  # of a stream: all of it has come by now
         self._end(run_id, outputs)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
