@@ -17,6 +17,8 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
+from plait.exceptions import LangChainException
+
 if TYPE_CHECKING:
     from plait.types import Command, Interrupt
 
@@ -367,7 +369,7 @@ class RunDeadlineError(TimeoutError):
     """A run has passed the deadline that its caller gave it; what it stored is kept."""
 
 
-class ModelError(Exception):
+class ModelError(LangChainException):
     """A model did not answer, or not as asked. The provider's own exception is the `__cause__`.
 
     Args:
@@ -379,9 +381,12 @@ class ModelError(Exception):
         retry_after: Seconds after which the provider wants to be asked again.
     """
 
+    is_retryable: bool = False
+    """Whether the same request may succeed at another time."""
+
     def __init__(
         self,
-        message: str,
+        message: str = "",
         *,
         provider: str | None = None,
         model: str | None = None,
@@ -405,33 +410,42 @@ class ModelAuthenticationError(ModelError, PermissionError):
     __str__ = Exception.__str__
 
 
-class ModelRequestError(ModelError, ValueError):
+class ModelPermissionDeniedError(ModelAuthenticationError):
+    """The provider knows the key, which may not do this."""
+
+
+class ModelInvalidRequestError(ModelError, ValueError):
     """The provider refuses the request as it is; asking again does not help."""
 
 
-class ModelNotFoundError(ModelRequestError):
+class ModelNotFoundError(ModelInvalidRequestError):
     """The provider has no such model."""
 
 
-class ContextLengthError(ModelRequestError):
+class ContextOverflowError(ModelInvalidRequestError):
     """The messages are longer than the model's context window. Shorten them (`trim_messages`)."""
 
 
-class ContentFilteredError(ModelRequestError):
+class ContentFilteredError(ModelInvalidRequestError):
     """The provider's filter refused the request or the answer."""
 
 
 class ModelRateLimitError(ModelError):
     """Too many requests or tokens in a while, or the account has nothing left."""
 
+    is_retryable = True
 
-class ModelServerError(ModelError):
+
+class ModelAPIError(ModelError):
     """The provider has a problem or is overloaded; asking later may help."""
+
+    is_retryable = True
 
 
 class ModelConnectionError(ModelError, ConnectionError):
     """The provider cannot be reached, or the connection broke (in the middle of a stream, too)."""
 
+    is_retryable = True
     __str__ = Exception.__str__
 
 
@@ -539,7 +553,7 @@ __all__ = [
     "ApprovalMismatchError",
     "ConfigError",
     "ContentFilteredError",
-    "ContextLengthError",
+    "ContextOverflowError",
     "CorruptCheckpointError",
     "DuplicateMiddlewareError",
     "EmptyChannelError",
@@ -563,13 +577,13 @@ __all__ = [
     "MigrationError",
     "MissingExtraError",
     "MissingThreadIdError",
+    "ModelAPIError",
     "ModelAuthenticationError",
     "ModelConnectionError",
     "ModelError",
+    "ModelInvalidRequestError",
     "ModelNotFoundError",
     "ModelRateLimitError",
-    "ModelRequestError",
-    "ModelServerError",
     "ModelTimeoutError",
     "NodeCancelledError",
     "NodeError",

@@ -1,6 +1,38 @@
-"""Errors under the names that LangChain documents (`langchain_core.exceptions`)."""
+"""Errors under the names that LangChain documents (`langchain_core.exceptions`).
 
-from typing import Any
+Those of models are in `plait.errors`, and load from there when they are first used.
+"""
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.errors import (
+        ContextOverflowError,
+        ModelAPIError,
+        ModelAuthenticationError,
+        ModelConnectionError,
+        ModelError,
+        ModelInvalidRequestError,
+        ModelNotFoundError,
+        ModelPermissionDeniedError,
+        ModelRateLimitError,
+        ModelTimeoutError,
+    )
+
+
+class ErrorCode(Enum):
+    """Stable codes of common mistakes, as the peer documents them."""
+
+    INVALID_PROMPT_INPUT = "INVALID_PROMPT_INPUT"
+    INVALID_TOOL_RESULTS = "INVALID_TOOL_RESULTS"
+    MESSAGE_COERCION_FAILURE = "MESSAGE_COERCION_FAILURE"
+    MODEL_AUTHENTICATION = "MODEL_AUTHENTICATION"
+    MODEL_NOT_FOUND = "MODEL_NOT_FOUND"
+    MODEL_RATE_LIMIT = "MODEL_RATE_LIMIT"
+    OUTPUT_PARSING_FAILURE = "OUTPUT_PARSING_FAILURE"
 
 
 class LangChainException(Exception):
@@ -41,4 +73,34 @@ class OutputParserException(ValueError, LangChainException):
         self.send_to_llm = send_to_llm
 
 
-__all__ = ["LangChainException", "OutputParserException", "TracerException"]
+_MODEL_ERRORS = (
+    "ContextOverflowError",
+    "ModelAPIError",
+    "ModelAuthenticationError",
+    "ModelConnectionError",
+    "ModelError",
+    "ModelInvalidRequestError",
+    "ModelNotFoundError",
+    "ModelPermissionDeniedError",
+    "ModelRateLimitError",
+    "ModelTimeoutError",
+)
+
+__getattr__ = lazily(__name__, dict.fromkeys(_MODEL_ERRORS, "plait.errors"))
+
+__all__ = [
+    "ContextOverflowError",
+    "ErrorCode",
+    "LangChainException",
+    "ModelAPIError",
+    "ModelAuthenticationError",
+    "ModelConnectionError",
+    "ModelError",
+    "ModelInvalidRequestError",
+    "ModelNotFoundError",
+    "ModelPermissionDeniedError",
+    "ModelRateLimitError",
+    "ModelTimeoutError",
+    "OutputParserException",
+    "TracerException",
+]

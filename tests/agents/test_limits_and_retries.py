@@ -22,9 +22,9 @@ from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import (
     ConfigError,
     InvalidValueError,
+    ModelAPIError,
     ModelAuthenticationError,
     ModelRateLimitError,
-    ModelServerError,
 )
 from plait.testing.models import ScriptedChatModel
 from plait.tools import tool
@@ -70,7 +70,7 @@ def test_jitter_is_a_quarter_up_or_down() -> None:
 def test_a_provider_that_says_when_to_come_back_is_listened_to() -> None:
     assert retries().wait_after(ModelRateLimitError("slow", retry_after=3.0), 1) == 3.0
     assert retries().wait_after(ModelRateLimitError("slow", retry_after=99.0), 1) == 5.0
-    assert retries().wait_after(ModelServerError("oops"), 1) == 1.0
+    assert retries().wait_after(ModelAPIError("oops"), 1) == 1.0
 
 
 def test_a_request_that_is_wrong_is_not_made_again() -> None:

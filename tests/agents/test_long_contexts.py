@@ -19,7 +19,7 @@ from plait.agents.middleware import (
 )
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import ConfigError, ContextLengthError, ModelAuthenticationError
+from plait.errors import ConfigError, ContextOverflowError, ModelAuthenticationError
 from plait.messages import AIMessage, HumanMessage, ToolMessage
 from plait.testing import ScriptedChatModel
 
@@ -84,7 +84,7 @@ def test_a_conversation_is_summarized_again_and_again_and_stays_short(tmp_path: 
 
 
 def test_a_history_that_is_too_long_for_its_writer_is_cut_in_the_middle():
-    writer = ScriptedChatModel([ContextLengthError("too long"), "notes"])
+    writer = ScriptedChatModel([ContextOverflowError("too long"), "notes"])
     middleware = SummarizationMiddleware(
         writer, trigger=("messages", 2), keep=("messages", 1), summary_prompt="{messages}"
     )

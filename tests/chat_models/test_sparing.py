@@ -9,11 +9,11 @@ from plait.chat_models import LLM, ChatGeneration, Generation
 from plait.chat_models.fake import ScriptedChatModel
 from plait.errors import (
     ConfigError,
+    ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
+    ModelInvalidRequestError,
     ModelRateLimitError,
-    ModelRequestError,
-    ModelServerError,
     ModelTimeoutError,
 )
 from plait.messages import AIMessage
@@ -120,8 +120,8 @@ def test_a_model_waits_for_each_request_and_not_for_known_answers():
 
 
 def test_a_retry_policy_repeats_what_may_go_better_and_nothing_else():
-    again = (ModelRateLimitError, ModelServerError, ModelConnectionError, ModelTimeoutError)
-    never = (ModelAuthenticationError, ModelRequestError)
+    again = (ModelRateLimitError, ModelAPIError, ModelConnectionError, ModelTimeoutError)
+    never = (ModelAuthenticationError, ModelInvalidRequestError)
     assert all(default_retry_on(kind("x")) for kind in again)
     assert not any(default_retry_on(kind("x")) for kind in never)
 

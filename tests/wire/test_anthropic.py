@@ -7,14 +7,15 @@ from pydantic import BaseModel
 
 from plait.chat_models import init_chat_model
 from plait.errors import (
-    ContextLengthError,
+    ContextOverflowError,
     InvalidInputError,
+    ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
+    ModelInvalidRequestError,
     ModelNotFoundError,
+    ModelPermissionDeniedError,
     ModelRateLimitError,
-    ModelRequestError,
-    ModelServerError,
     ModelTimeoutError,
 )
 from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -234,13 +235,13 @@ async def test_tool_choices_take_anthropics_form(model, wire):
 
 ERRORS = [
     (401, "authentication_error", ModelAuthenticationError),
-    (403, "permission_error", ModelAuthenticationError),
+    (403, "permission_error", ModelPermissionDeniedError),
     (404, "not_found_error", ModelNotFoundError),
-    (413, "request_too_large", ContextLengthError),
-    (400, "invalid_request_error", ModelRequestError),
+    (413, "request_too_large", ContextOverflowError),
+    (400, "invalid_request_error", ModelInvalidRequestError),
     (429, "rate_limit_error", ModelRateLimitError),
-    (500, "api_error", ModelServerError),
-    (529, "overloaded_error", ModelServerError),
+    (500, "api_error", ModelAPIError),
+    (529, "overloaded_error", ModelAPIError),
 ]
 
 
@@ -265,7 +266,7 @@ async def test_errors_in_the_middle_of_a_stream_keep_their_kind(model, wire):
     failed = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
     wire.stream([*events, failed], named=True)
     seen = []
-    with pytest.raises(ModelServerError, match="busy"):
+    with pytest.raises(ModelAPIError, match="busy"):
         seen.extend(c.content for c in model.stream("hi"))
     for how in ({"broken": True}, {}):
         wire.stream(events, named=True, **how)
@@ -277,7 +278,7 @@ async def test_errors_in_the_middle_of_a_stream_keep_their_kind(model, wire):
 async def test_too_long_a_prompt_is_told_by_the_words_of_the_error(model, wire):
     error = {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens > 8 maximum"}
     wire.fail(400, {"type": "error", "error": error})
-    with pytest.raises(ContextLengthError, match="trim_messages"):
+    with pytest.raises(ContextOverflowError, match="trim_messages"):
         model.invoke("hi")
 
 

@@ -8,14 +8,15 @@ from pydantic import BaseModel
 from plait.chat_models import init_chat_model
 from plait.errors import (
     ContentFilteredError,
-    ContextLengthError,
+    ContextOverflowError,
     InvalidInputError,
+    ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
+    ModelInvalidRequestError,
     ModelNotFoundError,
+    ModelPermissionDeniedError,
     ModelRateLimitError,
-    ModelRequestError,
-    ModelServerError,
     ModelTimeoutError,
 )
 from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -199,14 +200,14 @@ async def test_a_blocked_prompt_and_grounding_are_told(model, wire):
 
 
 ERRORS = [
-    (400, "INVALID_ARGUMENT", "no", ModelRequestError),
-    (400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum", ContextLengthError),
+    (400, "INVALID_ARGUMENT", "no", ModelInvalidRequestError),
+    (400, "INVALID_ARGUMENT", "The input token count exceeds the maximum", ContextOverflowError),
     (401, "UNAUTHENTICATED", "no", ModelAuthenticationError),
-    (403, "PERMISSION_DENIED", "no", ModelAuthenticationError),
+    (403, "PERMISSION_DENIED", "no", ModelPermissionDeniedError),
     (404, "NOT_FOUND", "no", ModelNotFoundError),
     (429, "RESOURCE_EXHAUSTED", "no", ModelRateLimitError),
-    (500, "INTERNAL", "no", ModelServerError),
-    (503, "UNAVAILABLE", "no", ModelServerError),
+    (500, "INTERNAL", "no", ModelAPIError),
+    (503, "UNAVAILABLE", "no", ModelAPIError),
     (504, "DEADLINE_EXCEEDED", "no", ModelTimeoutError),
 ]
 

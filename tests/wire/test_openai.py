@@ -6,14 +6,15 @@ from pydantic import BaseModel
 from plait.chat_models import init_chat_model
 from plait.errors import (
     ContentFilteredError,
-    ContextLengthError,
+    ContextOverflowError,
+    ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
     ModelError,
+    ModelInvalidRequestError,
     ModelNotFoundError,
+    ModelPermissionDeniedError,
     ModelRateLimitError,
-    ModelRequestError,
-    ModelServerError,
     ModelTimeoutError,
 )
 from plait.exceptions import OutputParserException
@@ -243,16 +244,16 @@ async def test_tools_of_all_kinds_and_their_choice_go_in(model, wire):
 
 ERRORS = [
     (401, {"code": "invalid_api_key"}, ModelAuthenticationError),
-    (403, {}, ModelAuthenticationError),
+    (403, {}, ModelPermissionDeniedError),
     (404, {"code": "model_not_found"}, ModelNotFoundError),
-    (400, {"code": "context_length_exceeded"}, ContextLengthError),
-    (400, {"message": "This model's maximum context length is 8 tokens."}, ContextLengthError),
+    (400, {"code": "context_length_exceeded"}, ContextOverflowError),
+    (400, {"message": "This model's maximum context length is 8 tokens."}, ContextOverflowError),
     (400, {"code": "content_filter"}, ContentFilteredError),
-    (400, {"type": "invalid_request_error"}, ModelRequestError),
+    (400, {"type": "invalid_request_error"}, ModelInvalidRequestError),
     (429, {"code": "rate_limit_exceeded"}, ModelRateLimitError),
     (429, {"code": "insufficient_quota"}, ModelRateLimitError),
-    (500, {}, ModelServerError),
-    (503, {}, ModelServerError),
+    (500, {}, ModelAPIError),
+    (503, {}, ModelAPIError),
 ]
 
 
@@ -382,10 +383,10 @@ async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way):
 async def test_a_failed_response_is_an_error_whole_and_streamed(responses, wire):
     failed = script.response([], "failed", error={"code": "server_error", "message": "oh"})
     wire.answer(failed)
-    with pytest.raises(ModelServerError, match="oh"):
+    with pytest.raises(ModelAPIError, match="oh"):
         responses.invoke("hi")
     wire.stream(script.numbered([{"type": "response.failed", "response": failed}]), named=True)
-    with pytest.raises(ModelServerError, match="oh"):
+    with pytest.raises(ModelAPIError, match="oh"):
         list(responses.stream("hi"))
     started = {"type": "response.created", "response": script.response([], "in_progress")}
     wire.stream(script.numbered([started]), named=True)

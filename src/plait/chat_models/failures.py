@@ -7,27 +7,28 @@ from typing import Any, cast
 
 from plait.errors import (
     ContentFilteredError,
-    ContextLengthError,
+    ContextOverflowError,
+    ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
     ModelError,
+    ModelInvalidRequestError,
     ModelNotFoundError,
+    ModelPermissionDeniedError,
     ModelRateLimitError,
-    ModelRequestError,
-    ModelServerError,
     ModelTimeoutError,
 )
 
 BY_CODE: dict[str, type[ModelError]] = {
-    "context_length_exceeded": ContextLengthError,
-    "string_above_max_length": ContextLengthError,
-    "request_too_large": ContextLengthError,
+    "context_length_exceeded": ContextOverflowError,
+    "string_above_max_length": ContextOverflowError,
+    "request_too_large": ContextOverflowError,
     "content_filter": ContentFilteredError,
     "content_policy_violation": ContentFilteredError,
     "invalid_api_key": ModelAuthenticationError,
     "authentication_error": ModelAuthenticationError,
-    "permission_error": ModelAuthenticationError,
-    "permission_denied": ModelAuthenticationError,
+    "permission_error": ModelPermissionDeniedError,
+    "permission_denied": ModelPermissionDeniedError,
     "unauthenticated": ModelAuthenticationError,
     "model_not_found": ModelNotFoundError,
     "not_found_error": ModelNotFoundError,
@@ -37,25 +38,25 @@ BY_CODE: dict[str, type[ModelError]] = {
     "insufficient_quota": ModelRateLimitError,
     "billing_error": ModelRateLimitError,
     "resource_exhausted": ModelRateLimitError,
-    "overloaded_error": ModelServerError,
-    "api_error": ModelServerError,
-    "server_error": ModelServerError,
-    "internal": ModelServerError,
-    "unavailable": ModelServerError,
+    "overloaded_error": ModelAPIError,
+    "api_error": ModelAPIError,
+    "server_error": ModelAPIError,
+    "internal": ModelAPIError,
+    "unavailable": ModelAPIError,
     "timeout_error": ModelTimeoutError,
     "deadline_exceeded": ModelTimeoutError,
-    "invalid_request_error": ModelRequestError,
-    "invalid_argument": ModelRequestError,
+    "invalid_request_error": ModelInvalidRequestError,
+    "invalid_argument": ModelInvalidRequestError,
 }
 """What providers call their errors."""
 
 BY_STATUS: dict[int, type[ModelError]] = {
     401: ModelAuthenticationError,
     402: ModelRateLimitError,
-    403: ModelAuthenticationError,
+    403: ModelPermissionDeniedError,
     404: ModelNotFoundError,
     408: ModelTimeoutError,
-    413: ContextLengthError,
+    413: ContextOverflowError,
     429: ModelRateLimitError,
     504: ModelTimeoutError,
 }
@@ -74,10 +75,10 @@ TOO_LONG = (
 ADVICE: dict[type[ModelError], str] = {
     ModelAuthenticationError: "Check the key (api_key=..., or the environment) and what it may do.",
     ModelNotFoundError: "Check the model's name and base_url.",
-    ContextLengthError: "Shorten the messages (plait.messages.trim_messages), or take a model with "
-    "a larger window.",
+    ContextOverflowError: "Shorten the messages (plait.messages.trim_messages), or take a model "
+    "with a larger window.",
     ModelRateLimitError: "Wait, ask less often (rate_limiter=...), or check the account.",
-    ModelServerError: "Ask again later (max_retries=..., a RetryPolicy, or with_fallbacks).",
+    ModelAPIError: "Ask again later (max_retries=..., a RetryPolicy, or with_fallbacks).",
     ModelTimeoutError: "Raise timeout=..., or ask for less.",
     ModelConnectionError: "Check the network and base_url; ask again.",
 }
@@ -125,25 +126,25 @@ def kind_of_failure(status: int | None, codes: tuple[Any, ...], message: str) ->
     """The class of plait's error.
 
     >>> kind_of_failure(400, ("invalid_request_error",), "prompt is too long: 9 > 8").__name__
-    'ContextLengthError'
+    'ContextOverflowError'
     >>> kind_of_failure(None, ("overloaded_error",), "").__name__
-    'ModelServerError'
+    'ModelAPIError'
     """
     named = [
         BY_CODE[code.lower()] for code in codes if isinstance(code, str) and code.lower() in BY_CODE
     ]
     found = named[0] if named else None
-    open_question = found in (None, ModelRequestError) and status in (None, 400, 413, 422, 500)
-    if open_question and any(words in message.lower() for words in TOO_LONG):
-        return ContextLengthError
-    if found is not None and found is not ModelRequestError:
+    is_open = found in (None, ModelInvalidRequestError) and status in (None, 400, 413, 422, 500)
+    if is_open and any(words in message.lower() for words in TOO_LONG):
+        return ContextOverflowError
+    if found is not None and found is not ModelInvalidRequestError:
         return found
     if status in BY_STATUS:
         return BY_STATUS[status]
     if status is not None and status >= 500:
-        return ModelServerError
+        return ModelAPIError
     if found is not None or (status is not None and status >= 400):
-        return ModelRequestError
+        return ModelInvalidRequestError
     return ModelError
 
 

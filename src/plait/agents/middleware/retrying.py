@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from plait.drivers.env import run_env
 from plait.engine.retries import retry_delay
-from plait.errors import ConfigError, ModelAuthenticationError, ModelRequestError
+from plait.errors import ConfigError, ModelAuthenticationError, ModelInvalidRequestError
 from plait.types import RetryPolicy
 
 T = TypeVar("T")
@@ -22,10 +22,10 @@ OnFailure: TypeAlias = Literal["continue", "error"] | Callable[[Exception], str]
 def default_retry_on(error: Exception) -> bool:
     """Whether a call is tried again by default: not where the request itself is wrong.
 
-    >>> default_retry_on(ModelRequestError("no")), default_retry_on(ValueError("maybe"))
+    >>> default_retry_on(ModelInvalidRequestError("no")), default_retry_on(ValueError("maybe"))
     (False, True)
     """
-    return not isinstance(error, (ModelAuthenticationError, ModelRequestError))
+    return not isinstance(error, (ModelAuthenticationError, ModelInvalidRequestError))
 
 
 class Retries:

@@ -18,7 +18,7 @@ from plait.agents.middleware.sizes import (
 )
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import as_chat_model, is_langchain_model
-from plait.errors import ContextLengthError, nearest
+from plait.errors import ContextOverflowError, nearest
 from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.ids import new_id
 from plait.messages import HumanMessage, RemoveMessage
@@ -135,7 +135,7 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         asked = self._asked(older)
         try:
             said = self._writer.invoke(asked)
-        except ContextLengthError:
+        except ContextOverflowError:
             if not self._is_prompted:
                 raise
             said = self._writer.invoke(self._asked(older, cut=True))
@@ -150,7 +150,7 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         asked = self._asked(older)
         try:
             said = await self._writer.ainvoke(asked)
-        except ContextLengthError:
+        except ContextOverflowError:
             if not self._is_prompted:
                 raise
             said = await self._writer.ainvoke(self._asked(older, cut=True))

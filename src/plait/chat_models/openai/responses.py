@@ -22,7 +22,7 @@ from plait.chat_models.wire import (
     text_chunk,
     unsupported,
 )
-from plait.errors import ModelError, ModelServerError
+from plait.errors import ModelAPIError, ModelError
 from plait.messages import AIMessage, AIMessageChunk
 from plait.messages.blocks import is_data_content_block
 from plait.messages.foreign import kind_of
@@ -144,7 +144,7 @@ def check(answer: Block) -> None:
     error: Any = answer.get("error")
     if answer.get("status") == "failed" or error:
         said: Block = cast("Block", error) if isinstance(error, dict) else {}
-        kind = ModelServerError if said.get("code") in (None, "server_error") else ModelError
+        kind = ModelAPIError if said.get("code") in (None, "server_error") else ModelError
         raise kind(
             f"openai:{answer.get('model')} failed: {said.get('message') or 'no reason was given'} "
             f"(code {said.get('code')!r}, response {answer.get('id')!r}).",
