@@ -6,9 +6,13 @@ import asyncio
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from plait.errors import InvalidStoreOpError
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.embeddings.fake import DeterministicFakeEmbedding, FakeEmbeddings
 
 Vector: TypeAlias = Sequence[float]
 EmbeddingsFunc: TypeAlias = Callable[[Sequence[str]], list[list[float]]]
@@ -144,12 +148,16 @@ def init_embeddings(model: str, *, provider: str | None = None, **kwargs: Any) -
     return remote.init_embeddings(model, provider=provider, **kwargs)
 
 
+__getattr__ = lazily(__name__, {"DeterministicFakeEmbedding": "fake", "FakeEmbeddings": "fake"})
+
 __all__ = [
     "AEmbeddingsFunc",
+    "DeterministicFakeEmbedding",
     "Embedder",
     "Embeddings",
     "EmbeddingsFunc",
     "EmbeddingsLambda",
+    "FakeEmbeddings",
     "Vector",
     "ensure_embeddings",
     "init_embeddings",

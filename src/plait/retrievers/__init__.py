@@ -102,8 +102,12 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]]):
 
     def _listeners(self, config: RunnableConfig) -> tuple[Any, ...]:
         tags, metadata = config.get("tags"), config.get("metadata")
-        own = {"ls_retriever_name": _short_name(self.get_name()), **(self.metadata or {})}
+        own = {**self._get_ls_params(), **(self.metadata or {})}
         return config.get("callbacks"), None, False, tags, self.tags, metadata, own
+
+    def _get_ls_params(self, **kwargs: Any) -> dict[str, Any]:
+        """Metadata of its runs, by the field's names."""
+        return {"ls_retriever_name": _short_name(self.get_name())}
 
 
 def _short_name(name: str) -> str:

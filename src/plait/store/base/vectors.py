@@ -38,21 +38,26 @@ def best_scores(query: bytes, owned: Sequence[tuple[K, bytes]]) -> dict[K, float
     Raises:
         InvalidStoreOpError: A vector has another length than the query's.
     """
-    for _, vector in owned:
-        if len(vector) != len(query):
-            raise InvalidStoreOpError(
-                f"The query has {len(query) // 4} dimensions, stored vectors have "
-                f"{len(vector) // 4}: the items were embedded by another model. Put them again."
-            )
     vectors = [vector for _, vector in owned]
     best: dict[K, float] = {}
-    for (owner, _), score in zip(owned, _cosines(query, vectors), strict=True):
+    for (owner, _), score in zip(owned, cosines(query, vectors), strict=True):
         if score > best.get(owner, -2.0):
             best[owner] = score
     return best
 
 
-def _cosines(query: bytes, vectors: list[bytes]) -> list[float]:
+def cosines(query: bytes, vectors: Sequence[bytes]) -> list[float]:
+    """The cosine similarity of each vector to the query; 0.0 where one of both is all zeros.
+
+    Raises:
+        InvalidStoreOpError: A vector has another length than the query's.
+    """
+    for vector in vectors:
+        if len(vector) != len(query):
+            raise InvalidStoreOpError(
+                f"The query has {len(query) // 4} dimensions, stored vectors have "
+                f"{len(vector) // 4}: the items were embedded by another model. Put them again."
+            )
     numpy = _numpy()
     if numpy is None:
         return _plain_cosines(query, vectors)
@@ -65,7 +70,7 @@ def _cosines(query: bytes, vectors: list[bytes]) -> list[float]:
     return numpy.divide(dots, norms, out=numpy.zeros_like(dots), where=norms > 0).tolist()
 
 
-def _plain_cosines(query: bytes, vectors: list[bytes]) -> list[float]:
+def _plain_cosines(query: bytes, vectors: Sequence[bytes]) -> list[float]:
     wanted = unpack(query)
     norm = hypot(*wanted)
     scores: list[float] = []
