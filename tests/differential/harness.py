@@ -72,7 +72,7 @@ IMPORT_ROOTS = {
     "langchain_core.load": "plait.load",
     "langchain_core.runnables.graph": "plait.runnables.graph",
     "langchain_core.tools": "plait.tools",
-    "langchain_core.utils.function_calling": "plait.utils.function_calling",
+    "langchain_core.utils": "plait.utils",
     "langchain_core.retrievers": "plait.retrievers",
     "langchain_core.tracers": "plait.tracing",
     "langchain_core.vectorstores": "plait.vectorstores",

@@ -9,7 +9,7 @@ from plait.errors import InvalidValueError
 from plait.exceptions import OutputParserException
 from plait.messages.foreign import kind_of
 from plait.output_parsers.base import BaseOutputParser
-from plait.output_parsers.json_text import parse_json_text
+from plait.utils.json import parse_json_markdown
 
 FINAL_ANSWER = "Final Answer"
 """What models say where a tool's name would stand (in JSON), or before the answer (in text)."""
@@ -91,7 +91,7 @@ class JSONAgentOutputParser(AgentOutputParser):
                 executor handles parsing errors.
         """
         try:
-            found = parse_json_text(text)
+            found = parse_json_markdown(text)
         except ValueError as error:
             raise _unread(text, _WANTED) from error
         if isinstance(found, list) and found:

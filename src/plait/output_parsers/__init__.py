@@ -1,5 +1,6 @@
 """Output parsers: from what a model says to what the program needs, also while it streams.
 
+>>> from plait.output_parsers import JsonOutputParser
 >>> JsonOutputParser().invoke('Sure! ```json\\n{"city": "Paris"}\\n```')
 {'city': 'Paris'}
 

@@ -8,8 +8,9 @@ from plait.chat_models.results import Generation
 from plait.exceptions import OutputParserException
 from plait.messages.partial_json import is_too_deep
 from plait.output_parsers.base import generation_of
-from plait.output_parsers.json_text import NOTHING, JsonStream, changes, parse_json_text
+from plait.output_parsers.json_text import NOTHING, JsonStream, changes
 from plait.output_parsers.transform import BaseCumulativeTransformOutputParser
+from plait.utils.json import parse_json_markdown
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class JsonOutputParser(BaseCumulativeTransformOutputParser[T]):
         """
         text = result[0].text.strip()
         try:
-            return parse_json_text(text)
+            return parse_json_markdown(text)
         except json.JSONDecodeError as error:
             if partial and not is_too_deep(error):
                 return None

@@ -1,42 +1,16 @@
-"""JSON as models write it: between other text, in a fence, cut off; and read while it streams."""
+"""JSON as models write it, read while it streams."""
 
 import json
 import re
 from typing import Any, cast
 
-from plait.messages.partial_json import (
-    CLOSERS,
-    is_too_deep,
-    longest_part,
-    parse_partial_json,
-)
+from plait.messages.partial_json import CLOSERS, is_too_deep, longest_part
+from plait.utils.json import AROUND, parse_json_markdown
 
-_FENCE = re.compile(r"```(json)?(.*)", re.DOTALL)
 _KEY = re.compile(r'[\s,]*(?:"(?:[^"\\]|\\.)*(?:"\s*:?\s*|\\)?)?', re.DOTALL)
 _STRUCTURE = re.compile(r'["\\{}\[\],]')
-_AROUND = " \n\r\t`"
 NOTHING: Any = object()
 """What a text that is no JSON yet amounts to."""
-
-
-def parse_json_text(text: str) -> Any:
-    """The value of JSON in a text: all of it, or what stands in a fence; it may be cut off.
-
-    Returns:
-        The value; None when a bracket closes what was never opened.
-    Raises:
-        json.JSONDecodeError: There is none.
-
-    >>> parse_json_text('Here it is: ```json\\n{"city": "Par')
-    {'city': 'Par'}
-    """
-    try:
-        return parse_partial_json(text.strip(_AROUND))
-    except json.JSONDecodeError as error:
-        fence = _FENCE.search(text)
-        if fence is None or is_too_deep(error):
-            raise
-    return parse_partial_json(fence[2].strip(_AROUND))
 
 
 class JsonStream:
@@ -117,7 +91,7 @@ class JsonStream:
             if self._cut < start and self._last is not NOTHING:
                 return self._last
             return self._longest(self._text[: self._cut], closing)
-        body = self._text.rstrip(_AROUND)
+        body = self._text.rstrip(AROUND)
         if self._in_string:
             body = (body[:-1] if self._escaped else body) + '"'
         return self._longest(body, closing)
@@ -128,7 +102,7 @@ class JsonStream:
 
     def _anyhow(self) -> Any:
         try:
-            return parse_json_text(self._text)
+            return parse_json_markdown(self._text)
         except json.JSONDecodeError as error:
             if is_too_deep(error):
                 raise
@@ -173,4 +147,4 @@ def _at(path: str, key: str) -> str:
     return f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
 
 
-__all__ = ["NOTHING", "JsonStream", "changes", "parse_json_text"]
+__all__ = ["NOTHING", "JsonStream", "changes"]

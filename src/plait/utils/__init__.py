@@ -1,1 +1,44 @@
-"""The peer's module paths of small helpers; each module says what it owns."""
+"""Small helpers under the peer's module paths; each module says what it owns.
+
+Names load on first use.
+"""
+
+from typing import TYPE_CHECKING
+
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.utils.aiter import abatch_iterate
+    from plait.utils.env import (
+        convert_to_secret_str,
+        env_var_is_set,
+        from_env,
+        get_from_dict_or_env,
+        get_from_env,
+        secret_from_env,
+    )
+    from plait.utils.iter import batch_iterate
+
+_HOMES = {
+    "abatch_iterate": "aiter",
+    "batch_iterate": "iter",
+    "convert_to_secret_str": "env",
+    "env_var_is_set": "env",
+    "from_env": "env",
+    "get_from_dict_or_env": "env",
+    "get_from_env": "env",
+    "secret_from_env": "env",
+}
+
+__getattr__ = lazily(__name__, _HOMES)
+
+__all__ = [
+    "abatch_iterate",
+    "batch_iterate",
+    "convert_to_secret_str",
+    "env_var_is_set",
+    "from_env",
+    "get_from_dict_or_env",
+    "get_from_env",
+    "secret_from_env",
+]

@@ -1,0 +1,5 @@
+"""What reads the environment for fields of models, where LangChain has it."""
+
+from plait.utils.env import convert_to_secret_str, from_env, secret_from_env
+
+__all__ = ["convert_to_secret_str", "from_env", "secret_from_env"]
