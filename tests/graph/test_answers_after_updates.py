@@ -2,68 +2,372 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from tests.durability.savers import KINDS, Kind, Place, new_place
 
 from plait.checkpoint.memory import InMemorySaver
-from plait.errors import UnusedAnswerWarning
-from plait.func import task
-from plait.graph import START, StateGraph
-from plait.types import Command, interrupt
+from plait.errors import UnknownInterruptError, UnusedAnswerWarning
+from plait.func import entrypoint, task
+from plait.graph import END, START, StateGraph
+from plait.testing.processes import fork
+from plait.types import Command, Send, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
-class State(TypedDict):
+class State(TypedDict, total=False):
     n: int
     log: Annotated[list[str], operator.add]
 
 
-def ask(state: State) -> dict[str, Any]:
+class Out(TypedDict):
+    log: Annotated[list[str], operator.add]
+
+
+def line(*nodes: Any, **options: Any) -> Any:
+    """A graph of nodes one after the other."""
+    builder: Any = StateGraph(State, output_schema=Out)
+    names = [f"n{i}" for i in range(len(nodes))]
+    for name, node in zip(names, nodes, strict=True):
+        builder.add_node(name, node)
+    for before, after in zip([START, *names], names, strict=False):
+        builder.add_edge(before, after)
+    return builder.compile(**options)
+
+
+def quiet(state: State) -> State:
+    return {}
+
+
+def ask(state: State) -> State:
     return {"log": [interrupt("sure?")]}
 
 
 @task
-def asks() -> str:
-    return interrupt("sure?")
+def asks(question: str) -> str:
+    return interrupt(question)
 
 
-def graph_of(node: Any) -> Any:
-    builder = StateGraph(State).add_node("node", node).add_edge(START, "node")
-    return builder.compile(checkpointer=InMemorySaver())
+def by_task(state: State) -> State:
+    return {"log": [asks("sure?").result()]}
 
 
-def inner() -> Any:
-    return StateGraph(State).add_node("ask", ask).add_edge(START, "ask").compile()
+def calling(*graphs: Any) -> Callable[[State], State]:
+    """A node that runs graphs, one after the other, each on a state of its own."""
+
+    def node(state: State) -> State:
+        return {"log": [each for graph in graphs for each in graph.invoke({"log": []})["log"]]}
+
+    return node
 
 
-def called(state: State) -> dict[str, Any]:
-    return {"log": inner().invoke({"log": []})["log"]}
+@task
+def calls_in_a_task() -> list[str]:
+    return line(quiet, ask).invoke({"log": []})["log"]
 
 
-def journaled(state: State) -> dict[str, Any]:
-    return {"log": [asks().result()]}
+def graph_in_task(state: State) -> State:
+    return {"log": calls_in_a_task().result()}
 
 
-@pytest.mark.parametrize("node", [inner(), called, journaled], ids=["node", "call", "task"])
-def test_an_answer_that_may_be_to_another_question_is_told_and_asked_for_again(node: Any) -> None:
-    graph = graph_of(node)
-    graph.invoke({"log": []}, THREAD)
-    graph.update_state(THREAD, {"n": 1})
-    with pytest.warns(UnusedAnswerWarning, match=r"inside task 'node'.*It asks again, as \w{32}:"):
-        told = graph.invoke(Command(resume="lost"), THREAD)
-    assert [question.value for question in told["__interrupt__"]] == ["sure?"]
-    answer = Command(resume={told["__interrupt__"][0].id: "yes"})
-    assert graph.invoke(answer, THREAD) == {"n": 1, "log": ["yes"]}
+async def awaiting(state: State) -> State:
+    return {"log": (await line(quiet, ask).ainvoke({"log": []}))["log"]}
 
 
-def test_an_answer_to_a_question_of_the_node_itself_reaches_it_without_a_word() -> None:
-    graph = graph_of(ask)
-    graph.invoke({"log": []}, THREAD)
-    graph.update_state(THREAD, {"n": 1})
+def remembering() -> Any:
+    """A node that runs a graph with memory until it has asked, which it does when it runs again."""
+    once_more = line(quiet, lambda s: ask(s) if s["log"] else {"log": ["ran"]}, checkpointer=True)
+    builder: Any = StateGraph(State, output_schema=Out)
+    builder.add_node("node", lambda state: {"log": once_more.invoke({"log": []})["log"][1:]})
+    builder.add_edge(START, "node")
+    builder.add_conditional_edges("node", lambda state: END if state["log"] else "node")
+    return builder.compile()
+
+
+PLACES: dict[str, Callable[[], Any]] = {
+    "the node": lambda: ask,
+    "a graph that is a node": lambda: line(ask),
+    "a later step of it": lambda: line(quiet, quiet, ask),
+    "a graph that a node calls": lambda: calling(line(quiet, ask)),
+    "the second that it calls": lambda: calling(line(quiet), line(quiet, ask)),
+    "a graph in a graph": lambda: line(quiet, line(quiet, ask)),
+    "a graph that a node of a graph calls": lambda: line(quiet, calling(line(quiet, ask))),
+    "a graph that keeps nothing": lambda: calling(line(quiet, ask, checkpointer=False)),
+    "a graph in one that keeps nothing": lambda: calling(line(line(ask), checkpointer=False)),
+    "a task": lambda: by_task,
+    "a task in a graph": lambda: line(quiet, by_task),
+    "a graph in a task": lambda: graph_in_task,
+    "a graph with memory": lambda: line(quiet, ask, checkpointer=True),
+    "a graph with memory and a past": remembering,
+}
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> Callable[[], Any]:
+    """What makes a node in which something asks."""
+    return PLACES[request.param]
+
+
+@pytest.fixture(autouse=True)
+def _strict() -> Iterator[None]:
+    """No answer is lost without a test that says so."""
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert graph.invoke(Command(resume="yes"), THREAD) == {"n": 1, "log": ["yes"]}
+        warnings.simplefilter("error", UnusedAnswerWarning)
+        yield
+
+
+def built(node: Any, saver: Any = None) -> Any:
+    return line(node, checkpointer=saver or InMemorySaver())
+
+
+def questions(graph: Any) -> list[str]:
+    """The ids of what waits for an answer."""
+    return [question.id for question in graph.get_state(THREAD).interrupts]
+
+
+# --- the question in the same place ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_an_answer_reaches_the_question_in_the_same_place(place: Any, durability: Any) -> None:
+    graph = built(place())
+    graph.invoke({"log": []}, THREAD, durability=durability)
+    graph.update_state(THREAD, {"n": 1})
+    assert graph.invoke(Command(resume="yes"), THREAD, durability=durability)["log"] == ["yes"]
+
+
+def test_so_does_one_by_the_id_that_the_person_was_shown(place: Any) -> None:
+    graph = built(place())
+    [asked] = graph.invoke({"log": []}, THREAD)["__interrupt__"]
+    graph.update_state(THREAD, {"n": 1})
+    graph.update_state(THREAD, {"n": 2})
+    assert graph.invoke(Command(resume={asked.id: "yes"}), THREAD)["log"] == ["yes"]
+
+
+@pytest.mark.parametrize("place", [*PLACES.values(), lambda: awaiting])
+def test_so_it_does_in_an_event_loop(place: Any) -> None:
+    async def story() -> Any:
+        graph = built(place())
+        await graph.ainvoke({"log": []}, THREAD)
+        await graph.aupdate_state(THREAD, {"n": 1})
+        return await graph.ainvoke(Command(resume="yes"), THREAD)
+
+    assert asyncio.run(story())["log"] == ["yes"]
+
+
+@pytest.fixture(params=KINDS)
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A new and empty database: a SQLite file, then one of a Postgres server."""
+    kind: Kind = request.param
+    server = request.getfixturevalue("postgres_server") if kind == "postgres" else None
+    with new_place(kind, tmp_path, server) as place:
+        yield place
+
+
+def test_so_it_does_where_each_step_is_in_another_process(place: Any, db: Place) -> None:
+    def step(work: Callable[[Any], Any]) -> str:
+        def child(tell: Callable[[str], None]) -> None:
+            with db.open() as saver:
+                tell(str(work(built(place(), saver))))
+
+        process = fork(child)
+        told = process.hear()
+        process.wait()
+        return told
+
+    step(lambda graph: graph.invoke({"log": []}, THREAD))
+    step(lambda graph: graph.update_state(THREAD, {"n": 1}))
+    step(lambda graph: graph.invoke(Command(resume="yes"), THREAD))
+    assert step(lambda graph: graph.get_state(THREAD).values["log"]) == "['yes']"
+
+
+def test_a_task_of_an_entrypoint() -> None:
+    @entrypoint(checkpointer=InMemorySaver())
+    def work(given: str) -> str:
+        return f"{given}: {asks('sure?').result()}, {asks('really?').result()}"
+
+    work.invoke("cake", THREAD)
+    work.update_state(THREAD, None)
+    asked = work.invoke(Command(resume="yes"), THREAD)["__interrupt__"]
+    assert [question.value for question in asked] == ["really?"]
+    assert work.invoke(Command(resume="no"), THREAD) == "cake: yes, no"
+
+
+def test_questions_one_after_the_other_in_one_task() -> None:
+    def both(state: State) -> State:
+        return {"log": [interrupt("sure?"), interrupt("really?")]}
+
+    graph = built(line(quiet, both))
+    graph.invoke({"log": []}, THREAD)
+    graph.update_state(THREAD, {"n": 1})
+    [asked] = graph.invoke(Command(resume="yes"), THREAD)["__interrupt__"]
+    assert asked.value == "really?"
+    graph.update_state(THREAD, {"n": 2})
+    with pytest.warns(UnusedAnswerWarning):  # what was answered before the update is asked again
+        [asked] = graph.invoke(Command(resume="no"), THREAD)["__interrupt__"]
+    assert asked.value == "sure?"
+    assert graph.invoke(Command(resume="yes"), THREAD)["log"] == ["yes", "no"]
+
+
+def test_a_task_that_has_asked_again_is_answered_by_its_newer_question() -> None:
+    graph = built(line(quiet, ask))
+    graph.invoke({"log": []}, THREAD)
+    graph.update_state(THREAD, {"n": 1})
+    [newer] = graph.invoke(None, THREAD)["__interrupt__"]
+    graph.update_state(THREAD, {"n": 2})
+    with pytest.raises(UnknownInterruptError, match=newer.id):
+        graph.invoke(Command(resume={"0" * 32: "yes"}), THREAD)
+    assert graph.invoke(Command(resume="yes"), THREAD)["log"] == ["yes"]
+
+
+# --- many questions -------------------------------------------------------------------------------
+
+
+def fan_out(asking: Any) -> Any:
+    """A graph that asks about three things beside each other."""
+    builder: Any = StateGraph(State, output_schema=Out).add_node("each", asking)
+    sends = [Send("each", {"n": n}) for n in range(3)]
+    return builder.add_conditional_edges(START, lambda state: sends, ["each"]).compile()
+
+
+def about(state: State) -> State:
+    return {"log": [f"{state['n']} {interrupt(state['n'])}"]}
+
+
+def about_by_task(state: State) -> State:
+    called = [asks(str(n)) for n in range(3)]
+    return {"log": [f"{n} {each.result()}" for n, each in enumerate(called)]}
+
+
+MANY: dict[str, Callable[[], Any]] = {
+    "sends": lambda: fan_out(about),
+    "sends of graphs": lambda: fan_out(line(quiet, about)),
+    "calls of graphs": lambda: fan_out(
+        lambda state: line(quiet, about).invoke({"n": state["n"], "log": []})
+    ),
+    "two deep": lambda: line(quiet, fan_out(line(quiet, about))),
+    "tasks": lambda: about_by_task,
+    "tasks in a graph": lambda: line(quiet, about_by_task),
+}
+
+
+@pytest.mark.parametrize("node", MANY.values(), ids=MANY)
+def test_answers_by_id_reach_each_its_own(node: Any) -> None:
+    graph = built(node())
+    asked = graph.invoke({"log": []}, THREAD)["__interrupt__"]
+    graph.update_state(THREAD, {"n": 7})
+    with pytest.raises(UnknownInterruptError, match="multiple pending"):
+        graph.invoke(Command(resume="to whom?"), THREAD)
+    answers = {question.id: f"said {question.value}" for question in reversed(asked)}
+    told = graph.invoke(Command(resume=answers), THREAD)
+    assert told["log"] == ["0 said 0", "1 said 1", "2 said 2"]
+
+
+@pytest.mark.parametrize("node", MANY.values(), ids=MANY)
+def test_one_of_them_is_answered_and_the_others_ask_again(node: Any) -> None:
+    graph = built(node())
+    asked = graph.invoke({"log": []}, THREAD)["__interrupt__"]
+    graph.update_state(THREAD, {"n": 7})
+    [second] = [question.id for question in asked if str(question.value) == "1"]
+    again = graph.invoke(Command(resume={second: "said 1"}), THREAD)["__interrupt__"]
+    assert sorted(str(question.value) for question in again) == ["0", "2"]
+    answers = {question.id: f"said {question.value}" for question in again}
+    told = graph.invoke(Command(resume=answers), THREAD)
+    assert told["log"] == ["0 said 0", "1 said 1", "2 said 2"]
+
+
+def test_one_that_is_left_takes_a_bare_answer() -> None:
+    graph = built(fan_out(line(quiet, about)))
+    asked = graph.invoke({"log": []}, THREAD)["__interrupt__"]
+    graph.invoke(Command(resume={question.id: "x" for question in asked[:2]}), THREAD)
+    graph.update_state(THREAD, {"n": 7})
+    again = graph.invoke(Command(resume="mine"), THREAD)["__interrupt__"]
+    assert [question.value for question in again] == [0, 1]  # their tasks begin anew
+    told = graph.invoke(Command(resume={question.id: "x" for question in again}), THREAD)
+    assert told["log"] == ["0 x", "1 x", "2 mine"]
+
+
+# --- another question -----------------------------------------------------------------------------
+
+
+def by_label(state: State) -> State:
+    return {"log": [interrupt("sure?", key=f"about {state.get('n')}")]}
+
+
+def by_argument(state: State) -> State:
+    return {"log": [asks(f"about {state.get('n')}").result()]}
+
+
+def by_way(state: State) -> State:
+    """Which node asks depends on the state."""
+    builder: Any = StateGraph(State, output_schema=Out)
+    builder.add_node("short", ask).add_node("long", quiet).add_node("late", ask)
+    builder.add_conditional_edges(
+        START, lambda state: "long" if state.get("n") else "short", ["short", "long"]
+    ).add_edge("long", "late")
+    return builder.compile().invoke({"n": state.get("n", 0), "log": []})
+
+
+def by_step(state: State) -> State:
+    """In which round the same node asks depends on the state."""
+    builder: Any = StateGraph(State, output_schema=Out)
+    builder.add_node("count", lambda state: {"n": state["n"] - 1}).add_node("ask", ask)
+    builder.add_edge(START, "count")
+    builder.add_conditional_edges(
+        "count", lambda state: "count" if state["n"] > 0 else "ask", ["count", "ask"]
+    )
+    return builder.compile().invoke({"n": state.get("n", 0), "log": []})
+
+
+OTHERS: dict[str, Any] = {
+    "label": line(by_label),
+    "argument": by_argument,
+    "way": by_way,
+    "step": by_step,
+}
+
+
+@pytest.mark.parametrize("node", OTHERS.values(), ids=OTHERS)
+def test_an_answer_never_reaches_another_question_and_that_is_told(node: Any) -> None:
+    graph = built(node)
+    graph.invoke({"log": [], "n": 0}, THREAD)
+    [old] = questions(graph)
+    graph.update_state(THREAD, {"n": 2})
+    told = rf"question {old} has reached nobody: it was asked inside task 'n0'.* question, \w{{32}}:"
+    with pytest.warns(UnusedAnswerWarning, match=told):
+        told = graph.invoke(Command(resume="lost"), THREAD)
+    [asked] = told["__interrupt__"]
+    assert graph.invoke(Command(resume={asked.id: "yes"}), THREAD)["log"] == ["yes"]
+
+
+def test_an_answer_that_was_taken_is_not_called_lost_when_the_task_fails_and_goes_on() -> None:
+    failing = [True]
+
+    def flaky(state: State) -> State:
+        if failing:
+            raise ValueError(failing.pop())
+        return {"log": [interrupt("and now?")]}
+
+    graph = built(line(ask, flaky))
+    graph.invoke({"log": []}, THREAD)
+    graph.update_state(THREAD, {"n": 1})
+    with pytest.raises(ValueError, match="True"):
+        graph.invoke(Command(resume="yes"), THREAD)
+    [asked] = graph.invoke(None, THREAD)["__interrupt__"]
+    assert asked.value == "and now?"
+    assert graph.invoke(Command(resume="done"), THREAD)["log"] == ["yes", "done"]
+
+
+def test_an_answer_is_taken_where_the_state_of_a_graph_inside_was_written_to() -> None:
+    graph = line(line(quiet, calling(line(quiet, ask))), checkpointer=InMemorySaver())
+    graph.invoke({"log": []}, THREAD)
+    inside = graph.get_state(THREAD, subgraphs=True).tasks[0].state.config
+    graph.update_state(inside, {"n": 1})
+    assert graph.invoke(Command(resume="yes"), THREAD)["log"] == ["yes"]

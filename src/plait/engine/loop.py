@@ -254,7 +254,7 @@ class Loop(Running):
             for task in tasks:
                 restore.settle_from_journal(task, self.journal, answers)
                 if self.asked and task.order in self.asked:
-                    task.asked().stands_for = self.asked[task.order]
+                    restore.stand_for(task, self.asked[task.order])
             tasks.extend(self._resumed_handlers(tasks, answers))
         return tasks
 

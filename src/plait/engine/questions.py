@@ -26,6 +26,7 @@ from plait.timers import TimedInterrupt, TimedOut
 from plait.types import Interrupt
 
 if TYPE_CHECKING:
+    from plait.engine.formers import Former
     from plait.engine.plan import Writes
     from plait.timers import Timer
 
@@ -39,10 +40,10 @@ class Questions:
     """What one attempt of one task has asked, and the answers it was given."""
 
     __slots__ = (
-        "_heard",
         "_stood",
         "answers",
         "counts",
+        "former",
         "main",
         "open",
         "stands_for",
@@ -58,13 +59,14 @@ class Questions:
         """Questions of this attempt that have no answer."""
         self.counts: dict[str, int] = {}
         self.stands_for: Mapping[str, str] = {}
-        """Open questions of tasks that this one replaced when its thread was written to by hand,
-        and who asked them: an answer to one of them reaches the question of the same label. Where
-        nobody knows who asked (""), answers reach the task's questions in their order."""
+        """Open questions of the task that this one replaced when its thread was written to by
+        hand, and of what was inside it, and that task's id. Where nobody knows who asked (""),
+        answers reach the task's questions in their order."""
+        self.former: Former | None = None
+        """The task in whose place this one runs since then: an answer to a question of it reaches
+        the one with the same label."""
         self._stood = 0
         """How many of those without an asker have been answered."""
-        self._heard: set[str] = set()
-        """Those of the others whose answers have been taken."""
         self.timed: dict[str, TimedInterrupt] = {}
         """Questions of earlier runs that wait for a time: it is counted from when they came up."""
         self.main: Any = None
@@ -75,7 +77,6 @@ class Questions:
         self.open = {}
         self.counts = {}
         self._stood = 0
-        self._heard = set()
         self.main = main
 
     def ask(
@@ -101,33 +102,32 @@ class Questions:
                     return None
         if asked.id in self.answers:
             return self._checked(asked.id, schema)
-        former = self._former(label) if self.stands_for else None
-        if former is not None:
-            return self._checked(former, schema)
+        before = self._asked_before(label)
+        if before is not None:
+            return self._checked(before, schema)
         self.open[asked.id] = asked
         raise GraphInterrupt((asked,))
 
-    def _former(self, label: str) -> str | None:
-        """The answered question of a former task in whose place one with this label is asked."""
-        strangers: list[str] = []
-        for former, task_id in self.stands_for.items():
-            if not task_id:
-                strangers.append(former)
-            elif former in self.answers and former == question_id(task_id, label):
-                self._heard.add(former)
-                return former
+    def _asked_before(self, label: str) -> str | None:
+        """The answered question of the former task in whose place one with this label is asked."""
+        if self.former is not None:
+            asked = question_id(self.former.id, label)
+            if asked not in self.answers:
+                return None
+            self.former.heard.add(asked)
+            return asked
+        strangers = list(self.stands_for)
         if self._stood < len(strangers) and strangers[self._stood] in self.answers:
             self._stood += 1
             return strangers[self._stood - 1]
         return None
 
     def unused(self) -> list[str]:
-        """Questions of former tasks whose answers this attempt was given and has not taken."""
-        return [
-            former
-            for former, task_id in self.stands_for.items()
-            if task_id and former in self.answers and former not in self._heard
-        ]
+        """Questions of before whose answers the task was given, and nobody inside has taken."""
+        if self.former is None:
+            return []
+        heard = self.former.heard
+        return [asked for asked in self.stands_for if asked in self.answers and asked not in heard]
 
     def _checked(self, question: str, schema: Any) -> Any:
         """The answer to a question, in the shape that the question declares."""

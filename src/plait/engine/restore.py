@@ -19,6 +19,7 @@ from plait.constants import (
 )
 from plait.engine.alarms import ring
 from plait.engine.commands import Claim, Command, Commit, Load, SaveWrites
+from plait.engine.formers import Former, former_of
 from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
 from plait.engine.migration import warn_of_dropped
@@ -220,6 +221,7 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     saved: list[TaskWrites] = []
     for task_id, answers in pending.match(spec.resume, spec.where).items():
         given = {**pending.answers.get(task_id, {}), **answers}
+        loop.answered.update(answers)
         if again:  # another answer at an old checkpoint: what came of the first one is dropped
             asked = [(c, v) for id, c, v in snapshot.writes if id == task_id and c == INTERRUPT]
             snapshot.writes = [write for write in snapshot.writes if write[0] != task_id]
@@ -300,6 +302,9 @@ def adopt(loop: Loop, snapshot: Snapshot, *, goes_on: bool = False) -> None:
 
 def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[str, Any]) -> None:
     """Give a prepared task its earlier outcome: finished, or with questions and answers."""
+    task.former = former_of(task)
+    if task.former is not None:
+        task.asked().former = task.former
     stored = journal.get(task.id)
     if stored is not None:
         task.prior = [(c, v) for c, v in stored if c in (INTERRUPT, RESUME, ERROR)]
@@ -320,6 +325,19 @@ def settle_from_journal(task: Task, journal: dict[str, Writes], answers: dict[st
                         task.asked().timed[question.id] = question
     if answers:
         task.asked().answers.update(answers)
+
+
+def stand_for(task: Task, asked: Mapping[str, str]) -> None:
+    """A task takes the place of one that was asking when the thread was written to by hand.
+
+    Args:
+        asked: its open questions, and its id (see `Questions.stands_for`).
+    """
+    questions = task.asked()
+    questions.stands_for = asked
+    *_, asker = asked.values()
+    if asker:
+        task.former = questions.former = Former(task.step.ns, asker, set())
 
 
 def _adopt_failure(task: Task, stored: Writes) -> bool:

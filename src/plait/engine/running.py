@@ -18,7 +18,7 @@ from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, Tim
 from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
-from plait.engine.questions import standing
+from plait.engine.questions import Questions, standing
 from plait.engine.records import TaskWrites
 from plait.engine.retries import retry_delay
 from plait.engine.spec import Env, RunSpec
@@ -56,6 +56,7 @@ class Running(Guards):
         "_lost",
         "_timers",
         "_waiting",
+        "answered",
         "recorded",
     )
 
@@ -66,6 +67,8 @@ class Running(Guards):
         self._timers: set[Task] = set()
         self.recorded: dict[str, dict[str, Recorded]] = {}
         """Stored calls of `@task`s: the id of the task that made them -> by their own id."""
+        self.answered: set[str] = set()
+        """The questions that the caller of the run answers."""
         self._calls: dict[Task, Any] = {}
         """Called tasks that have no outcome yet, and the handles of their calls."""
         self._held: dict[Task, Writes] = {}
@@ -358,12 +361,20 @@ class Running(Guards):
         asked = {question.id: question for question in (error.args[0] if error.args else ())}
         if task.questions:  # those that came up elsewhere, after those that stopped the task
             asked = {**asked, **task.questions.open}
-            if not task.questions.open and (unused := task.questions.unused()):
+            if not task.questions.open and (unused := self._unused(task.questions)):
                 _warn_of_unused(task, unused, list(asked))
         self._interrupted[task] = tuple(asked.values())
         task.error = error
         if task in self._calls:
             resolved.append(task)
+
+    def _unused(self, questions: Questions) -> list[str]:
+        """Answers to questions of before that nobody has taken. What earlier calls of the graph
+        gave was told of by them, or has been taken there."""
+        unused = questions.unused()
+        if self.spec.nest is not None:  # the answers were given to a run around this one
+            return unused
+        return [asked for asked in unused if asked in self.answered]
 
     def _called(self, event: TaskCalled, resolved: list[Task]) -> None:
         """Code inside a task called a `@task`: reuse its journaled result or start it now."""
@@ -387,8 +398,11 @@ class Running(Guards):
         if event.mark is not None and self._is_known(task, calls, event.mark):
             resolved.append(task)
             return
-        if self.journal or self.spec.answers:
-            restore.settle_from_journal(task, self.journal, dict(self.spec.answers))
+        answers = self.spec.answers
+        if parent.former is not None:  # answers to what was called then were given to who called
+            answers = parent.asked().answers
+        if self.journal or answers:
+            restore.settle_from_journal(task, self.journal, dict(answers))
         if task.saved:
             resolved.append(task)
         else:
@@ -445,12 +459,13 @@ def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:
 
 
 def _warn_of_unused(task: Task, unused: Sequence[str], asked: Sequence[str]) -> None:
-    """Something inside the task asks what may have been answered: whether it is the same question,
-    nobody knows, since the thread was written to by hand and what is inside began anew."""
+    """What is inside the task began anew, since its thread was written to by hand, and asks nothing
+    that was answered."""
     warnings.warn(
         f"The answer to question {', '.join(unused)} has reached nobody: it was asked inside task "
-        f"{task.name!r}, by a subgraph or @task that began anew after update_state(). It asks "
-        f"again, as {', '.join(asked)}: answer that.",
+        f"{task.name!r}, by a subgraph or @task that began anew after update_state() and now asks "
+        f"another question, {', '.join(asked)}: answer that. The answer is kept, and taken where "
+        "the same question comes up in the same place.",
         UnusedAnswerWarning,
         stacklevel=2,
     )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from plait.engine.plan import GraphPlan, Reads, Writes
 from plait.typing import MISSING
+
+if TYPE_CHECKING:
+    from plait.engine.formers import FormerStep
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
@@ -43,6 +46,11 @@ class Nested(Protocol):
     @property
     def ns(self) -> str:
         """Its namespace (made when it is asked for)."""
+        ...
+
+    @property
+    def former(self) -> FormerStep | None:
+        """Where the run stopped in whose place this one begins anew; known once it has loaded."""
         ...
 
 

@@ -63,7 +63,8 @@ class Storing(Reporting):
         self.last: tuple[str, ...] = ()
         """The nodes of the super-step that made the current checkpoint."""
         self.asked: Mapping[str, Mapping[str, str]] | None = None
-        """Open questions that a checkpoint made by hand took over: place of a task to their ids."""
+        """Open questions that a checkpoint made by hand took over: place of a task to them, and who
+        asked (see `Questions.stands_for`)."""
         self.copied: str | None = None
         """The checkpoint of which a copy is made by hand."""
         self.step = -1

@@ -14,6 +14,7 @@ from plait.engine.questions import Questions
 from plait.engine.records import TaskWrites
 
 if TYPE_CHECKING:
+    from plait.engine.formers import Former
     from plait.engine.journal import Calls, Recorded
     from plait.engine.limits import Limit
     from plait.engine.spec import RunSpec
@@ -148,6 +149,8 @@ class Task:
     """Of a task by `Send` that runs ahead: the task that sent it, until its place is known."""
     record: Recorded | None = None
     """That call, as it goes on record."""
+    former: Former | None = None
+    """The task in whose place it runs since its thread was written to by hand."""
     first_attempt_at: float | None = None
     born: str | None = None
     """The name its node had when the task was made, where that was another (see `migration`)."""

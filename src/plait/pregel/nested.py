@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from plait.checkpoint.base.port import Mark, Plan, Session, Snapshot
 from plait.constants import NS_END, NS_SEP
+from plait.engine.formers import FormerStep
 from plait.engine.namespaces import inside, numbered, remembered
 from plait.engine.records import Origin
 from plait.engine.tasks import task_id
 
 if TYPE_CHECKING:
+    from plait.engine.formers import Former
     from plait.engine.loop import Loop
     from plait.engine.tasks import Task
     from plait.pregel.main import Pregel
@@ -34,13 +36,19 @@ MARKS = 8
 class Nest:
     """The place of one nested run: its namespace, and the task around it."""
 
-    __slots__ = ("_memory", "_ns", "_nth", "_scope")
+    __slots__ = ("_memory", "_ns", "_nth", "_scope", "former")
 
     def __init__(self, graph: Pregel, scope: TaskScope) -> None:
         self._scope = scope
         self._nth = scope.next_child()
         self._memory = graph.checkpointer is True
         self._ns: str | None = None
+        self.former: FormerStep | None = None
+        """Where the run stopped in whose place this one begins anew; known once it has loaded, or
+        at once where nothing is stored of the two."""
+        former = scope.task.former
+        if former is not None:
+            self.former = FormerStep(self._former_ns(former), "", 0, former.heard)
 
     @property
     def ns(self) -> str:
@@ -64,7 +72,9 @@ class Nest:
 
     def load(self, session: Session) -> Plan[Snapshot | None]:
         """Where the run starts (see the head of this file)."""
-        step = self._scope.task.step
+        step, former = self._scope.task.step, self._scope.task.former
+        if former is not None:
+            self.former = yield from self._stopped(session, former)
         head = yield from session.load(None)
         if head is not None and around(head.metadata).get(step.ns) == step.checkpoint_id:
             return head
@@ -90,6 +100,8 @@ class Nest:
         if self._memory or loop.went_on or loop.origin is not None or loop.plan.foresight:
             return False
         task: Task | None = self._scope.task
+        if task.former is not None:
+            return False
         while task is not None and task.attempt == 1:
             task = task.parent
         return task is None
@@ -105,6 +117,34 @@ class Nest:
         ns = whole if self._memory else numbered(whole, self._nth)
         asked = replayed.inside.get(ns)
         return None if asked is None else Origin(ns, asked, replayed.inside)
+
+    # --- what it stands for ----------------------------------------------------------------------
+
+    def _former_ns(self, former: Former) -> str:
+        """The namespace of the run in whose place this one begins anew."""
+        if self._memory:
+            return self.ns
+        return numbered(former.inside(self._scope.task.identity), self._nth)
+
+    def _stopped(self, session: Session, former: Former) -> Plan[FormerStep | None]:
+        """Where that run stopped: at the newest checkpoint that it has made."""
+        ns, heard = self._former_ns(former), former.heard
+        top = self._scope.task
+        while top.parent is not None:  # what was called derives from the task that called it
+            top = top.parent
+        assert top.former is not None
+        was = top.former
+        lane = session.nested(ns)
+        at: str | None = None
+        while True:
+            page = yield from lane.marks(at, MARKS)
+            for mark in page:
+                made = around(mark.metadata).get(was.ns)
+                if made and task_id(made, was.ns, top.identity, top.order) == was.id:
+                    return FormerStep(ns, mark.id, mark.metadata["step"] + 1, heard)
+            if len(page) < MARKS:
+                return None
+            at = page[-1].id
 
     # --- memory ----------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot, TaskWrites
-from plait.constants import COPY, END, INPUT, START
+from plait.constants import CALL, COPY, END, INPUT, START
 from plait.drivers.base import Storage
 from plait.engine.frontier import Frontier
 from plait.engine.loop import Loop
@@ -184,19 +184,23 @@ class _Update:
         return checkpoint.id, spec.parents
 
     def _open_questions(self, stored: Snapshot) -> dict[str, dict[str, str]]:
-        """What the pending tasks wait for: place of a task to its questions and who asked them.
+        """What the pending tasks wait for: place of a task to its questions, and its id.
 
-        Their tasks get new ids, and ask again; who answers the old question need not know.
+        Their tasks get new ids, and ask again; who answers the old question need not know. Those of
+        a task that has asked again since an update before take the place of the older ones.
         """
-        asked = {place: dict(ids) for place, ids in (self.loop.asked or {}).items()}
         pending = Pending(stored.writes)
+        anew: dict[str, dict[str, str]] = {}
         if pending.questions:
             places = {task.id: task.order for task in self.loop.prepare(known_only=True)}
+            callers = {id: call[0] for id, channel, call in stored.writes if channel == CALL}
             for qid in pending.questions:
                 for task_id in pending.tasks_of[qid]:
+                    while task_id in callers:
+                        task_id = callers[task_id]
                     if task_id in places:
-                        asked.setdefault(places[task_id], {})[qid] = task_id
-        return asked
+                        anew.setdefault(places[task_id], {})[qid] = task_id
+        return {place: dict(ids) for place, ids in {**(self.loop.asked or {}), **anew}.items()}
 
     def _copy(self, stored: Snapshot | None) -> str:
         """A sibling of the checkpoint: same values, same parent, none of its tasks' writes."""

@@ -1,0 +1,69 @@
+"""Tasks that stand for others: those that begin anew since their thread was written to by hand.
+
+An update by hand makes a new checkpoint, so the tasks that run next have new ids, and so has
+everything inside them. Ids derive from places: what the task in some place was called before follows
+from the id of the task around it. An answer to a question of before reaches whoever asks one of the
+same label in the same place, and nobody else. That place is
+
+- in a graph inside a task: the nth graph that the task runs, the number of the super-step, the
+  node (or the position of the `Send`);
+- of a `@task` that a task calls: the function, the likeness of its arguments, and the ordinal
+  among equal calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from plait.engine import namespaces
+from plait.engine.tasks import task_id
+
+if TYPE_CHECKING:
+    from plait.engine.tasks import Task
+
+
+class Former(NamedTuple):
+    """A task in whose place another one runs."""
+
+    ns: str
+    """The namespace of the run that it was part of."""
+    id: str
+    heard: set[str]
+    """Questions of before whose answers have been taken, by whoever stands in a place inside the
+    task that was written over, or by that task itself."""
+
+    def inside(self, name: str) -> str:
+        """The namespace of what ran inside it; `name` is that of its node."""
+        return namespaces.inside(self.ns, name, self.id)
+
+    def called(self, task: Task) -> Former:
+        """What it called in the place of `task`."""
+        place = task.key or task.order
+        return Former(self.ns, task_id(self.id, self.ns, task.identity, place), self.heard)
+
+
+class FormerStep(NamedTuple):
+    """The super-step that a graph inside a former task had stopped in."""
+
+    ns: str
+    checkpoint_id: str
+    """The checkpoint it stood on; "" where that graph keeps none: it always begins anew."""
+    number: int
+    heard: set[str]
+
+    def at(self, task: Task) -> Former | None:
+        """What ran in the place of `task`, if that is in this super-step."""
+        number = task.step.number
+        if self.checkpoint_id and number != self.number:
+            return None
+        base = self.checkpoint_id or f"{self.ns}:{number}"
+        return Former(self.ns, task_id(base, self.ns, task.identity, task.order), self.heard)
+
+
+def former_of(task: Task) -> Former | None:
+    """The task in whose place this one runs, if it is inside one that stands for another."""
+    if task.parent is not None:
+        around = task.parent.former
+        return None if around is None else around.called(task)
+    nest = task.step.spec.nest
+    return None if nest is None or nest.former is None else nest.former.at(task)
