@@ -128,7 +128,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::a_path_that_returns_a_runnable": "Path functions that return a runnable",
     "h_guides_different::a_question_that_is_caught": "Questions that are caught",
     "h_guides_different::an_answer_by_the_id_of_before_an_update": "Answers by an older id",
-    "h_guides_different::an_answer_to_a_subgraph_after_an_update": "Answers into a subgraph",
+    "h_guides_different::an_answer_to_another_question_of_a_subgraph_after_an_update": (
+        "Answers into a subgraph"
+    ),
     "h_guides_different::blocks_of_providers": "Blocks of providers",
     "h_guides_different::classes_that_no_schema_names": "Classes that no schema names",
     "h_guides_different::enums_in_a_typed_dict": "Enums in a TypedDict tool",

@@ -7,9 +7,11 @@ import operator
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver as LangGraphSaver
 from tests.durability.savers import KINDS, Kind, Place, new_place
 
 from plait.checkpoint.memory import InMemorySaver
@@ -25,6 +27,10 @@ THREAD: Any = {"configurable": {"thread_id": "1"}}
 class State(TypedDict, total=False):
     n: int
     log: Annotated[list[str], operator.add]
+
+
+class Number(TypedDict, total=False):
+    n: int
 
 
 class Out(TypedDict):
@@ -81,6 +87,26 @@ async def awaiting(state: State) -> State:
     return {"log": (await line(quiet, ask).ainvoke({"log": []}))["log"]}
 
 
+def ahead() -> Any:
+    """A graph in which the node that asks starts before its super-step."""
+
+    began = Event()
+
+    def slow(state: State) -> State:
+        assert began.wait(10)
+        return {}
+
+    def early(state: Any) -> State:
+        began.set()
+        return ask(state)
+
+    builder: Any = StateGraph(State, output_schema=Out)
+    builder.add_node("slow", slow, writes=["log"]).add_node("quick", quiet, writes=[])
+    builder.add_node("early", early, input_schema=Number, writes=["log"])
+    builder.add_edge(START, "slow").add_edge(START, "quick").add_edge("quick", "early")
+    return builder.compile(schedule="eager")
+
+
 def remembering() -> Any:
     """A node that runs a graph with memory until it has asked, which it does when it runs again."""
     once_more = line(quiet, lambda s: ask(s) if s["log"] else {"log": ["ran"]}, checkpointer=True)
@@ -104,6 +130,7 @@ PLACES: dict[str, Callable[[], Any]] = {
     "a task": lambda: by_task,
     "a task in a graph": lambda: line(quiet, by_task),
     "a graph in a task": lambda: graph_in_task,
+    "a graph that runs ahead": ahead,
     "a graph with memory": lambda: line(quiet, ask, checkpointer=True),
     "a graph with memory and a past": remembering,
 }
@@ -141,6 +168,21 @@ def test_an_answer_reaches_the_question_in_the_same_place(place: Any, durability
     graph.invoke({"log": []}, THREAD, durability=durability)
     graph.update_state(THREAD, {"n": 1})
     assert graph.invoke(Command(resume="yes"), THREAD, durability=durability)["log"] == ["yes"]
+
+
+def test_so_it_does_at_the_config_of_the_update(place: Any) -> None:
+    graph = built(place())
+    graph.invoke({"log": []}, THREAD)
+    by_hand = graph.update_state(THREAD, {"n": 1})
+    assert graph.invoke(Command(resume="yes"), by_hand)["log"] == ["yes"]
+
+
+@pytest.mark.filterwarnings("ignore::plait.errors.WeakDurabilityWarning")
+def test_so_it_does_on_a_saver_of_somebody_else(place: Any) -> None:
+    graph = built(place(), LangGraphSaver())
+    graph.invoke({"log": []}, THREAD)
+    graph.update_state(THREAD, {"n": 1})
+    assert graph.invoke(Command(resume="yes"), THREAD)["log"] == ["yes"]
 
 
 def test_so_does_one_by_the_id_that_the_person_was_shown(place: Any) -> None:
@@ -326,11 +368,19 @@ def by_step(state: State) -> State:
     return builder.compile().invoke({"n": state.get("n", 0), "log": []})
 
 
+def by_send(state: State) -> State:
+    """What is asked about at some position depends on the state."""
+    builder: Any = StateGraph(State, output_schema=Out).add_node("each", ask)
+    builder.add_conditional_edges(START, lambda state: [Send("each", state)], ["each"])
+    return builder.compile().invoke({"n": state.get("n", 0), "log": []})
+
+
 OTHERS: dict[str, Any] = {
     "label": line(by_label),
     "argument": by_argument,
     "way": by_way,
     "step": by_step,
+    "send": by_send,
 }
 
 
@@ -340,8 +390,10 @@ def test_an_answer_never_reaches_another_question_and_that_is_told(node: Any) ->
     graph.invoke({"log": [], "n": 0}, THREAD)
     [old] = questions(graph)
     graph.update_state(THREAD, {"n": 2})
-    told = rf"question {old} has reached nobody: it was asked inside task 'n0'.* question, \w{{32}}:"
-    with pytest.warns(UnusedAnswerWarning, match=told):
+    lost = (
+        rf"question {old} has reached nobody: it was asked inside task 'n0'.* question, \w{{32}}:"
+    )
+    with pytest.warns(UnusedAnswerWarning, match=lost):
         told = graph.invoke(Command(resume="lost"), THREAD)
     [asked] = told["__interrupt__"]
     assert graph.invoke(Command(resume={asked.id: "yes"}), THREAD)["log"] == ["yes"]

@@ -138,6 +138,11 @@ class Live:
         """As of a `Snapshot`, but not to be changed."""
         return self.checkpoint.metadata
 
+    @property
+    def frontier(self) -> Mapping[str, Any]:
+        """As of a `Snapshot`, but not to be changed."""
+        return self.checkpoint.frontier
+
     def snapshot(self) -> Snapshot:
         """The same, to do with as one likes."""
         made = self.checkpoint

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from plait.checkpoint.base.port import Mark, Plan, Session, Snapshot
 from plait.constants import NS_END, NS_SEP
 from plait.engine.formers import FormerStep
+from plait.engine.frontier import Frontier
 from plait.engine.namespaces import inside, numbered, remembered
 from plait.engine.records import Origin
 from plait.engine.tasks import task_id
@@ -48,7 +49,7 @@ class Nest:
         at once where nothing is stored of the two."""
         former = scope.task.former
         if former is not None:
-            self.former = FormerStep(self._former_ns(former), "", 0, former.heard)
+            self.former = FormerStep(self._former_ns(former), "", 0, (), former.heard)
 
     @property
     def ns(self) -> str:
@@ -128,23 +129,33 @@ class Nest:
 
     def _stopped(self, session: Session, former: Former) -> Plan[FormerStep | None]:
         """Where that run stopped: at the newest checkpoint that it has made."""
-        ns, heard = self._former_ns(former), former.heard
-        top = self._scope.task
-        while top.parent is not None:  # what was called derives from the task that called it
-            top = top.parent
-        assert top.former is not None
-        was = top.former
-        lane = session.nested(ns)
+        lane = session.nested(self._former_ns(former))
         at: str | None = None
         while True:
             page = yield from lane.marks(at, MARKS)
             for mark in page:
-                made = around(mark.metadata).get(was.ns)
-                if made and task_id(made, was.ns, top.identity, top.order) == was.id:
-                    return FormerStep(ns, mark.id, mark.metadata["step"] + 1, heard)
+                if self._is_of_former(mark):
+                    stored = yield from lane.look(mark.id)
+                    if stored is None:  # it was pruned meanwhile
+                        return None
+                    sends = Frontier.restored(stored.frontier).sends
+                    number = stored.metadata["step"] + 1
+                    return FormerStep(lane.ns, stored.id, number, sends, former.heard)
             if len(page) < MARKS:
                 return None
             at = page[-1].id
+
+    def _is_of_former(self, mark: Mark) -> bool:
+        """Whether a checkpoint was made inside the task in whose place the one around runs."""
+        task = self._scope.task
+        while task.parent is not None:  # what was called derives from the task that called it
+            task = task.parent
+        former = task.former
+        assert former is not None
+        made = around(mark.metadata).get(former.ns)
+        if made is None:
+            return False
+        return task_id(made, former.ns, task.identity, task.order) == former.id
 
     # --- memory ----------------------------------------------------------------------------------
 

@@ -96,8 +96,16 @@ def case_an_answer_by_the_id_of_before_an_update(env):
     return graph.invoke(Command(resume={asked: "yes"}), THREAD)["log"]
 
 
-def case_an_answer_to_a_subgraph_after_an_update(env):
-    graph = line(line(lambda state: {"log": [interrupt("sure?")]}), checkpointer=env.saver())
+def case_an_answer_to_another_question_of_a_subgraph_after_an_update(env):
+    def pay(state):
+        return {"log": [interrupt("pay?")]}
+
+    def delete(state):
+        return {"log": [interrupt("delete?")]}
+
+    inner = StateGraph(State).add_node("pay", pay).add_node("delete", delete)
+    inner.add_conditional_edges(START, lambda state: "delete" if state.get("x") else "pay")
+    graph = line(inner.compile(), checkpointer=env.saver())
     graph.invoke({"log": []}, THREAD)
     graph.update_state(THREAD, {"x": 1})
     first = graph.invoke(Command(resume="yes"), THREAD)
