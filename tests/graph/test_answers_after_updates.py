@@ -325,6 +325,56 @@ def test_one_of_them_is_answered_and_the_others_ask_again(node: Any) -> None:
     assert told["log"] == ["0 said 0", "1 said 1", "2 said 2"]
 
 
+class Files(TypedDict, total=False):
+    files: list[str]
+    log: Annotated[list[str], operator.add]
+
+
+class File(TypedDict):
+    name: str
+    log: Annotated[list[str], operator.add]
+
+
+def delete(state: Any) -> Any:
+    return {"log": [f"{state['name']} {interrupt(state['name'])}"]}
+
+
+def deleting(node: Any) -> Any:
+    """A graph that asks about each file of its state."""
+
+    def each(state: Files) -> list[Send]:
+        return [Send("delete", {"name": name}) for name in state.get("files", ())]
+
+    builder: Any = StateGraph(Files).add_node("plan", lambda state: {}).add_node("delete", node)
+    builder.add_edge(START, "plan").add_conditional_edges("plan", each, ["delete"])
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+def deleting_graph() -> Any:
+    builder: Any = StateGraph(File, output_schema=Out).add_node("delete", delete)
+    return builder.add_edge(START, "delete").compile()
+
+
+@pytest.mark.parametrize("node", [delete, deleting_graph()], ids=["node", "graph"])
+def test_an_answer_follows_a_send_whose_position_has_changed(node: Any) -> None:
+    graph = deleting(node)
+    asked = graph.invoke({"files": ["a", "b", "c"]}, THREAD)["__interrupt__"]
+    ids = {question.value: question.id for question in asked}
+    graph.update_state(THREAD, {"files": ["x", "c", "b"]})
+    with pytest.raises(UnknownInterruptError, match=ids["a"]):
+        graph.invoke(Command(resume={ids["a"]: "yes"}), THREAD)
+    told = graph.invoke(Command(resume={ids["b"]: "yes", ids["c"]: "no"}), THREAD)
+    assert told["log"] == ["c no", "b yes"]
+    assert [question.value for question in told["__interrupt__"]] == ["x"]
+
+
+def test_an_answer_reaches_the_only_send_whatever_it_says_now() -> None:
+    graph = deleting(delete)
+    graph.invoke({"files": ["a"]}, THREAD)
+    graph.update_state(THREAD, {"files": ["b"]})
+    assert graph.invoke(Command(resume="yes"), THREAD)["log"] == ["b yes"]
+
+
 def test_one_that_is_left_takes_a_bare_answer() -> None:
     graph = built(fan_out(line(quiet, about)))
     asked = graph.invoke({"log": []}, THREAD)["__interrupt__"]

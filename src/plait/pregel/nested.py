@@ -134,7 +134,7 @@ class Nest:
         while True:
             page = yield from lane.marks(at, MARKS)
             for mark in page:
-                if self._is_of_former(mark):
+                if not self._memory or self._is_of_former(mark):
                     stored = yield from lane.look(mark.id)
                     if stored is None:  # it was pruned meanwhile
                         return None
@@ -146,7 +146,7 @@ class Nest:
             at = page[-1].id
 
     def _is_of_former(self, mark: Mark) -> bool:
-        """Whether a checkpoint was made inside the task in whose place the one around runs."""
+        """Whether a checkpoint of a graph with memory was made inside the former task."""
         task = self._scope.task
         while task.parent is not None:  # what was called derives from the task that called it
             task = task.parent

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot, TaskWrites
-from plait.constants import CALL, COPY, END, INPUT, START
+from plait.constants import CALL, COPY, END, INPUT, PUSH, START
 from plait.drivers.base import Storage
-from plait.engine.frontier import Frontier
+from plait.engine.frontier import Frontier, without
+from plait.engine.likeness import likeness
 from plait.engine.loop import Loop
 from plait.engine.plan import Writes
 from plait.engine.questions import Pending
 from plait.engine.report import config_of
 from plait.engine.restore import adopt, input_writes
 from plait.engine.spec import RunSpec
-from plait.engine.tasks import Task
+from plait.engine.tasks import Task, order_of
 from plait.errors import ConfigError, InvalidUpdateError, UnknownCheckpointError, nearest
 from plait.pregel import run as runs
 from plait.pregel.snapshots import addressed
 from plait.pregel.storage import checkpoint_id_of
 from plait.scope import current_scope
-from plait.types import StateUpdate
+from plait.types import Send, StateUpdate
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
@@ -115,6 +116,17 @@ def _session(storage: Storage, configurable: dict[str, Any]) -> tuple[Session, b
     return storage.session, True
 
 
+def _by_place(sends: Sequence[Send]) -> Iterator[tuple[str, Send]]:
+    """Each of a super-step's `Send`s with the place of its task."""
+    for number, send in enumerate(sends):
+        yield order_of((PUSH, number, False)), send
+
+
+def _saying(send: Send, untracked: frozenset[str], says_all: bool) -> tuple[str, str]:
+    """What a `Send` is known by: its node and, if that is to count, what it says."""
+    return send.node, likeness((without(send.arg, untracked),), {}) if says_all else ""
+
+
 class _Update:
     """One update of one thread."""
 
@@ -158,6 +170,7 @@ class _Update:
         self.loop.restore(stored)
         self.loop.origin = None
         questions = self._open_questions(stored) if stored is not None else {}
+        sent = self.loop.frontier.sends
         kept: list[TaskWrites] = []
         source = "update"
         values, as_node, _ = updates[0]
@@ -177,8 +190,8 @@ class _Update:
             named = updates[0]._replace(as_node=self._named(as_node, stored))
             kept = self._as_nodes([named], stored)
         if questions:
-            still = {task.order for task in self.loop.prepare(known_only=True)}
-            self.loop.asked = {at: ids for at, ids in questions.items() if at in still}
+            now = self._places_now(sent)
+            self.loop.asked = {now[at]: ids for at, ids in questions.items() if at in now}
         checkpoint = self.loop.new_checkpoint(source)
         yield from self.session.commit(checkpoint, kept, claim=self.claims, release=self.claims)
         return checkpoint.id, spec.parents
@@ -201,6 +214,26 @@ class _Update:
                     if task_id in places:
                         anew.setdefault(places[task_id], {})[qid] = task_id
         return {place: dict(ids) for place, ids in {**(self.loop.asked or {}), **anew}.items()}
+
+    def _places_now(self, sent: Sequence[Send]) -> dict[str, str]:
+        """Places of tasks before the update, and those of the tasks that stand for them now.
+
+        A `Send` is known by its node and what it says: at its position there may be another one,
+        and an answer is not to be taken for that. The only one may say something else than before,
+        as a node may read another state.
+        """
+        now, untracked = self.loop.frontier.sends, self.loop.plan.untracked
+        says_all = len(sent) > 1 or len(now) > 1
+        free: dict[Any, list[str]] = {}
+        for at, send in _by_place(now):
+            free.setdefault(_saying(send, untracked, says_all), []).append(at)
+        tasks = self.loop.prepare(known_only=True)
+        places = {task.order: task.order for task in tasks if not task.is_push}
+        for at, send in _by_place(sent):
+            same = free.get(_saying(send, untracked, says_all))
+            if same:
+                places[at] = same.pop(0)
+        return places
 
     def _copy(self, stored: Snapshot | None) -> str:
         """A sibling of the checkpoint: same values, same parent, none of its tasks' writes."""
