@@ -7,17 +7,17 @@ from plait.lazy import lazily
 if TYPE_CHECKING:
     from plait.prebuilt.chat_agent_executor import create_react_agent
     from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime
-    from plait.prebuilt.tool_call_stream import ToolCallTransformer
     from plait.prebuilt.tool_node import ToolNode, tools_condition
     from plait.prebuilt.tool_policies import ToolPolicy
     from plait.prebuilt.tool_validator import ValidationNode
+    from plait.stream.tool_calls import ToolCallTransformer
 
 __getattr__ = lazily(
     __name__,
     {
         "InjectedState": "injection",
         "InjectedStore": "injection",
-        "ToolCallTransformer": "tool_call_stream",
+        "ToolCallTransformer": "plait.stream.tool_calls",
         "ToolNode": "tool_node",
         "ToolPolicy": "tool_policies",
         "ToolRuntime": "injection",

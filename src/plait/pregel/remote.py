@@ -7,12 +7,12 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from warnings import warn
 
+from plait.closing import aclose
 from plait.errors import ConfigError, NotSupportedError, PlaitWarning
 from plait.pregel import wire
 from plait.pregel.streamed import Streamed, tool_calls
 from plait.pregel.wire import Reception, RemoteException
 from plait.runnables.config import RunnableConfig, merge_configs
-from plait.runnables.contexts import aclose
 from plait.types import Command, GraphOutput, StateSnapshot
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ OWNED = ("stream_mode", "subgraphs")
 
 def tool_calls(scope: Scope) -> StreamTransformer:
     """The transformer of `run.tool_calls`, for graphs that always have it."""
-    from plait.prebuilt.tool_call_stream import ToolCallTransformer  # few runs are read by it
+    from plait.stream.tool_calls import ToolCallTransformer  # few runs are read by it
 
     return ToolCallTransformer(scope)
 

@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.closing import aclose
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
-from plait.runnables.contexts import aclose
 from plait.runnables.runs import acall_as_run, acall_child, call_as_run, call_child, child_config
 from plait.runnables.stream_runs import astream_as_run, stream_as_run
 

@@ -5,6 +5,7 @@ from contextvars import Context, copy_context
 from typing import Any, ParamSpec, TypeVar
 
 from plait.callbacks.context import var_child_runnable_config
+from plait.closing import aclose
 from plait.runnables.config import RunnableConfig
 
 P = ParamSpec("P")
@@ -74,16 +75,8 @@ async def held_under(chunks: AsyncIterator[Any], config: RunnableConfig) -> Asyn
         await aclose(chunks)
 
 
-async def aclose(chunks: object) -> None:
-    """Close an async generator that nobody reads any more; other iterators have nothing to do."""
-    close = getattr(chunks, "aclose", None)
-    if close is not None:
-        await close()
-
-
 __all__ = [
     "Chunks",
-    "aclose",
     "await_under",
     "call_under",
     "held_under",

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners, var_child_runnable_config
+from plait.closing import aclose
 from plait.errors import GraphRecursionError
 from plait.runnables.addable import aadd_all, add_all
 from plait.runnables.base import Input, Output, Runnable
@@ -17,7 +18,7 @@ from plait.runnables.calling import (
     is_generator,
 )
 from plait.runnables.config import RunnableConfig, ensure_config, patch_config
-from plait.runnables.contexts import Chunks, aclose
+from plait.runnables.contexts import Chunks
 from plait.runnables.runs import acall_as_run, call_as_run, unnamed
 from plait.runnables.stream_runs import atransform_as_run, transform_as_run
 from plait.runnables.transforming import Transforming

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.closing import aclose
 from plait.messages import AIMessage, BaseMessage, HumanMessage
 from plait.runnables.addable import add_chunks
 from plait.runnables.base import Runnable, coerce_to_runnable
 from plait.runnables.binding import RunnableBindingBase
 from plait.runnables.config import RunnableConfig
-from plait.runnables.contexts import aclose
 from plait.runnables.fields import ConfigurableFieldSpec, get_unique_config_specs
 from plait.runnables.functions import RunnableLambda
 from plait.runnables.parallel import RunnableParallel

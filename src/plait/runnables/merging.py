@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from threading import Lock, Semaphore
 from typing import Any, Generic, TypeVar
 
-from plait.runnables.contexts import aclose
+from plait.closing import aclose
 from plait.runnables.threads import on_a_thread
 
 K = TypeVar("K", bound=Hashable)

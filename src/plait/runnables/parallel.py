@@ -5,10 +5,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
+from plait.closing import aclose
 from plait.runnables.addable import AddableDict
 from plait.runnables.base import Input, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config
-from plait.runnables.contexts import aclose
 from plait.runnables.runs import (
     acall_as_run,
     acall_child,

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
+from plait.closing import aclose
 from plait.runnables.addable import AddableDict, add_chunks
 from plait.runnables.base import Input
 from plait.runnables.calling import acall_function, call_function, is_async
 from plait.runnables.config import RunnableConfig, ensure_config
-from plait.runnables.contexts import aclose
 from plait.runnables.parallel import RunnableParallel
 from plait.runnables.runs import acall_as_run, acall_child, call_as_run, call_child, child_config
 from plait.runnables.stream_runs import atransform_as_run, transform_as_run

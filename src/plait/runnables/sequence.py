@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
+from plait.closing import aclose
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config
-from plait.runnables.contexts import aclose
 from plait.runnables.runs import (
     acall_as_run,
     acall_child,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from plait.callbacks.context import has_listeners, inherited_config
 from plait.callbacks.inside import achunks_inside, chunks_inside
+from plait.closing import aclose
 from plait.runnables.addable import add_chunks
 from plait.runnables.config import (
     RunnableConfig,
@@ -17,7 +18,7 @@ from plait.runnables.config import (
     get_callback_manager_for_config,
     patch_config,
 )
-from plait.runnables.contexts import aclose, held_under, made_under
+from plait.runnables.contexts import held_under, made_under
 from plait.runnables.runs import unnamed
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from plait.agents.classic.memory import Memory
 from plait.agents.classic.nodes import Step, executor_graph, fresh
 from plait.agents.classic.telling import News, Progress
 from plait.callbacks import has_listeners
+from plait.closing import aclose
 from plait.errors import (
     ConfigError,
     InvalidValueError,
@@ -21,7 +22,6 @@ from plait.fields import AnnotatedFields
 from plait.runnables.addable import AddableDict
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config
-from plait.runnables.contexts import aclose
 from plait.runnables.runs import acall_as_run, call_as_run
 from plait.runnables.stream_runs import astream_as_run, stream_as_run
 from plait.tools import coerce_to_tool
