@@ -23,6 +23,7 @@ from typing import Annotated, Any
 from plait.agents.middleware import HumanInTheLoopMiddleware
 from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.sim import SimEnv, simulate
+from plait.errors import UnknownInterruptError
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage, ToolMessage
 from plait.prebuilt import ToolNode
@@ -275,7 +276,9 @@ def message_of(turn: Turn) -> AIMessage:
 
 def changed(turn: Turn, run: Runner, pending: list[Any]) -> list[Any]:
     """An operator raises the amounts of some calls while all wait. Answers given before count for
-    the calls that are as they were; the others are asked about again."""
+    the calls that are as they were; the others are asked about again. Where each call is a task of
+    its own, questions about the others are gone, and who answers one is told so before anything
+    runs."""
     late = {each.id: said(each, "yes", None, "") for each in pending}
     for id in turn.chance.sample(turn.gated, turn.chance.randint(1, len(turn.gated))):
         call = turn.calls[id]
@@ -284,7 +287,13 @@ def changed(turn: Turn, run: Runner, pending: list[Any]) -> list[Any]:
     for id in same:
         turn.allowed[id] = (turn.calls[id]["name"], turn.calls[id]["args"]["amount"])
     run.graph.update_state(CONFIG, {"messages": [message_of(turn)]}, as_node=START)
-    again = run(Command(resume=late))
+    try:
+        again = run(Command(resume=late))
+    except UnknownInterruptError as error:
+        gone = [each for each in pending if each.id in error.interrupt_ids]
+        assert not any(owns(each, turn) for each in gone), "calls as they were keep their questions"
+        standing = {id: late[id] for id in error.pending_ids}
+        again = run(Command(resume=standing) if standing else None)
     ran = {each[0] for each in turn.ran if each[1] != "look"}
     assert ran == same, "nothing runs on old answers but what is as it was"
     asked_again = sorted(owner(each, turn) for each in again)
