@@ -264,7 +264,8 @@ class Pending:
             if unknown:
                 raise UnknownInterruptError(
                     f"No interrupt {unknown[0]!r} is pending on {where}: it was answered before, "
-                    f"belongs to another run, or never existed. Pending: {list(ids)}.",
+                    "its task is gone since update_state(), it belongs to another run, or it never "
+                    f"existed. Pending: {list(ids)}.",
                     reason="not_pending",
                     interrupt_ids=unknown,
                     pending_ids=ids,
