@@ -261,7 +261,7 @@ class Loop(Running):
     def _pushed(self, step: Step, *, known_only: bool) -> list[Task]:
         """The tasks of the frontier's `Send`s."""
         tasks: list[Task] = []
-        nodes = self.plan.nodes
+        nodes, senders = self.plan.nodes, self.frontier.senders
         for place, send in enumerate(self.frontier.sends):
             if known_only and send.node not in nodes:
                 continue
@@ -269,11 +269,9 @@ class Loop(Running):
             task = Task(node, (PUSH, place, False), _BY_SEND, send.arg, step)
             if send.timeout is not None:
                 task.timeout = send.timeout
+            if place < len(senders):
+                task.key = senders[place]
             tasks.append(task)
-        if self.frontier.senders:
-            keys = dict(enumerate(self.frontier.senders))
-            for task in tasks:
-                task.key = keys.get(task.path[1], "")
         return tasks
 
     def run_id_of(self) -> str:
