@@ -583,6 +583,7 @@ __all__ = [
     "ModelError",
     "ModelInvalidRequestError",
     "ModelNotFoundError",
+    "ModelPermissionDeniedError",
     "ModelRateLimitError",
     "ModelTimeoutError",
     "NodeCancelledError",
