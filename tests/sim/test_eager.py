@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import lru_cache
 from math import inf
 from random import Random
@@ -254,9 +255,15 @@ def early_starts(steps: int) -> int:
     return early
 
 
-def test_an_eager_run_comes_to_what_the_ordinary_one_does_in_any_order(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def ahead_in_any_order(
+    capsys: pytest.CaptureFixture[str], name: str, steps: int, play: Callable[..., None]
+) -> int:
+    """Plays drawn graphs in many orders, with crashes. How many tasks ran so many steps ahead.
+
+    Args:
+        name: what the count of schedules is reported as.
+        play: takes a graph's text, the seed, how many crashes, and the driver.
+    """
     tally = Tally()
     early = 0
 
@@ -267,35 +274,30 @@ def test_an_eager_run_comes_to_what_the_ordinary_one_does_in_any_order(
         for seed in range(ORDERS):
             crashes = (0, 0, 1, 2)[seed % 4]
             native = "async" if seed % 5 == 4 else "sync"
-            check(spec.text, seed, crashes, native)
-            early += early_starts(1)
+            play(spec.text, seed, crashes, native)
+            early += early_starts(steps)
             tally.schedules += 1
 
     body()
-    tally.report(capsys, "eager", at_least=GRAPHS * ORDERS)
+    tally.report(capsys, name, at_least=GRAPHS * ORDERS)
+    return early
+
+
+def test_an_eager_run_comes_to_what_the_ordinary_one_does_in_any_order(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    early = ahead_in_any_order(capsys, "eager", 1, check)
     assert early > GRAPHS // 2, "the schedules hardly ever ran ahead"
 
 
 def test_chains_of_sends_come_to_what_the_ordinary_schedule_does_in_any_order(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    tally = Tally()
-    early = 0
+    def play(text: str, seed: int, crashes: int, native: str) -> None:
+        schedules = ("eager", "superstep") if seed % 3 == 2 else ("eager",)
+        check(text, seed, crashes, native, chains=True, schedules=schedules)
 
-    @plays(GRAPHS)
-    @given(graphs())
-    def body(spec: Spec) -> None:
-        nonlocal early
-        for seed in range(ORDERS):
-            crashes = (0, 0, 1, 2)[seed % 4]
-            native = "async" if seed % 5 == 4 else "sync"
-            schedules = ("eager", "superstep") if seed % 3 == 2 else ("eager",)
-            check(spec.text, seed, crashes, native, chains=True, schedules=schedules)
-            early += early_starts(2)
-            tally.schedules += 1
-
-    body()
-    tally.report(capsys, "eager chains", at_least=GRAPHS * ORDERS)
+    early = ahead_in_any_order(capsys, "eager chains", 2, play)
     assert early > GRAPHS, "chains hardly ever ran ahead by more than a step"
 
 
