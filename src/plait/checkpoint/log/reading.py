@@ -7,7 +7,7 @@ read was written by others: every length and place is checked.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
@@ -94,23 +94,22 @@ def read_values(
             continue
         kind, payload = source.open_value(channel, key, record)
         if kind == WHOLE:
-            value = codec.loads(payload)
-            version = _whole(key, value, len(payload), codec) if track else None
-        elif kind in (LIST_PATCH, MANIFEST):
-            value, version = yield from _Reader(source, channel).read_list(
-                key, kind, payload, proof(record)
-            )
+            values[channel] = value = codec.loads(payload)
+            if track:
+                versions[channel] = _whole(key, value, len(payload), codec)
+            continue
+        chains = ChainReader(source, channel, remembers=source.recent is not None)
+        if kind in (LIST_PATCH, MANIFEST):
+            value, version = yield from chains.read_list(key, kind, payload, proof(record))
             if track:
                 version.seen = Seen(value, codec)
         elif kind == DICT_PATCH:
-            value, version = yield from _Reader(source, channel).read_dict(key, payload)
+            value, version = yield from chains.read_dict(key, payload)
             if track:
                 version.data, version.stamps = value.copy(), dict_stamps(codec, value)
         else:
             raise damaged("value")
-        values[channel] = value
-        if version is not None:
-            versions[channel] = version
+        values[channel], versions[channel] = value, version
     return values, versions
 
 
@@ -135,13 +134,6 @@ def _packed(kind: int, payload: bytes) -> bytes:
     raise damaged("value")
 
 
-def _items(data: bytes, codec: Codec) -> list[Any]:
-    items = codec.loads(data)
-    if not is_list(items):
-        raise damaged("list")
-    return items
-
-
 def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
     if is_list(value):
         runs = [(key, 0, len(value))] if value else []
@@ -151,17 +143,17 @@ def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
     return Version(key, key, 0)
 
 
-_Splices: TypeAlias = "Sequence[tuple[int, int, int]]"
-_Trail: TypeAlias = "list[tuple[bytes, int, _Splices, bytes, int]]"
+Splices: TypeAlias = "Sequence[tuple[int, int, int]]"
+Trail: TypeAlias = "list[tuple[bytes, int, Splices, bytes, int]]"
 """Of each patch the version that it makes, its length, its splices and items, and its depth."""
 _ID_AND_RECORD = itemgetter(1, 2)
 """Of a `ValueRow`."""
 
 
-class _Walk(NamedTuple):
+class Walk(NamedTuple):
     """The patches behind a list, oldest first, and what they stand on."""
 
-    trail: _Trail
+    trail: Trail
     anchor: bytes
     kept: Kept | None
     """This, if it is not None; else the record of the version `at`."""
@@ -170,7 +162,7 @@ class _Walk(NamedTuple):
     payload: bytes
 
 
-class _Base(NamedTuple):
+class Base(NamedTuple):
     """What patches of a list stand on."""
 
     items: list[Any]
@@ -180,14 +172,21 @@ class _Base(NamedTuple):
     written: int
 
 
-class _Reader:
-    """Reads one channel's chain of patches."""
+class ChainReader:
+    """Reads one channel's chain of patches.
 
-    def __init__(self, source: Source, channel: str) -> None:
+    Args:
+        source: opens its records.
+        channel: its name.
+        remembers: whether it is noted how the items of a list are made again.
+    """
+
+    def __init__(self, source: Source, channel: str, *, remembers: bool) -> None:
         self._source = source
         self._lane = source.lane
         self._channel = channel
         self._codec = source.codec
+        self._remembers = remembers
         self._rows: dict[bytes, bytes] = {}
         self._patches: dict[bytes, bytes] = {}
         """Payloads of those rows that are proved to be list patches."""
@@ -203,9 +202,9 @@ class _Reader:
             if kept.more:
                 kept = None  # now that they are taken apart, that is what to keep
         else:
-            trail, anchor, kept, *record = yield from self._walk(key, kind, payload, kept)
+            trail, anchor, kept, *record = yield from self.walk(key, kind, payload, kept)
             if kept is None:
-                base = yield from self._list_base(*cast("tuple[bytes, int, bytes]", record))
+                base = yield from self.list_base(*cast("tuple[bytes, int, bytes]", record))
             else:
                 base = _base_of(kept, self._codec)
             depth = trail[-1][4] if trail else 0
@@ -218,27 +217,28 @@ class _Reader:
         seen = Seen([], self._codec)  # whoever goes on from here looks at the items
         return items, ListVersion(key, anchor, depth, seen, runs, size, written)
 
-    def _follow(self, base: _Base, trail: _Trail) -> _Base:
+    def _follow(self, base: Base, trail: Trail) -> Base:
         """What patches make of what they stand on."""
         if not trail:
             return base
-        parts = [patch[3] for patch in trail]
-        recipes = base.recipes
-        if self._source.recent is None:
-            inserted = self._codec.loads_all(parts)
-            if not all(map(is_list, inserted)):
-                raise damaged("list")
-            fresh, counts = [*chain.from_iterable(inserted)], [*map(len, inserted)]
-        else:
-            recipes = recipes.copy()
-            fresh, counts = self._codec.remember(parts, recipes)
+        recipes = base.recipes.copy()
+        fresh, counts = self.items([patch[3] for patch in trail], recipes)
         order, runs, size, written = _patched(base, trail, counts)
         items = [*base.items, *fresh]
         if order is not None:
             items = [items[place] for place in order]
-            if recipes is not base.recipes:
+            if self._remembers:
                 recipes = recipes.picked(order)
-        return _Base(items, recipes, runs, size, written)
+        return Base(items, recipes, runs, size, written)
+
+    def items(self, parts: Sequence[bytes], recipes: Recipes) -> tuple[list[Any], list[int]]:
+        """The items of packed lists, how many each has, and into `recipes` how they are made."""
+        if self._remembers:
+            return self._codec.remember(parts, recipes)
+        lists = self._codec.loads_all(parts)
+        if not all(map(is_list, lists)):
+            raise damaged("list")
+        return [*chain.from_iterable(lists)], [*map(len, lists)]
 
     def _kept(self) -> Kept | None:
         """What was read last of this channel, if this codec makes the same of it."""
@@ -246,9 +246,9 @@ class _Reader:
         kept = None if recent is None else recent.find(self._lane, self._channel)
         return kept if kept is not None and self._codec.agrees(kept.recipes) else None
 
-    def _walk(self, key: bytes, kind: int, payload: bytes, kept: Kept | None) -> Plan[_Walk]:
+    def walk(self, key: bytes, kind: int, payload: bytes, kept: Kept | None) -> Plan[Walk]:
         """From the newest record of a list to what its patches stand on: `kept`, or a record."""
-        trail: _Trail = []
+        trail: Trail = []
         at = anchor = key
         while kind == LIST_PATCH:
             patch = read_list_patch(payload)
@@ -272,7 +272,7 @@ class _Reader:
         else:
             kept = None
         trail.reverse()
-        return _Walk(trail, anchor, kept, at, kind, payload)
+        return Walk(trail, anchor, kept, at, kind, payload)
 
     def _fetch_behind(self, patch: ListPatch, kept: Kept | None) -> Plan[Kept | None]:
         """Fetch the records behind the newest: those since `kept`, if that is among them."""
@@ -286,64 +286,76 @@ class _Reader:
         yield from self._fetch_range(patch.anchor, patch.base)
         return None
 
-    def _list_base(self, key: bytes, kind: int, payload: bytes) -> Plan[_Base]:
+    def list_base(self, key: bytes, kind: int, payload: bytes) -> Plan[Base]:
+        """What patches stand on: a whole list, or a manifest of pieces."""
         recipes = Recipes()
         if kind == WHOLE:
-            items = _items(payload, self._codec)
-            recipes.add_packed(payload, len(items))
+            items, _ = self.items([payload], recipes)
             runs = [(key, 0, len(items))] if items else []
-            return _Base(items, recipes, runs, len(payload), len(payload))
+            return Base(items, recipes, runs, len(payload), len(payload))
         if kind != MANIFEST:
             raise damaged("list")
         manifest = read_manifest(payload)
         yield from self._fetch(run[0] for run in manifest.runs)
-        held: dict[bytes, list[Any]] = {}
         parts: dict[bytes, bytes] = {}
         sizes: dict[bytes, int] = {}
-        items: list[Any] = []
-        size = 0
-        for version, start, count in manifest.runs:
-            if version not in held:
+        for version, _, _ in manifest.runs:
+            if version not in parts:
                 record_kind, data = (
                     (kind, payload) if version == key else (yield from self._record(version))
                 )
                 parts[version] = _packed(record_kind, data)
-                held[version] = _items(parts[version], self._codec)
                 sizes[version] = len(data)
-            pool = held[version]
-            if start + count > len(pool):
+        held, counts = self.items([*parts.values()], recipes)
+        begins = dict(zip(parts, accumulate(counts, initial=0), strict=False))
+        lengths = dict(zip(parts, counts, strict=True))
+        order: list[int] = []
+        size = 0
+        for version, start, count in manifest.runs:
+            if start + count > lengths[version]:
                 raise damaged("list")
-            items += pool[start : start + count]
-            recipes.add_packed(parts[version], count, start)
-            size += sizes[version] * count // max(1, len(pool))
-        if len(items) != manifest.length:
+            order += range(begins[version] + start, begins[version] + start + count)
+            size += sizes[version] * count // max(1, lengths[version])
+        if len(order) != manifest.length:
             raise damaged("list")
-        return _Base(items, recipes, manifest.runs, size, sum(sizes.values()))
+        items = [held[place] for place in order]
+        if self._remembers:
+            recipes = recipes.picked(order)
+        return Base(items, recipes, manifest.runs, size, sum(sizes.values()))
 
     def read_dict(self, key: bytes, payload: bytes) -> Plan[tuple[dict[Any, Any], DictVersion]]:
         """A dict from its newest record, a patch."""
-        trail: list[DictPatch] = []
+        base, trail = yield from self.dict_trail(key, payload)
+        value = whole_dict(base, self._codec)
+        written = len(base)
+        for _, patch in trail:
+            _apply_keys(value, patch, self._codec)
+            written += len(patch.body)
+        newest = trail[-1][1]
+        size = max(len(base), written // 3)
+        return value, DictVersion(key, newest.anchor, newest.depth, {}, {}, size, written)
+
+    def dict_trail(
+        self, key: bytes, payload: bytes
+    ) -> Plan[tuple[bytes, list[tuple[bytes, DictPatch]]]]:
+        """The patches behind a dict with their versions, oldest first, and the whole one that they
+        stand on."""
+        trail: list[tuple[bytes, DictPatch]] = []
         kind = DICT_PATCH
         at = key
         while kind == DICT_PATCH:
             patch = read_dict_patch(payload)
-            if trail and trail[-1].depth != patch.depth + 1:
+            if trail and trail[-1][1].depth != patch.depth + 1:
                 raise damaged("dict")
             if not trail:
                 yield from self._fetch_range(patch.anchor, key)
-            trail.append(patch)
+            trail.append((at, patch))
             at = patch.base
             kind, payload = yield from self._record(at)
-        value = self._codec.loads(payload) if kind == WHOLE else None
-        if not is_dict(value):
+        if kind != WHOLE:
             raise damaged("dict")
-        written = len(payload)
-        for patch in reversed(trail):
-            _apply_keys(value, patch, self._codec)
-            written += len(patch.body)
-        newest = trail[0]
-        size = max(len(payload), written // 3)
-        return value, DictVersion(key, newest.anchor, newest.depth, {}, {}, size, written)
+        trail.reverse()
+        return payload, trail
 
     def _record(self, key: bytes) -> Plan[tuple[int, bytes]]:
         record = self._rows.get(key)
@@ -369,16 +381,16 @@ class _Reader:
                     self._rows[key] = record
 
 
-def _base_of(kept: Kept, codec: Codec) -> _Base:
+def _base_of(kept: Kept, codec: Codec) -> Base:
     items, recipes = codec.again(kept.recipes), kept.recipes
     if kept.more:
         recipes = recipes.copy()
         items += codec.remember(kept.more, recipes)[0]
-    return _Base(items, recipes, kept.runs.copy(), kept.size, kept.written)
+    return Base(items, recipes, kept.runs.copy(), kept.size, kept.written)
 
 
 def _patched(
-    base: _Base, trail: _Trail, counts: Sequence[int]
+    base: Base, trail: Trail, counts: Sequence[int]
 ) -> tuple[list[int] | None, list[Run], int, int]:
     """Follow patches: where the items of a list stand among all that were ever in it (None: it is
     those, in their order), its runs, size, and bytes written."""
@@ -405,7 +417,7 @@ def _patched(
     return order, runs, size, written
 
 
-def _apply(items: list[int], rows: _Splices, inserted: list[int]) -> int:
+def _apply(items: list[int], rows: Splices, inserted: list[int]) -> int:
     """Apply splices to items in place. Returns how many items were lost."""
     position = 0
     for start, deleted, _ in rows:
@@ -421,13 +433,27 @@ def _apply(items: list[int], rows: _Splices, inserted: list[int]) -> int:
     return sum(row[1] for row in rows)
 
 
-def _apply_keys(value: dict[Any, Any], patch: DictPatch, codec: Codec) -> None:
+def whole_dict(payload: bytes, codec: Codec) -> dict[Any, Any]:
+    """A dict that was stored whole."""
+    value = codec.loads(payload)
+    if not is_dict(value):
+        raise damaged("dict")
+    return value
+
+
+def keys_of(patch: DictPatch, codec: Codec) -> tuple[list[Any], dict[Any, Any]]:
+    """The keys that a patch of a dict deletes, and what it puts."""
     body = codec.loads(patch.body)
     if not is_list(body) or len(body) != 2:
         raise damaged("dict")
     gone, put = body
     if not is_list(gone) or not is_dict(put):
         raise damaged("dict")
+    return gone, put
+
+
+def _apply_keys(value: dict[Any, Any], patch: DictPatch, codec: Codec) -> None:
+    gone, put = keys_of(patch, codec)
     for name in gone:
         value.pop(name, None)
     value.update(put)

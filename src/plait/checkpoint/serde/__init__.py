@@ -4,7 +4,7 @@ Register a type of yours in one line, `plait.checkpoint.serde.register(Thing)`, 
 Types that a graph's schemas name are registered for that graph by themselves.
 """
 
-from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, Recipes, pack_plain
+from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, pack_plain
 from plait.checkpoint.serde.envelope import (
     COMPRESSED,
     ENCRYPTED,
@@ -18,6 +18,7 @@ from plait.checkpoint.serde.envelope import (
     unseal_all,
 )
 from plait.checkpoint.serde.failures import RemoteError
+from plait.checkpoint.serde.recipes import PACKED, Recipes
 from plait.checkpoint.serde.refusals import UnstorableValueError, held_in
 from plait.checkpoint.serde.registry import GLOBAL, Registry, register
 
@@ -26,6 +27,7 @@ __all__ = [
     "ENCRYPTED",
     "GLOBAL",
     "MAX_DEPTH",
+    "PACKED",
     "Codec",
     "Guard",
     "Recipes",

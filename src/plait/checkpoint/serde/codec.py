@@ -16,7 +16,7 @@ from datetime import timezone
 from itertools import chain, islice
 from os import urandom
 from threading import local
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import ormsgpack
 from ormsgpack import Ext
@@ -39,6 +39,14 @@ from plait.checkpoint.serde.plain import (
     Encoder,
     Pack,
     Unpack,
+)
+from plait.checkpoint.serde.recipes import (
+    NOTHING,
+    PACKED,
+    Packed,
+    Recipes,
+    is_flat,
+    simple_recipe,
 )
 from plait.checkpoint.serde.refusals import (
     AsKey,
@@ -69,7 +77,6 @@ _OPTIONS = (
 _TOGETHER = 16
 """How many values are decoded at a time: what is copied should stay near to the processor."""
 _packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
-_FLAT = frozenset({type(None), bool, int, float, str, bytes})
 _ATOMS = frozenset({type(None), bool, float, bytes})
 _CLASSES: dict[str, type] = {
     c.__name__: c
@@ -82,43 +89,17 @@ _END = urandom(8)
 _END_PACKED: bytes = _packb(_END)
 
 
-class Recipes:
-    """How items are made once more, as often as need be: each time new ones.
+class _Taken(NamedTuple):
+    """Lists of objects, taken apart: of all objects, one after another."""
 
-    An item is made by a function (`hows`) of a state that holds nothing mutable (`whats`), or it is
-    the one at a place (`whats`) of a list that is packed (`hows`).
-    """
-
-    __slots__ = ("hows", "makers", "whats")
-
-    def __init__(self) -> None:
-        self.hows: list[Any] = []
-        self.whats: list[Any] = []
-        self.makers: dict[bytes, Callable[[Any], Any]] = {}
-        """The functions by wire names."""
-
-    def add(self, name: bytes, decode: Callable[[Any], Any], state: Any) -> None:
-        """Add an item of a class that makes it of a state with nothing mutable in it."""
-        self.makers[name] = decode
-        self.hows.append(decode)
-        self.whats.append(state)
-
-    def add_packed(self, part: bytes, count: int, first: int = 0) -> None:
-        """Add items of a packed list."""
-        self.hows += [part] * count
-        self.whats += range(first, first + count)
-
-    def copy(self) -> Recipes:
-        """The same recipes, to be added to."""
-        return self.picked(range(len(self.hows)))
-
-    def picked(self, places: Sequence[int]) -> Recipes:
-        """Those at some places."""
-        some = Recipes()
-        some.hows = [self.hows[place] for place in places]
-        some.whats = [self.whats[place] for place in places]
-        some.makers = self.makers.copy()
-        return some
+    counts: list[int]
+    """How many of them each list has."""
+    names: list[bytes]
+    decoders: list[Callable[[Any], Any]]
+    states: list[Any]
+    """What they are made of."""
+    packed: list[bytes]
+    """Name and state as they are stored."""
 
 
 def pack_plain(value: Any) -> bytes:
@@ -195,9 +176,11 @@ class Codec:
         values: list[Any] = []
         for some in _batches(parts):
             try:
-                values += [[d(s) for d, s in items] for items in self._taken_apart(some)]
-            except Exception:  # something else is there, or damaged: which value is it?
-                values += self._one_by_one(some)
+                taken = self._taken_apart(some)
+                made = iter([d(s) for d, s in zip(taken.decoders, taken.states, strict=True)])
+                values += [list(islice(made, count)) for count in taken.counts]
+            except Exception:  # something else is there, or damaged
+                values += self._together(some)
         return values
 
     def remember(self, parts: Sequence[bytes], recipes: Recipes) -> tuple[list[Any], list[int]]:
@@ -218,24 +201,31 @@ class Codec:
         for some in _batches(parts):
             try:
                 taken = self._taken_apart(some)
-                items += [d(s) for each in taken for d, s in each]
+                items += [d(s) for d, s in zip(taken.decoders, taken.states, strict=True)]
             except Exception:
-                for part, each in zip(some, self._one_by_one(some), strict=True):
-                    if type(each) is not list:
+                for value in self._together(some):
+                    if type(value) is not list:
                         raise damaged("no list") from None
-                    items += cast("list[Any]", each)
-                    counts.append(len(cast("list[Any]", each)))
-                    recipes.add_packed(part, counts[-1])
+                    each = cast("list[Any]", value)
+                    items += each
+                    counts.append(len(each))
+                    for item in each:
+                        recipes.add(*self.recipe(item))
                 continue
-            for part, each in zip(some, taken, strict=True):
-                counts.append(len(each))
-                for place, (decode, state) in enumerate(each):
-                    name = self._restorers.get(decode)
-                    if name is not None and _is_flat(state):
-                        recipes.add(name, decode, state)
-                    else:
-                        recipes.add_packed(part, 1, place)
+            counts += taken.counts
+            recipes.makers.update(zip(taken.names, taken.decoders, strict=True))
+            for decode, state, data in zip(
+                taken.decoders, taken.states, taken.packed, strict=True
+            ):
+                if decode in self._restorers and is_flat(state):
+                    recipes.add(decode, state)
+                else:
+                    recipes.add(PACKED, _packb(Ext(OBJECT, data)))
         return items, counts
+
+    def recipe(self, value: Any) -> tuple[Any, Any]:
+        """How a value that was decoded here is made once more (see `Recipes`)."""
+        return simple_recipe(value) or (PACKED, self.dumps(value))
 
     def agrees(self, recipes: Recipes) -> bool:
         """Whether what recipes rely on is what this codec makes of the same names."""
@@ -247,16 +237,33 @@ class Codec:
     def again(self, recipes: Recipes) -> list[Any]:
         """New items by their recipes; it must agree with what these rely on."""
         hows, whats = recipes.hows, recipes.whats
-        packed = {id(how): how for how in hows if how.__class__ is bytes}
-        if not packed:
+        kinds = {*map(type, hows)}
+        if kinds <= NOTHING:
+            return whats.copy()
+        if Packed in kinds:
+            pairs = zip(hows, whats, strict=True)
+            made = iter(self._each([what for how, what in pairs if how is PACKED]))
+            return [
+                what if how is None else next(made) if how is PACKED else how(what)
+                for how, what in zip(hows, whats, strict=True)
+            ]
+        if NOTHING.isdisjoint(kinds):
             return [how(what) for how, what in zip(hows, whats, strict=True)]
-        lists = dict(zip(packed, self.loads_all([*packed.values()]), strict=True))
-        return [
-            lists[id(how)][what] if how.__class__ is bytes else how(what)
-            for how, what in zip(hows, whats, strict=True)
-        ]
+        pairs = zip(hows, whats, strict=True)
+        return [what if how is None else how(what) for how, what in pairs]
 
-    def _one_by_one(self, parts: Sequence[bytes]) -> list[Any]:
+    def _each(self, values: Sequence[bytes]) -> list[Any]:
+        """Decode many values, in one go."""
+        count = len(values).to_bytes(4, "big")
+        return self.loads_all([b"".join((b"\xdd", count, *values))])[0]
+
+    def _together(self, parts: Sequence[bytes]) -> list[Any]:
+        """Decode many values at once, or, to say which of them is damaged, one by one."""
+        if len(parts) > 1:
+            try:
+                return self._unpack(b"".join((b"\xdc", len(parts).to_bytes(2, "big"), *parts)))
+            except Exception:
+                pass
         self._failed.__dict__.pop("error", None)
         return [self.loads(part) for part in parts]
 
@@ -408,7 +415,7 @@ class Codec:
 
         return unpack
 
-    def _taken_apart(self, parts: Sequence[bytes]) -> list[list[tuple[Callable[[Any], Any], Any]]]:
+    def _taken_apart(self, parts: Sequence[bytes]) -> _Taken:
         """Lists of registered objects: what makes each, and of what. Complains of all others.
 
         A `slice` holds the number and the bytes of an extension as well as anything, and ormsgpack
@@ -419,19 +426,21 @@ class Codec:
         lists, end = _unpackb(packed, ext_hook=slice)
         if end != _END:
             raise damaged("something follows the value")
-        decoders: list[Callable[[Any], Any]] = []
+        names: list[bytes] = []
         states: list[bytes] = []
+        datas: list[bytes] = []
         for item in chain.from_iterable(lists):
             if item.start != OBJECT:
                 raise damaged("no object")
             data: bytes = item.stop
             size = int.from_bytes(data[:2], "big") + 2
-            decoders.append(self._decoder(data[2:size]))
+            names.append(data[2:size])
             states.append(data[size:])
+            datas.append(data)
+        decoders = [*map(self._decoder, names)]
         count = len(states).to_bytes(4, "big")
         decoded = self._unpack_state(b"".join((b"\xdd", count, *states)))
-        objects = zip(decoders, decoded, strict=True)
-        return [list(islice(objects, len(items))) for items in lists]
+        return _Taken([*map(len, lists)], names, decoders, decoded, datas)
 
     def _unreadable(self, error: ValueError) -> BaseException:
         """The typed error that stands for what went wrong in a hook or in ormsgpack."""
@@ -477,13 +486,6 @@ class Codec:
 
 def _batches(parts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     return (parts[first : first + _TOGETHER] for first in range(0, len(parts), _TOGETHER))
-
-
-def _is_flat(state: Any) -> bool:
-    """Whether a state is a dict of values that cannot change."""
-    return type(state) is dict and _FLAT.issuperset(
-        map(type, cast("dict[Any, Any]", state).values())
-    )
 
 
 def _text_of_message(value: Any, pack: Pack) -> str:

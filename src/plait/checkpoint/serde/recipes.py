@@ -1,0 +1,81 @@
+"""Recipes: how values that were read once are made again, each time anew, without reading them.
+
+What cannot change is used again as it is; a dict or list of such values is copied; a message is
+made of the state that it was decoded to; all else is decoded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+_FLAT = frozenset({type(None), bool, int, float, str, bytes})
+NOTHING = frozenset({type(None)})
+
+
+class Packed:
+    """How a value is made that must be decoded again; there is one of it."""
+
+    __slots__ = ()
+
+
+PACKED = Packed()
+
+
+class Recipes:
+    """How items are made once more, as often as need be.
+
+    Of each item, `hows` is None, and the item stands in `whats`: it cannot change; or a function
+    that makes it of what stands there, which is never changed; or `PACKED`, and bytes stand there.
+
+    >>> recipes = Recipes()
+    >>> recipes.add(*simple_recipe({"a": 1}))
+    >>> recipes.hows[0](recipes.whats[0])
+    {'a': 1}
+    """
+
+    __slots__ = ("hows", "makers", "whats")
+
+    def __init__(self) -> None:
+        self.hows: list[Any] = []
+        self.whats: list[Any] = []
+        self.makers: dict[bytes, Callable[[Any], Any]] = {}
+        """The functions by wire names of what they make."""
+
+    def add(self, how: Any, what: Any) -> None:
+        """Add an item."""
+        self.hows.append(how)
+        self.whats.append(what)
+
+    def copy(self) -> Recipes:
+        """The same recipes, to be added to."""
+        same = Recipes()
+        same.hows, same.whats, same.makers = self.hows[:], self.whats[:], self.makers.copy()
+        return same
+
+    def picked(self, places: Sequence[int]) -> Recipes:
+        """Those at some places."""
+        some = Recipes()
+        some.hows = [self.hows[place] for place in places]
+        some.whats = [self.whats[place] for place in places]
+        some.makers = self.makers.copy()
+        return some
+
+
+def simple_recipe(value: Any) -> tuple[Any, Any] | None:
+    """How and of what plain data is made once more; None for what must be decoded again."""
+    kind = cast("type[Any]", type(value))
+    if kind in _FLAT:
+        return None, value
+    if is_flat(value):
+        return dict[Any, Any].copy, value.copy()
+    if kind is list and _FLAT.issuperset(map(type, value)):
+        return list[Any].copy, value.copy()
+    return None
+
+
+def is_flat(value: Any) -> bool:
+    """Whether a value is a dict of values that cannot change."""
+    return type(value) is dict and _FLAT.issuperset(
+        map(type, cast("dict[Any, Any]", value).values())
+    )
