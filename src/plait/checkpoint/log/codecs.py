@@ -12,7 +12,8 @@ from typing import Any, cast
 import ormsgpack
 
 from plait.checkpoint.base import SerializerProtocol
-from plait.checkpoint.serde import Codec, Guard, Registry
+from plait.checkpoint.serde import Codec, Guard, Recipes, Registry
+from plait.checkpoint.serde.codec import noted
 from plait.errors import CorruptCheckpointError, StorageError
 
 
@@ -48,6 +49,12 @@ class TypedCodec(Codec):
     def loads_all(self, parts: Sequence[bytes]) -> list[Any]:
         """Decode many values."""
         return [self.loads(part) for part in parts]
+
+    loads_each = loads_all
+
+    def remember(self, parts: Sequence[bytes], recipes: Recipes) -> tuple[list[Any], list[int]]:
+        """Decode many lists, and note how their items are made once more."""
+        return noted(self.loads_all(parts), recipes, self.recipe)
 
 
 def codec_for(serde: SerializerProtocol, registry: Registry | None) -> Codec:

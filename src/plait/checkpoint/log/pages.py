@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Live, Plan, Stored
 from plait.checkpoint.log.deferred import FIXED, Deferred
+from plait.checkpoint.log.lines import Lines
 from plait.checkpoint.log.reader import LaneReader, all_live, changed_map, changed_values, fits
-from plait.checkpoint.log.reading import read_values
-from plait.checkpoint.log.records import WHOLE, CheckpointFrame
+from plait.checkpoint.log.reading import piece_of
+from plait.checkpoint.log.records import WHOLE, CheckpointFrame, Ref
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     ReadCheckpoints,
@@ -44,6 +45,9 @@ class PageReader:
         """Values that cannot change: one object does for all snapshots."""
         self._packed: dict[_Version, bytes] = {}
         """The bytes of whole values that can."""
+        self._patches: dict[_Version, tuple[int, bytes]] = {}
+        """Kind and payload of lists and dicts that stand on other versions."""
+        self._lines = Lines(reader)
 
     def rows(self, before: bytes | None, size: int) -> Plan[_Rows]:
         """Up to `size` checkpoints below `before`, newest first, with task writes or None."""
@@ -79,7 +83,7 @@ class PageReader:
             del found[id]
         yield from self._read_values(found, maps)
         if self._in_memory:
-            yield from self._reader.add_writes(waiting, found)
+            yield from self._reader.add_writes(waiting, found, self._piece)
         else:
             yield from self._read_writes(found, whole=len(found) == len(rows))
         return [*found.values()]
@@ -121,13 +125,17 @@ class PageReader:
 
     def _read_versions(self, maps: Sequence[_Map]) -> Plan[None]:
         """Read the versions that the page before has not: into those that stay, and others."""
-        fixed, packed = self._fixed, self._packed
+        fixed, packed, lines = self._fixed, self._packed, self._lines
         if not maps:
             return
         needed = list(dict.fromkeys(version for map in maps for version in map.items()))
         self._fixed = {version: fixed[version] for version in needed if version in fixed}
         self._packed = {version: packed[version] for version in needed if version in packed}
-        missing = [v for v in needed if v not in self._fixed and v not in self._packed]
+        missing = [
+            version
+            for version in needed
+            if version not in fixed and version not in packed and not lines.knows(*version)
+        ]
         if not missing:
             return
         reader = self._reader
@@ -140,30 +148,38 @@ class PageReader:
                     self._packed[version] = reader.codec.dumps(record.holds)
                 continue
             kind, payload = reader.open_value(*version, record)
-            value = reader.codec.loads(payload) if kind == WHOLE else self
+            if kind != WHOLE:
+                self._patches[version] = kind, payload
+                continue
+            value = reader.codec.loads(payload)
             if type(value) in FIXED:
                 self._fixed[version] = value
-            elif kind == WHOLE:
+            else:
                 self._packed[version] = payload
 
     def _values(self, map: _Map) -> Plan[dict[str, Any]]:
         """The values of one checkpoint."""
-        fixed, packed, reader = self._fixed, self._packed, self._reader
+        fixed, packed = self._fixed, self._packed
         values: dict[str, Any] = {}
-        patched: dict[str, bytes] = {}
         for version in map.items():
             channel = version[0]
             if version in fixed:
                 values[channel] = fixed[version]
             elif version in packed:
-                values[channel] = reader.codec.loads(packed[version])
+                values[channel] = self._reader.codec.loads(packed[version])
             else:
-                values[channel] = None  # its place; the value follows
-                patched[channel] = version[1]
-        if patched:
-            read = read_values(reader, patched, track=False)
-            values.update((yield from read)[0])
+                patch = self._patches.pop(version, None)
+                values[channel] = yield from self._lines.read(*version, patch)
         return values
+
+    def _piece(self, ref: Ref) -> tuple[Any] | None:
+        """What a task's write refers to, where this page has read it."""
+        version = ref.channel, ref.version
+        if version in self._fixed:
+            return (piece_of(self._fixed[version], ref),)
+        if version in self._packed:
+            return (piece_of(self._reader.codec.loads(self._packed[version]), ref),)
+        return self._lines.piece(ref)
 
     def _read_writes(self, found: dict[bytes, Stored], *, whole: bool) -> Plan[None]:
         """Read what tasks wrote. `whole`: nothing lies between the checkpoints that was not asked
@@ -178,4 +194,4 @@ class PageReader:
             requests = [ReadWrites(self.lane, id, live=live) for id in found]
         for request in requests:
             rows: list[WriteRow] = yield request
-            yield from self._reader.add_writes(rows, found)
+            yield from self._reader.add_writes(rows, found, self._piece)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from plait.checkpoint.base.port import (
@@ -20,9 +20,7 @@ from plait.checkpoint.log.reading import read_items, read_values
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import (
     CHECKPOINT,
-    ENTIRE,
     LIST_PATCH,
-    SINGLE,
     WRITES,
     CheckpointFrame,
     Ref,
@@ -44,6 +42,8 @@ from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
 """Timestamp, metadata and frontier of a checkpoint."""
+Pieces: TypeAlias = "Callable[[Ref], tuple[Any] | None]"
+"""What a task's write refers to, alone in a tuple, where it is known without storage."""
 
 
 class Point:
@@ -164,7 +164,9 @@ class LaneReader:
             yield from self.add_writes(writes, {row.id: stored})
         return stored
 
-    def add_writes(self, rows: Sequence[Any], to: Mapping[bytes, Stored]) -> Plan[None]:
+    def add_writes(
+        self, rows: Sequence[Any], to: Mapping[bytes, Stored], pieces: Pieces | None = None
+    ) -> Plan[None]:
         """Add what tasks wrote to the checkpoints that it belongs to."""
         for row in rows:
             checkpoint, task, path, record = row
@@ -174,7 +176,7 @@ class LaneReader:
             if type(record) is Deferred:
                 written: TaskWrites = record.holds
             else:
-                wrote = yield from self._open_writes(row)
+                wrote = yield from self._open_writes(row, pieces)
                 id = unpack(task)
                 if isinstance(stored, Snapshot):
                     stored.writes += [(id, channel, value) for channel, value in wrote]
@@ -226,13 +228,14 @@ class LaneReader:
         pairs = zip(keys, payloads, strict=True)
         return {key: payload for key, payload in pairs if payload is not None}
 
-    def _open_writes(self, row: WriteRow) -> Plan[list[tuple[str, Any]]]:
+    def _open_writes(self, row: WriteRow, pieces: Pieces | None) -> Plan[list[tuple[str, Any]]]:
         """What the task of a sealed row wrote."""
         pairs: list[tuple[str, Any]] = []
         for channel, data in self.writes_frame(row):
-            value = (
-                self.codec.loads(data) if type(data) is bytes else (yield from self._deref(data))
-            )
+            if isinstance(data, Ref):
+                value = yield from self._deref(data, pieces)
+            else:
+                value = self.codec.loads(data)
             pairs.append((channel, value))
         return pairs
 
@@ -244,15 +247,11 @@ class LaneReader:
             raise damaged("task's writes")
         return read_writes(payload)
 
-    def _deref(self, ref: Any) -> Plan[Any]:
-        value = yield from read_items(self, ref.channel, ref.version)
-        if ref.length == ENTIRE:
-            return value
-        if not is_list(value):
-            raise damaged("task's writes")
-        if ref.length == SINGLE:
-            return value[ref.start]
-        return value[ref.start : ref.start + ref.length]
+    def _deref(self, ref: Ref, pieces: Pieces | None) -> Plan[Any]:
+        found = None if pieces is None else pieces(ref)
+        if found is None:
+            found = ((yield from read_items(self, ref)),)
+        return found[0]
 
     def resolve(self, row: CheckpointRow, frame: CheckpointFrame) -> Plan[Point]:
         """The channel map of a checkpoint: its changes, over its ancestors' up to a full map."""

@@ -18,11 +18,14 @@ from plait.checkpoint.log.lists import splice_runs
 from plait.checkpoint.log.recent import LONG, Kept, Recent
 from plait.checkpoint.log.records import (
     DICT_PATCH,
+    ENTIRE,
     LIST_PATCH,
     MANIFEST,
+    SINGLE,
     WHOLE,
     DictPatch,
     ListPatch,
+    Ref,
     damaged,
     is_dict,
     is_list,
@@ -113,14 +116,26 @@ def read_values(
     return values, versions
 
 
-def read_items(source: Source, channel: str, key: bytes) -> Plan[Any]:
-    """What one record itself holds: the value of a whole one, the new items of a patch."""
+def read_items(source: Source, ref: Ref) -> Plan[Any]:
+    """What a task's write refers to."""
+    channel, key = ref.channel, ref.version
     records: list[bytes | None] = yield ReadValues(source.lane, [(channel, key)])
     kind, payload = source.open_value(channel, key, records[0])
     value = source.codec.loads(_packed(kind, payload))
     if kind != WHOLE and not is_list(value):
         raise damaged("list")
-    return value
+    return piece_of(value, ref)
+
+
+def piece_of(values: Any, ref: Ref) -> Any:
+    """What a task's write refers to, in the value or the items that a record holds."""
+    if ref.length == ENTIRE:
+        return values
+    if not is_list(values):
+        raise damaged("task's writes")
+    if ref.length == SINGLE:
+        return values[ref.start]
+    return values[ref.start : ref.start + ref.length]
 
 
 def _packed(kind: int, payload: bytes) -> bytes:
@@ -419,18 +434,23 @@ def _patched(
 
 def _apply(items: list[int], rows: Splices, inserted: list[int]) -> int:
     """Apply splices to items in place. Returns how many items were lost."""
-    position = 0
-    for start, deleted, _ in rows:
-        if start < position or start + deleted > len(items):
-            raise damaged("list")
-        position = start + deleted
-    if sum(row[2] for row in rows) != len(inserted):
-        raise damaged("list")
+    check_splices(len(items), rows, len(inserted))
     end = len(inserted)
     for start, deleted, count in reversed(rows):  # from the back, so that places stay true
         items[start : start + deleted] = inserted[end - count : end]
         end -= count
     return sum(row[1] for row in rows)
+
+
+def check_splices(length: int, rows: Splices, inserted: int) -> None:
+    """Complain of splices that do not fit a list of this length, or so many items to insert."""
+    position = 0
+    for start, deleted, _ in rows:
+        if start < position or start + deleted > length:
+            raise damaged("list")
+        position = start + deleted
+    if sum(row[2] for row in rows) != inserted:
+        raise damaged("list")
 
 
 def whole_dict(payload: bytes, codec: Codec) -> dict[Any, Any]:

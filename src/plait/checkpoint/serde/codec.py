@@ -89,6 +89,20 @@ _END = urandom(8)
 _END_PACKED: bytes = _packb(_END)
 
 
+def noted(
+    lists: Sequence[Any], recipes: Recipes, recipe: Callable[[Any], tuple[Any, Any]]
+) -> tuple[list[Any], list[int]]:
+    """All items of lists, how many each has, and into `recipes` how they are made again."""
+    items: list[Any] = []
+    for each in lists:
+        if type(each) is not list:
+            raise damaged("no list")
+        items += each
+    for item in items:
+        recipes.add(*recipe(item))
+    return items, [*map(len, lists)]
+
+
 class _Taken(NamedTuple):
     """Lists of objects, taken apart: of all objects, one after another."""
 
@@ -203,20 +217,13 @@ class Codec:
                 taken = self._taken_apart(some)
                 items += [d(s) for d, s in zip(taken.decoders, taken.states, strict=True)]
             except Exception:
-                for value in self._together(some):
-                    if type(value) is not list:
-                        raise damaged("no list") from None
-                    each = cast("list[Any]", value)
-                    items += each
-                    counts.append(len(each))
-                    for item in each:
-                        recipes.add(*self.recipe(item))
+                some_items, some_counts = noted(self._together(some), recipes, self.recipe)
+                items += some_items
+                counts += some_counts
                 continue
             counts += taken.counts
             recipes.makers.update(zip(taken.names, taken.decoders, strict=True))
-            for decode, state, data in zip(
-                taken.decoders, taken.states, taken.packed, strict=True
-            ):
+            for decode, state, data in zip(taken.decoders, taken.states, taken.packed, strict=True):
                 if decode in self._restorers and is_flat(state):
                     recipes.add(decode, state)
                 else:
@@ -242,7 +249,7 @@ class Codec:
             return whats.copy()
         if Packed in kinds:
             pairs = zip(hows, whats, strict=True)
-            made = iter(self._each([what for how, what in pairs if how is PACKED]))
+            made = iter(self.loads_each([what for how, what in pairs if how is PACKED]))
             return [
                 what if how is None else next(made) if how is PACKED else how(what)
                 for how, what in zip(hows, whats, strict=True)
@@ -252,10 +259,10 @@ class Codec:
         pairs = zip(hows, whats, strict=True)
         return [what if how is None else how(what) for how, what in pairs]
 
-    def _each(self, values: Sequence[bytes]) -> list[Any]:
-        """Decode many values, in one go."""
-        count = len(values).to_bytes(4, "big")
-        return self.loads_all([b"".join((b"\xdd", count, *values))])[0]
+    def loads_each(self, parts: Sequence[bytes]) -> list[Any]:
+        """Decode many values, as if they were one list."""
+        count = len(parts).to_bytes(4, "big")
+        return self.loads_all([b"".join((b"\xdd", count, *parts))])[0]
 
     def _together(self, parts: Sequence[bytes]) -> list[Any]:
         """Decode many values at once, or, to say which of them is damaged, one by one."""
