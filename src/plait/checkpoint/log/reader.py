@@ -20,7 +20,6 @@ from plait.checkpoint.log.reading import read_items, read_values
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import (
     CHECKPOINT,
-    LIST_PATCH,
     WRITES,
     CheckpointFrame,
     Ref,
@@ -217,14 +216,14 @@ class LaneReader:
             )
         return self._open(record, "checkpoint {!r}, channel {!r}", id, channel)
 
-    def open_patches(self, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
-        """The payloads of list patches among rows, by id; what is missing, `open_value` says."""
+    def open_patches(self, kind: int, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
+        """The payloads of patches among rows, by id; what is missing, `open_value` says."""
         keys = [row[1] for row in rows]
         if self.codec.guard is not None or set(map(len, keys)) != {UUID}:
             return {}
         before = self.place + UUID_TEXT.to_bytes(4, "big")
         records = [row[2] for row in rows]
-        payloads = unseal_all(LIST_PATCH, before, unpack_all(keys), place(channel), records)
+        payloads = unseal_all(kind, before, unpack_all(keys), place(channel), records)
         pairs = zip(keys, payloads, strict=True)
         return {key: payload for key, payload in pairs if payload is not None}
 

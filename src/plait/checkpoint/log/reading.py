@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.dicts import dict_stamps
 from plait.checkpoint.log.lists import splice_runs
-from plait.checkpoint.log.recent import LONG, Kept, Recent
+from plait.checkpoint.log.recent import LONG, Kept, KeptDict, Recent
 from plait.checkpoint.log.records import (
     DICT_PATCH,
     ENTIRE,
@@ -23,20 +23,18 @@ from plait.checkpoint.log.records import (
     MANIFEST,
     SINGLE,
     WHOLE,
-    DictPatch,
-    ListPatch,
+    Patch,
     Ref,
     damaged,
     is_dict,
     is_list,
-    read_dict_patch,
-    read_list_patch,
     read_manifest,
+    read_patch,
 )
 from plait.checkpoint.log.requests import ReadValues, ReadVersions, ValueRow
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Run, Version
-from plait.checkpoint.serde import Codec, Recipes, proof
+from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, proof
 from plait.engine.records import given
 
 
@@ -62,8 +60,8 @@ class Source(Protocol):
         """The kind and payload of a version; complains where there is no record."""
         ...
 
-    def open_patches(self, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
-        """The payloads of the list patches among some versions."""
+    def open_patches(self, kind: int, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
+        """The payloads of the patches of this kind among some versions."""
         ...
 
 
@@ -107,7 +105,7 @@ def read_values(
             if track:
                 version.seen = Seen(value, codec)
         elif kind == DICT_PATCH:
-            value, version = yield from chains.read_dict(key, payload)
+            value, version = yield from chains.read_dict(key, payload, proof(record))
             if track:
                 version.data, version.stamps = value.copy(), dict_stamps(codec, value)
         else:
@@ -143,7 +141,7 @@ def _packed(kind: int, payload: bytes) -> bytes:
     if kind == WHOLE:
         return payload
     if kind == LIST_PATCH:
-        return read_list_patch(payload).items
+        return read_patch(kind, payload).items
     if kind == MANIFEST:
         return read_manifest(payload).items
     raise damaged("value")
@@ -160,17 +158,19 @@ def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
 
 Splices: TypeAlias = "Sequence[tuple[int, int, int]]"
 Trail: TypeAlias = "list[tuple[bytes, int, Splices, bytes, int]]"
-"""Of each patch the version that it makes, its length, its splices and items, and its depth."""
+"""Of each patch the version that it makes, its length, its splices (of a dict: none) and what it
+brings, packed, and its depth."""
+K = TypeVar("K", bound="Kept | KeptDict")
 _ID_AND_RECORD = itemgetter(1, 2)
 """Of a `ValueRow`."""
 
 
 class Walk(NamedTuple):
-    """The patches behind a list, oldest first, and what they stand on."""
+    """The patches behind a list or dict, oldest first, and what they stand on."""
 
     trail: Trail
     anchor: bytes
-    kept: Kept | None
+    kept: Kept | KeptDict | None
     """This, if it is not None; else the record of the version `at`."""
     at: bytes
     kind: int
@@ -204,13 +204,15 @@ class ChainReader:
         self._remembers = remembers
         self._rows: dict[bytes, bytes] = {}
         self._patches: dict[bytes, bytes] = {}
-        """Payloads of those rows that are proved to be list patches."""
+        """Payloads of those rows that are proved to be patches of the kind looked for."""
 
     def read_list(
         self, key: bytes, kind: int, payload: bytes, proved: bytes
     ) -> Plan[tuple[list[Any], ListVersion]]:
         """A list from its newest record. `proved` tells that from all others."""
-        kept = self._kept()
+        kept = self._kept(Kept)
+        if kept is not None and not self._codec.agrees(kept.recipes):
+            kept = None
         if kept is not None and kept.id == key and kept.proof == proved:
             base, trail = _base_of(kept, self._codec), []
             anchor, depth = kept.anchor, kept.depth
@@ -218,10 +220,10 @@ class ChainReader:
                 kept = None  # now that they are taken apart, that is what to keep
         else:
             trail, anchor, kept, *record = yield from self.walk(key, kind, payload, kept)
-            if kept is None:
-                base = yield from self.list_base(*cast("tuple[bytes, int, bytes]", record))
-            else:
+            if isinstance(kept, Kept):
                 base = _base_of(kept, self._codec)
+            else:
+                base = yield from self.list_base(*cast("tuple[bytes, int, bytes]", record))
             depth = trail[-1][4] if trail else 0
             kept = None
         items, recipes, runs, size, written = self._follow(base, trail)
@@ -255,30 +257,34 @@ class ChainReader:
             raise damaged("list")
         return [*chain.from_iterable(lists)], [*map(len, lists)]
 
-    def _kept(self) -> Kept | None:
-        """What was read last of this channel, if this codec makes the same of it."""
+    def _kept(self, kind: type[K]) -> K | None:
+        """What was read last of this channel, if it was of this kind."""
         recent = self._source.recent
         kept = None if recent is None else recent.find(self._lane, self._channel)
-        return kept if kept is not None and self._codec.agrees(kept.recipes) else None
+        return kept if isinstance(kept, kind) else None
 
-    def walk(self, key: bytes, kind: int, payload: bytes, kept: Kept | None) -> Plan[Walk]:
-        """From the newest record of a list to what its patches stand on: `kept`, or a record."""
+    def walk(
+        self, key: bytes, kind: int, payload: bytes, kept: Kept | KeptDict | None
+    ) -> Plan[Walk]:
+        """From the newest record of a list or dict to what its patches stand on: `kept`, or a
+        record."""
         trail: Trail = []
         at = anchor = key
-        while kind == LIST_PATCH:
-            patch = read_list_patch(payload)
+        patches = DICT_PATCH if kind == DICT_PATCH else LIST_PATCH
+        while kind == patches:
+            patch = read_patch(kind, payload)
             if trail and trail[-1][4] != patch.depth + 1:
-                raise damaged("list")
+                raise damaged("list" if kind == LIST_PATCH else "dict")
             if not trail:
                 anchor = patch.anchor
-                kept = yield from self._fetch_behind(patch, kept)
+                kept = yield from self._fetch_behind(kind, patch, kept)
             trail.append((at, patch.length, patch.splices, patch.items, patch.depth))
             at = patch.base
             if kept is not None and at <= kept.id:
                 if at == kept.id and patch.depth == kept.depth + 1:
                     break
                 kept = None  # a fork that went off before
-                yield from self._fetch_range(patch.anchor, at)
+                yield from self._fetch_range(kind, patch.anchor, at)
             known = self._patches.get(at)
             if known is None:
                 kind, payload = yield from self._record(at)
@@ -289,16 +295,18 @@ class ChainReader:
         trail.reverse()
         return Walk(trail, anchor, kept, at, kind, payload)
 
-    def _fetch_behind(self, patch: ListPatch, kept: Kept | None) -> Plan[Kept | None]:
+    def _fetch_behind(
+        self, kind: int, patch: Patch, kept: Kept | KeptDict | None
+    ) -> Plan[Kept | KeptDict | None]:
         """Fetch the records behind the newest: those since `kept`, if that is among them."""
         if kept is not None and kept.anchor == patch.anchor and kept.id <= patch.base:
-            yield from self._fetch_range(kept.id, patch.base)
+            yield from self._fetch_range(kind, kept.id, patch.base)
             record = self._rows.get(kept.id)
             if record is not None and proof(record) == kept.proof:
                 if kept.id not in self._patches:
                     self._source.open_value(self._channel, kept.id, record)
                 return kept
-        yield from self._fetch_range(patch.anchor, patch.base)
+        yield from self._fetch_range(kind, patch.anchor, patch.base)
         return None
 
     def list_base(self, key: bytes, kind: int, payload: bytes) -> Plan[Base]:
@@ -338,39 +346,39 @@ class ChainReader:
             recipes = recipes.picked(order)
         return Base(items, recipes, manifest.runs, size, sum(sizes.values()))
 
-    def read_dict(self, key: bytes, payload: bytes) -> Plan[tuple[dict[Any, Any], DictVersion]]:
-        """A dict from its newest record, a patch."""
-        base, trail = yield from self.dict_trail(key, payload)
-        value = whole_dict(base, self._codec)
-        written = len(base)
-        for _, patch in trail:
-            _apply_keys(value, patch, self._codec)
-            written += len(patch.body)
-        newest = trail[-1][1]
-        size = max(len(base), written // 3)
-        return value, DictVersion(key, newest.anchor, newest.depth, {}, {}, size, written)
-
-    def dict_trail(
-        self, key: bytes, payload: bytes
-    ) -> Plan[tuple[bytes, list[tuple[bytes, DictPatch]]]]:
-        """The patches behind a dict with their versions, oldest first, and the whole one that they
-        stand on."""
-        trail: list[tuple[bytes, DictPatch]] = []
-        kind = DICT_PATCH
-        at = key
-        while kind == DICT_PATCH:
-            patch = read_dict_patch(payload)
-            if trail and trail[-1][1].depth != patch.depth + 1:
+    def read_dict(
+        self, key: bytes, payload: bytes, proved: bytes
+    ) -> Plan[tuple[dict[Any, Any], DictVersion]]:
+        """A dict from its newest record, a patch. `proved` tells that from all others."""
+        kept = self._kept(KeptDict)
+        if kept is not None and kept.id == key and kept.proof == proved:
+            value = kept.recipes.made(self._codec.loads)
+            return value, DictVersion(key, kept.anchor, kept.depth, {}, {}, kept.size, kept.written)
+        walk = yield from self.walk(key, DICT_PATCH, payload, kept)
+        kept = walk.kept
+        if isinstance(kept, KeptDict):
+            recipes, size, written = kept.recipes.copy(), kept.size, kept.written
+            value = recipes.made(self._codec.loads)
+        else:
+            recipes, size = KeyedRecipes(), len(walk.payload)
+            value, written = whole_dict(walk.kind, walk.payload, self._codec), size
+            if self._remembers:
+                patch_recipes(recipes, (), value, self._codec)
+        for _, length, _, body, _ in walk.trail:
+            gone, put = keys_of(body, self._codec)
+            for name in gone:
+                value.pop(name, None)
+            value.update(put)
+            if len(value) != length:
                 raise damaged("dict")
-            if not trail:
-                yield from self._fetch_range(patch.anchor, key)
-            trail.append((at, patch))
-            at = patch.base
-            kind, payload = yield from self._record(at)
-        if kind != WHOLE:
-            raise damaged("dict")
-        trail.reverse()
-        return payload, trail
+            written += len(body)
+            if self._remembers:
+                patch_recipes(recipes, gone, put, self._codec)
+        size, depth = max(size, written // 3), walk.trail[-1][4]
+        if self._source.recent is not None and depth >= LONG:
+            kept = KeptDict(key, proved, walk.anchor, depth, recipes, size, written)
+            self._source.recent.keep(self._lane, self._channel, kept)
+        return value, DictVersion(key, walk.anchor, depth, {}, {}, size, written)
 
     def _record(self, key: bytes) -> Plan[tuple[int, bytes]]:
         record = self._rows.get(key)
@@ -379,10 +387,10 @@ class ChainReader:
             record = records[0]
         return self._source.open_value(self._channel, key, record)
 
-    def _fetch_range(self, first: bytes, last: bytes) -> Plan[None]:
+    def _fetch_range(self, kind: int, first: bytes, last: bytes) -> Plan[None]:
         rows: list[ValueRow] = yield ReadVersions(self._lane, self._channel, first, last)
         self._rows.update(map(_ID_AND_RECORD, rows))
-        self._patches.update(self._source.open_patches(self._channel, rows))
+        self._patches.update(self._source.open_patches(kind, self._channel, rows))
 
     def _fetch(self, keys: Iterable[bytes]) -> Plan[None]:
         missing = [key for key in dict.fromkeys(keys) if key not in self._rows]
@@ -453,29 +461,30 @@ def check_splices(length: int, rows: Splices, inserted: int) -> None:
         raise damaged("list")
 
 
-def whole_dict(payload: bytes, codec: Codec) -> dict[Any, Any]:
+def whole_dict(kind: int, payload: bytes, codec: Codec) -> dict[Any, Any]:
     """A dict that was stored whole."""
-    value = codec.loads(payload)
+    value = codec.loads(payload) if kind == WHOLE else None
     if not is_dict(value):
         raise damaged("dict")
     return value
 
 
-def keys_of(patch: DictPatch, codec: Codec) -> tuple[list[Any], dict[Any, Any]]:
+def keys_of(body: bytes, codec: Codec) -> tuple[list[Any], dict[Any, Any]]:
     """The keys that a patch of a dict deletes, and what it puts."""
-    body = codec.loads(patch.body)
-    if not is_list(body) or len(body) != 2:
+    parts = codec.loads(body)
+    if not is_list(parts) or len(parts) != 2:
         raise damaged("dict")
-    gone, put = body
+    gone, put = parts
     if not is_list(gone) or not is_dict(put):
         raise damaged("dict")
     return gone, put
 
 
-def _apply_keys(value: dict[Any, Any], patch: DictPatch, codec: Codec) -> None:
-    gone, put = keys_of(patch, codec)
+def patch_recipes(
+    recipes: KeyedRecipes, gone: Iterable[Any], put: Mapping[Any, Any], codec: Codec
+) -> None:
+    """Make recipes follow a patch of their dict."""
     for name in gone:
-        value.pop(name, None)
-    value.update(put)
-    if len(value) != patch.length:
-        raise damaged("dict")
+        recipes.drop(name)
+    for name, value in put.items():
+        recipes.put(name, *codec.recipe(value))

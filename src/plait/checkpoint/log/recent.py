@@ -1,4 +1,4 @@
-"""Long lists as they were read or written last, so that reading them again costs what is new.
+"""Long lists and dicts as they were read or written last: reading them again costs what is new.
 
 A thread that goes on is loaded at every turn: its whole conversation, of which two messages are
 new. Versions are immutable, so what was read, proved and taken apart once need not be again, nor
@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 from plait.checkpoint.log.records import WHOLE
 from plait.checkpoint.log.versions import Encoded, ListVersion, Run, Version
-from plait.checkpoint.serde import Recipes
+from plait.checkpoint.serde import KeyedRecipes, Recipes
 from plait.checkpoint.serde.envelope import proof
 
 ROOM = 16 << 20
 """How many bytes of items a saver keeps recipes of."""
 LONG = 16
-"""Lists that lie in so many pieces are worth it."""
+"""Lists and dicts that lie in so many pieces are worth it."""
 
 
 class Kept(NamedTuple):
@@ -43,8 +43,22 @@ class Kept(NamedTuple):
     """Lists, packed, whose items come after those of the recipes."""
 
 
+class KeptDict(NamedTuple):
+    """A version of a dict."""
+
+    id: bytes
+    proof: bytes
+    anchor: bytes
+    depth: int
+    recipes: KeyedRecipes
+    size: int
+    written: int
+
+
 class Recent:
-    """The lists of one saver's channels, within `room` bytes: which were not used for long, go.
+    """The lists and dicts of one saver's channels, within `room` bytes.
+
+    Which were not used for long, go.
 
     Threads may share it.
 
@@ -58,12 +72,12 @@ class Recent:
     __slots__ = ("_lists", "_lock", "_taken", "room")
 
     def __init__(self, room: int = ROOM) -> None:
-        self._lists: dict[tuple[int, str], Kept] = {}
+        self._lists: dict[tuple[int, str], Kept | KeptDict] = {}
         self._lock = Lock()
         self.room = room
         self._taken = 0
 
-    def find(self, lane: int, channel: str) -> Kept | None:
+    def find(self, lane: int, channel: str) -> Kept | KeptDict | None:
         """The version of a channel that was read or written last."""
         with self._lock:
             kept = self._lists.pop((lane, channel), None)
@@ -71,7 +85,7 @@ class Recent:
                 self._lists[lane, channel] = kept  # the newest is the last
             return kept
 
-    def keep(self, lane: int, channel: str, kept: Kept) -> None:
+    def keep(self, lane: int, channel: str, kept: Kept | KeptDict) -> None:
         """Keep a version in place of an older one."""
         with self._lock:
             self._drop((lane, channel))
@@ -121,7 +135,7 @@ class Written:
             return  # more than an append
         elif growing is None or growing.runs is not old.runs:
             kept = self._recent.find(lane, name) if lane is not None else None
-            if kept is None or kept.id != old.id:
+            if not isinstance(kept, Kept) or kept.id != old.id:
                 return
             growing = _Growing(version.runs, kept.recipes, [*kept.more])
         growing.more.append(new.body)

@@ -53,25 +53,17 @@ class CheckpointFrame(NamedTuple):
     body: bytes
 
 
-class ListPatch(NamedTuple):
-    """The payload of a LIST_PATCH record."""
+class Patch(NamedTuple):
+    """The payload of a LIST_PATCH or DICT_PATCH record."""
 
     base: bytes
     anchor: bytes
     depth: int
     length: int
     splices: Sequence[tuple[int, int, int]]
+    """Of a dict: none."""
     items: bytes
-
-
-class DictPatch(NamedTuple):
-    """The payload of a DICT_PATCH record."""
-
-    base: bytes
-    anchor: bytes
-    depth: int
-    length: int
-    body: bytes
+    """Of a dict: the keys deleted, and those set."""
 
 
 class Manifest(NamedTuple):
@@ -156,10 +148,14 @@ def read_checkpoint(payload: bytes) -> CheckpointFrame:
 
 _LIST_PATCH = [bytes, bytes, int, int, list, bytes]
 _APPEND = [int, int, int]
+_DICT_PATCH = (bytes, bytes, int, int, bytes)
 
 
-def read_list_patch(payload: bytes) -> ListPatch:
-    """Open a LIST_PATCH payload. Raises CorruptCheckpointError."""
+def read_patch(kind: int, payload: bytes) -> Patch:
+    """Open a LIST_PATCH or DICT_PATCH payload. Raises CorruptCheckpointError."""
+    if kind == DICT_PATCH:
+        base, anchor, depth, length, body = _frame(payload, "dict", _DICT_PATCH)
+        return Patch(base, anchor, depth, length, (), body)
     try:
         parts = _unpack(payload)
     except ValueError as error:
@@ -173,15 +169,7 @@ def read_list_patch(payload: bytes) -> ListPatch:
         parts[4] = (tuple(rows[0]),)  # of nothing that the garbage collector must look at
     else:
         parts[4] = tuple(_rows(rows, "list", int, int, int))
-    return ListPatch._make(parts)
-
-
-_DICT_PATCH = (bytes, bytes, int, int, bytes)
-
-
-def read_dict_patch(payload: bytes) -> DictPatch:
-    """Open a DICT_PATCH payload. Raises CorruptCheckpointError."""
-    return DictPatch(*_frame(payload, "dict", _DICT_PATCH))
+    return Patch._make(parts)
 
 
 def read_manifest(payload: bytes) -> Manifest:

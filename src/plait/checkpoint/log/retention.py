@@ -26,9 +26,8 @@ from plait.checkpoint.log.records import (
     MANIFEST,
     CheckpointFrame,
     Ref,
-    read_dict_patch,
-    read_list_patch,
     read_manifest,
+    read_patch,
     write_checkpoint,
 )
 from plait.checkpoint.log.requests import (
@@ -445,10 +444,8 @@ def _closure(reader: LaneReader, roots: Iterable[Version]) -> Plan[set[Version]]
 
 def _stands_on(kind: int, payload: bytes) -> list[bytes]:
     """The other versions that a record points at."""
-    if kind == LIST_PATCH:
-        return [read_list_patch(payload).base]
-    if kind == DICT_PATCH:
-        return [read_dict_patch(payload).base]
+    if kind in (LIST_PATCH, DICT_PATCH):
+        return [read_patch(kind, payload).base]
     if kind == MANIFEST:
         return [run[0] for run in read_manifest(payload).runs]
     return []

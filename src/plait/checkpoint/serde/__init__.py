@@ -18,7 +18,7 @@ from plait.checkpoint.serde.envelope import (
     unseal_all,
 )
 from plait.checkpoint.serde.failures import RemoteError
-from plait.checkpoint.serde.recipes import PACKED, Recipes
+from plait.checkpoint.serde.recipes import KeyedRecipes, Recipes
 from plait.checkpoint.serde.refusals import UnstorableValueError, held_in
 from plait.checkpoint.serde.registry import GLOBAL, Registry, register
 
@@ -27,9 +27,9 @@ __all__ = [
     "ENCRYPTED",
     "GLOBAL",
     "MAX_DEPTH",
-    "PACKED",
     "Codec",
     "Guard",
+    "KeyedRecipes",
     "Recipes",
     "Registry",
     "RemoteError",

@@ -62,6 +62,50 @@ class Recipes:
         return some
 
 
+class KeyedRecipes:
+    """How the values of a dict are made once more, by key, in its order.
+
+    >>> recipes = KeyedRecipes()
+    >>> recipes.put("a", *simple_recipe([1]))
+    >>> recipes.put("b", *simple_recipe("text"))
+    >>> recipes.made(lambda packed: None)
+    {'a': [1], 'b': 'text'}
+    """
+
+    __slots__ = ("hows", "whats")
+
+    def __init__(self) -> None:
+        self.hows: dict[Any, Any] = {}
+        """Of those keys only whose values are not used as they are."""
+        self.whats: dict[Any, Any] = {}
+
+    def put(self, key: Any, how: Any, what: Any) -> None:
+        """Put a value, in its place or at the end."""
+        self.whats[key] = what
+        if how is not None:
+            self.hows[key] = how
+        else:
+            self.hows.pop(key, None)
+
+    def drop(self, key: Any) -> None:
+        """Drop a value, if it is there."""
+        self.whats.pop(key, None)
+        self.hows.pop(key, None)
+
+    def copy(self) -> KeyedRecipes:
+        """The same recipes, to be changed."""
+        same = KeyedRecipes()
+        same.hows, same.whats = self.hows.copy(), self.whats.copy()
+        return same
+
+    def made(self, loads: Callable[[bytes], Any]) -> dict[Any, Any]:
+        """The dict, new. `loads` decodes what is packed."""
+        value = self.whats.copy()
+        for key, how in self.hows.items():
+            value[key] = loads(value[key]) if how is PACKED else how(value[key])
+        return value
+
+
 def simple_recipe(value: Any) -> tuple[Any, Any] | None:
     """How and of what plain data is made once more; None for what must be decoded again."""
     kind = cast("type[Any]", type(value))

@@ -1,0 +1,187 @@
+"""How a long list or dict is read back through a history: from its newest version, step by step.
+
+A history asks for the versions of a channel newest first. So the patches behind the newest are
+read and applied once, and each is taken back when an older version is asked for. What is kept are
+recipes (`serde.recipes`): every version that is shown is made anew of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.reading import (
+    ChainReader,
+    Source,
+    Splices,
+    check_splices,
+    keys_of,
+    patch_recipes,
+    piece_of,
+    whole_dict,
+)
+from plait.checkpoint.log.records import DICT_PATCH, Ref, damaged
+from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes
+
+_Splice: TypeAlias = "tuple[int, int, list[Any], list[Any]]"
+"""Where it was, how many items came, and recipes of those that went."""
+_Put: TypeAlias = "tuple[Any, bool, Any, Any]"
+"""A key, whether it was there, and the recipe of what it held."""
+
+
+class _ListLine:
+    """A list, at one of its versions."""
+
+    def __init__(self, codec: Codec, at: bytes, base: Recipes) -> None:
+        self.at = at
+        self.behind: set[bytes] = set()
+        """The versions that it can go back to."""
+        self._codec = codec
+        self._recipes = base
+        self._undo: list[tuple[bytes, list[_Splice]]] = []
+
+    def go_on(self, version: bytes, length: int, splices: Splices, fresh: Recipes) -> None:
+        """Apply a patch."""
+        hows, whats = self._recipes.hows, self._recipes.whats
+        check_splices(len(hows), splices, len(fresh.hows))
+        undo: list[_Splice] = []
+        end = len(fresh.hows)
+        for start, deleted, count in reversed(splices):  # from the back: places stay true
+            gone = slice(start, start + deleted)
+            undo.append((start, count, hows[gone], whats[gone]))
+            hows[gone], whats[gone] = fresh.hows[end - count : end], fresh.whats[end - count : end]
+            end -= count
+        if len(hows) != length:
+            raise damaged("list")
+        self._undo.append((self.at, undo))
+        self.behind.add(self.at)
+        self.at = version
+
+    def go_back(self) -> None:
+        """Take the last patch back."""
+        hows, whats = self._recipes.hows, self._recipes.whats
+        self.at, undo = self._undo.pop()
+        for start, count, old_hows, old_whats in reversed(undo):
+            hows[start : start + count], whats[start : start + count] = old_hows, old_whats
+
+    def made(self) -> list[Any]:
+        """The list, new."""
+        return self._codec.again(self._recipes)
+
+
+class _DictLine:
+    """A dict, at one of its versions."""
+
+    def __init__(self, codec: Codec, at: bytes, base: KeyedRecipes) -> None:
+        self.at = at
+        self.behind: set[bytes] = set()
+        """The versions that it can go back to."""
+        self._codec = codec
+        self._recipes = base
+        self._undo: list[tuple[bytes, list[_Put] | KeyedRecipes]] = []
+
+    def go_on(self, version: bytes, length: int, body: bytes) -> None:
+        """Apply a patch."""
+        gone, put = keys_of(body, self._codec)
+        recipes = self._recipes
+        if gone:  # a key that comes back must stand where it stood
+            self._undo.append((self.at, recipes.copy()))
+        else:
+            hows, whats = recipes.hows, recipes.whats
+            olds = [(key, key in whats, hows.get(key), whats.get(key)) for key in put]
+            self._undo.append((self.at, olds))
+        patch_recipes(recipes, gone, put, self._codec)
+        if len(recipes.whats) != length:
+            raise damaged("dict")
+        self.behind.add(self.at)
+        self.at = version
+
+    def go_back(self) -> None:
+        """Take the last patch back."""
+        self.at, undo = self._undo.pop()
+        if isinstance(undo, KeyedRecipes):
+            self._recipes = undo
+            return
+        for key, was_there, how, what in reversed(undo):
+            if was_there:
+                self._recipes.put(key, how, what)
+            else:
+                self._recipes.drop(key)
+
+    def made(self) -> dict[Any, Any]:
+        """The dict, new."""
+        return self._recipes.made(self._codec.loads)
+
+
+class Lines:
+    """The lists and dicts of one lane, read newest first.
+
+    Args:
+        source: opens the lane's records.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._lines: dict[str, _ListLine | _DictLine] = {}
+        """By channel."""
+        self._pieces: dict[tuple[str, bytes], Recipes] = {}
+        """By channel and version of a list the items that it brought."""
+
+    def knows(self, channel: str, version: bytes) -> bool:
+        """Whether a version needs no record any more."""
+        line = self._lines.get(channel)
+        return line is not None and (version == line.at or version in line.behind)
+
+    def read(
+        self, channel: str, version: bytes, record: tuple[int, bytes] | None
+    ) -> Plan[list[Any] | dict[Any, Any]]:
+        """A value, new.
+
+        Args:
+            channel: whose.
+            version: which.
+            record: kind and payload of its record, where `knows` says no.
+        """
+        if record is not None and not self.knows(channel, version):
+            begin = self._dict_line if record[0] == DICT_PATCH else self._list_line
+            self._lines[channel] = yield from begin(channel, version, *record)
+        line = self._lines[channel]
+        while line.at != version:
+            line.go_back()
+            line.behind.discard(line.at)
+        return line.made()
+
+    def piece(self, ref: Ref) -> tuple[Any] | None:
+        """What a task's write refers to, new, alone in a tuple; None where no line has been."""
+        recipes = self._pieces.get((ref.channel, ref.version))
+        return None if recipes is None else (piece_of(self._source.codec.again(recipes), ref),)
+
+    def _list_line(
+        self, channel: str, version: bytes, kind: int, payload: bytes
+    ) -> Plan[_ListLine]:
+        codec = self._source.codec
+        chain = ChainReader(self._source, channel, remembers=True)
+        walk = yield from chain.walk(version, kind, payload, None)
+        base = yield from chain.list_base(walk.at, walk.kind, walk.payload)
+        line = _ListLine(codec, walk.at, base.recipes)
+        fresh = Recipes()
+        _, counts = chain.items([patch[3] for patch in walk.trail], fresh)
+        first = 0
+        for (made, length, splices, _, _), count in zip(walk.trail, counts, strict=True):
+            self._pieces[channel, made] = brought = fresh.picked(range(first, first + count))
+            line.go_on(made, length, splices, brought)
+            first += count
+        return line
+
+    def _dict_line(
+        self, channel: str, version: bytes, kind: int, payload: bytes
+    ) -> Plan[_DictLine]:
+        codec = self._source.codec
+        chain = ChainReader(self._source, channel, remembers=True)
+        walk = yield from chain.walk(version, kind, payload, None)
+        base = KeyedRecipes()
+        patch_recipes(base, (), whole_dict(walk.kind, walk.payload, codec), codec)
+        line = _DictLine(codec, walk.at, base)
+        for made, length, _, body, _ in walk.trail:
+            line.go_on(made, length, body)
+        return line
