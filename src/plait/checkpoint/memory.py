@@ -22,6 +22,7 @@ from plait.checkpoint.log.requests import (
     Done,
     Drain,
     DropLane,
+    Head,
     LaneRow,
     ListLanes,
     ListThreads,
@@ -149,7 +150,7 @@ class _Rows:
         lane = self._lanes.get((request.thread_id, request.ns))
         return lane.row if lane is not None else None
 
-    def _read_head(self, request: ReadHead) -> tuple[int, CheckpointRow, list[WriteRow]] | None:
+    def _read_head(self, request: ReadHead) -> Head | None:
         lane = self._lanes.get((request.thread_id, request.ns))
         if lane is None:
             return None

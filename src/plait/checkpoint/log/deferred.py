@@ -15,9 +15,9 @@ from typing import Any, cast
 from plait.checkpoint.log.versions import SMALL
 from plait.engine.records import CONTAINERS, NewCheckpoint, TaskWrites, given
 
-_SETTLED = frozenset({type(None), bool, int, float})
-_TEXTS = frozenset({str, bytes})
-FIXED = _SETTLED | _TEXTS
+SETTLED = frozenset({type(None), bool, int, float})
+TEXTS = frozenset({str, bytes})
+FIXED = SETTLED | TEXTS
 """Types of values that cannot change."""
 _SHORT = 24
 """Texts up to this length never are references, however their characters encode."""
@@ -58,7 +58,7 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
         if task.merge:
             return False
         for _, value in task.writes:
-            if type(value) not in _SETTLED and not _all_settled((value,)):
+            if type(value) not in SETTLED and not _all_settled((value,)):
                 return False
     for key, fact in checkpoint.metadata.items():
         if type(fact) not in FIXED and (key != "parents" or not _is_map_of_texts(fact)):
@@ -90,11 +90,11 @@ def _all_settled(values: Iterable[Any]) -> bool:
     >>> _all_settled([1, "short"]), _all_settled([[1], {"a": 1}]), _all_settled([[[1]]])
     (True, True, False)
     """
-    if _SETTLED.issuperset(map(type, values)):
+    if SETTLED.issuperset(map(type, values)):
         return True
     for value in values:
         kind = cast("type[Any]", type(value))
-        if kind in _SETTLED or (kind in _TEXTS and len(value) <= _SHORT):
+        if kind in SETTLED or (kind in TEXTS and len(value) <= _SHORT):
             continue
         if kind not in CONTAINERS or not _is_small(value):
             return False
@@ -114,9 +114,9 @@ def _is_small(container: list[Any] | dict[Any, Any]) -> bool:
         container = list(container.values())
     for value in container:
         kind = cast("type[Any]", type(value))
-        if kind in _SETTLED:
+        if kind in SETTLED:
             size += _NUMBER
-        elif kind in _TEXTS:
+        elif kind in TEXTS:
             size += _size(value)
         else:
             return False

@@ -11,9 +11,8 @@ from plait.checkpoint.log.pages import PageReader
 from plait.checkpoint.log.reader import LaneReader, all_live, reads_live
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.requests import (
-    CheckpointRow,
+    Head,
     LaneRow,
-    ReadCheckpoints,
     ReadHead,
     ReadLane,
 )
@@ -55,7 +54,7 @@ class LogReading:
         self.recent = recent
         """What the saver read or wrote last, if it keeps that."""
         self._in_memory = in_memory
-        """Whether the saver answers `ReadHead` and `ReadPage`."""
+        """Whether the saver answers `ReadPage`."""
 
     def nested(self, ns: str) -> LogReading:
         """The lane of another namespace of this thread."""
@@ -70,26 +69,14 @@ class LogReading:
             CorruptCheckpointError: What is stored is damaged.
         """
         key = pack(checkpoint_id) if checkpoint_id is not None else None
-        if self._in_memory:
-            at = yield ReadHead(self.thread_id, self.ns, key, reads_live(self.codec))
-        else:
-            at = yield from self._find(key)
+        at: Head | None = yield ReadHead(self.thread_id, self.ns, key, reads_live(self.codec))
         if at is None:
             return None
         lane, found, writes = at
-        if writes is not None and (live := all_live(found, writes)) is not None:
+        live = all_live(found, writes)
+        if live is not None:
             return live
         return (yield from self._reader(lane).look(found, writes))
-
-    def _find(self, key: bytes | None) -> Plan[tuple[int, CheckpointRow, None] | None]:
-        """The lane, and its checkpoint of this id, or its head."""
-        row: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
-        key = row.head if row is not None and key is None else key
-        if row is None or key is None:
-            return None
-        live = reads_live(self.codec)
-        rows: list[CheckpointRow] = yield ReadCheckpoints(row.lane, key, key, live=live)
-        return (row.lane, rows[0], None) if rows else None
 
     def history(
         self,

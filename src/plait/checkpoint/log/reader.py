@@ -17,7 +17,7 @@ from plait.checkpoint.base.port import (
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import UUID, UUID_TEXT, unpack, unpack_all
 from plait.checkpoint.log.reading import read_items, read_values
-from plait.checkpoint.log.recent import Recent
+from plait.checkpoint.log.recent import KeptHead, Recent
 from plait.checkpoint.log.records import (
     CHECKPOINT,
     WRITES,
@@ -35,7 +35,8 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
-from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
+from plait.checkpoint.log.versions import Point
+from plait.checkpoint.serde import Codec, guarded, place, proof, unseal, unseal_all
 from plait.engine.records import snapshot_of
 from plait.errors import CorruptCheckpointError
 
@@ -43,18 +44,6 @@ Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
 """Timestamp, metadata and frontier of a checkpoint."""
 Pieces: TypeAlias = "Callable[[Ref], tuple[Any] | None]"
 """What a task's write refers to, alone in a tuple, where it is known without storage."""
-
-
-class Point:
-    """A checkpoint as later ones build on it: its map of channels, its distance to a full map."""
-
-    __slots__ = ("anchor", "depth", "id", "map")
-
-    def __init__(self, id: bytes, anchor: bytes, depth: int, map: dict[str, bytes]) -> None:
-        self.id = id
-        self.anchor = anchor
-        self.depth = depth
-        self.map = map
 
 
 def reads_live(codec: Codec) -> bool:
@@ -137,11 +126,12 @@ class LaneReader:
 
     def look(self, row: CheckpointRow, writes: Sequence[WriteRow] | None) -> Plan[Stored]:
         """A checkpoint, whole. `writes`: its rows, if they were read with it."""
-        frame = self.open_checkpoint(row)
         values = own_values(row)
         if values is None:
-            point = full_point(row, frame) or (yield from self.resolve(row, frame))
+            frame, point = yield from self.stand(row)
             values, _ = yield from read_values(self, point.map, track=False, live=self.live)
+        else:
+            frame = self.open_checkpoint(row)
         return (yield from self._with_writes(row, frame, values, writes))
 
     def _with_writes(
@@ -252,16 +242,41 @@ class LaneReader:
             found = ((yield from read_items(self, ref)),)
         return found[0]
 
-    def resolve(self, row: CheckpointRow, frame: CheckpointFrame) -> Plan[Point]:
-        """The channel map of a checkpoint: its changes, over its ancestors' up to a full map."""
-        point = full_point(row, frame)
-        if point is not None:
-            return point
-        rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, frame.anchor, row.id)
+    def stand(self, row: CheckpointRow) -> Plan[tuple[CheckpointFrame, Point]]:
+        """A checkpoint opened, and its channel map; both are kept for the next who asks."""
+        record: Any = row.record
+        if self.recent is None or type(record) is not bytes:
+            frame = self.open_checkpoint(row)
+            return frame, (yield from self.resolve(row, frame))
+        head = self.recent.head(self.lane)
+        if head is not None and head.point.id == row.id and head.proof == proof(record):
+            return head.frame, head.point.copy()
+        frame = self.open_checkpoint(row)
+        point = yield from self.resolve(row, frame, head)
+        self.recent.keep_head(self.lane, KeptHead(proof(record), frame, point.copy()))
+        return frame, point
+
+    def resolve(
+        self, row: CheckpointRow, frame: CheckpointFrame, kept: KeptHead | None = None
+    ) -> Plan[Point]:
+        """The channel map of a checkpoint: its changes, over its ancestors' up to a full map, or up
+        to the one of which the map is kept."""
+        if frame.full is not None:
+            return Point(row.id, row.id, 0, frame.full.copy())
+        first = frame.anchor
+        if kept is not None and (kept.point.anchor != first or kept.point.id >= row.id):
+            kept = None
+        if kept is not None:
+            first = kept.point.id
+        rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, first, row.id)
         by_id = {each.id: each for each in rows}
+        if kept is not None and not _leads_to(kept, row, by_id):
+            return (yield from self.resolve(row, frame))
         trail = [(row.id, frame)]
         current = row
         while trail[-1][1].full is None:
+            if kept is not None and current.parent == kept.point.id:
+                break
             parent = by_id.get(current.parent) if current.parent is not None else None
             if parent is None or len(trail) > len(by_id):
                 raise CorruptCheckpointError(
@@ -271,17 +286,25 @@ class LaneReader:
                 )
             current = parent
             trail.append((parent.id, self.open_checkpoint(parent)))
-        anchor, first = trail.pop()
-        map = dict(first.full or {})
-        depth = len(trail)
+        if kept is not None:
+            anchor, depth, map = kept.point.anchor, kept.point.depth, kept.point.map
+        else:
+            anchor, first_frame = trail.pop()
+            depth, map = 0, dict(first_frame.full or {})
+        depth += len(trail)
         while trail:
             map = changed_map(map, *trail.pop())
         return Point(row.id, anchor, depth, map)
 
 
-def full_point(row: CheckpointRow, frame: CheckpointFrame) -> Point | None:
-    """The point of a checkpoint that needs no ancestor to tell its channel map."""
-    return None if frame.full is None else Point(row.id, row.id, 0, frame.full.copy())
+def _leads_to(kept: KeptHead, row: CheckpointRow, by_id: Mapping[bytes, CheckpointRow]) -> bool:
+    """Whether the kept checkpoint is an ancestor of this one, and stored as it was read."""
+    at = row
+    while at.parent is not None and at.parent in by_id:
+        at = by_id[at.parent]
+        if at.id == kept.point.id:
+            return type(at.record) is bytes and proof(at.record) == kept.proof
+    return False
 
 
 def own_values(row: CheckpointRow) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.dicts import dict_stamps
 from plait.checkpoint.log.lists import splice_runs
-from plait.checkpoint.log.recent import LONG, Kept, KeptDict, Recent
+from plait.checkpoint.log.recent import CHANNELS, LONG, Constant, Kept, KeptDict, Recent, is_small
 from plait.checkpoint.log.records import (
     DICT_PATCH,
     ENTIRE,
@@ -89,7 +89,13 @@ def read_values(
     codec = source.codec
     keys = list(wanted.items())
     records: list[Any] = yield ReadValues(source.lane, keys, live=live)
+    recent = source.recent
+    constants: dict[str, Constant] = {} if recent is None else recent.constants(source.lane)
     for (channel, key), record in zip(keys, records, strict=True):
+        known = constants.get(channel)
+        if known is not None and known.id == key and _is_of(record, known.proof):
+            values[channel], versions[channel] = known.value, Version(key, key, 0)
+            continue
         if type(record) is Deferred:
             values[channel], versions[channel] = given(record.holds), Version(key, key, 0)
             continue
@@ -98,8 +104,10 @@ def read_values(
             values[channel] = value = codec.loads(payload)
             if track:
                 versions[channel] = _whole(key, value, len(payload), codec)
+            if recent is not None and is_small(value) and len(constants) < CHANNELS:
+                constants[channel] = Constant(key, proof(record), value)
             continue
-        chains = ChainReader(source, channel, remembers=source.recent is not None)
+        chains = ChainReader(source, channel, remembers=recent is not None)
         if kind in (LIST_PATCH, MANIFEST):
             value, version = yield from chains.read_list(key, kind, payload, proof(record))
             if track:
@@ -112,6 +120,11 @@ def read_values(
             raise damaged("value")
         values[channel], versions[channel] = value, version
     return values, versions
+
+
+def _is_of(record: Any, proved: bytes) -> bool:
+    """Whether this is the record of this proof."""
+    return type(record) is bytes and proof(record) == proved
 
 
 def read_items(source: Source, ref: Ref) -> Plan[Any]:

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
-from plait.checkpoint.log.records import WHOLE
-from plait.checkpoint.log.versions import Encoded, ListVersion, Run, Version
+from plait.checkpoint.log.deferred import SETTLED, TEXTS
+from plait.checkpoint.log.records import WHOLE, CheckpointFrame
+from plait.checkpoint.log.versions import Encoded, ListVersion, Point, Run, Version
 from plait.checkpoint.serde import KeyedRecipes, Recipes
 from plait.checkpoint.serde.envelope import proof
 
@@ -25,6 +26,13 @@ ROOM = 16 << 20
 """How many bytes of items a saver keeps recipes of."""
 LONG = 16
 """Lists and dicts that lie in so many pieces are worth it."""
+LANES = 256
+"""Of so many lanes the last checkpoint is kept, and small values."""
+CHANNELS = 256
+"""Of lanes with more channels, nothing is kept but lists and dicts."""
+SHORT = 256
+"""Texts and bytes up to this length are small."""
+T = TypeVar("T")
 
 
 class Kept(NamedTuple):
@@ -55,6 +63,23 @@ class KeptDict(NamedTuple):
     written: int
 
 
+class KeptHead(NamedTuple):
+    """A checkpoint that was read: its record, and its map of channels."""
+
+    proof: bytes
+    frame: CheckpointFrame
+    point: Point
+
+
+class Constant(NamedTuple):
+    """A small value that cannot change."""
+
+    id: bytes
+    """Its version."""
+    proof: bytes
+    value: Any
+
+
 class Recent:
     """The lists and dicts of one saver's channels, within `room` bytes.
 
@@ -69,10 +94,12 @@ class Recent:
     (None, 60)
     """
 
-    __slots__ = ("_lists", "_lock", "_taken", "room")
+    __slots__ = ("_constants", "_heads", "_lists", "_lock", "_taken", "room")
 
     def __init__(self, room: int = ROOM) -> None:
         self._lists: dict[tuple[int, str], Kept | KeptDict] = {}
+        self._heads: dict[int, KeptHead] = {}
+        self._constants: dict[int, dict[str, Constant]] = {}
         self._lock = Lock()
         self.room = room
         self._taken = 0
@@ -96,9 +123,26 @@ class Recent:
             while self._taken > self.room:
                 self._drop(next(iter(self._lists)))
 
+    def head(self, lane: int) -> KeptHead | None:
+        """The checkpoint of a lane that was read last."""
+        return self._heads.get(lane)
+
+    def keep_head(self, lane: int, head: KeptHead) -> None:
+        """Keep a checkpoint in place of an older one, if its map is not too long."""
+        if len(head.point.map) <= CHANNELS:
+            with self._lock:
+                _put_last(self._heads, lane, head)
+
+    def constants(self, lane: int) -> dict[str, Constant]:
+        """By channel of a lane the small value that was read last: to be looked up, and put."""
+        with self._lock:
+            return _put_last(self._constants, lane, self._constants.get(lane, {}))
+
     def drop(self, lane: int) -> None:
         """Keep nothing of a lane any more: it was deleted, or pruned."""
         with self._lock:
+            self._heads.pop(lane, None)
+            self._constants.pop(lane, None)
             for place in [place for place in self._lists if place[0] == lane]:
                 self._drop(place)
 
@@ -106,6 +150,25 @@ class Recent:
         old = self._lists.pop(place, None)
         if old is not None:
             self._taken -= old.size
+
+
+def is_small(value: Any) -> bool:
+    """Whether a value is small, and cannot change.
+
+    >>> is_small("text"), is_small(1 << 100), is_small([])
+    (True, True, False)
+    """
+    kind = cast("type[Any]", type(value))
+    return kind in SETTLED or (kind in TEXTS and len(value) <= SHORT)
+
+
+def _put_last(kept: dict[int, T], lane: int, value: T) -> T:
+    """Put a value as the newest, and drop the oldest if there are too many."""
+    kept.pop(lane, None)
+    kept[lane] = value
+    if len(kept) > LANES:
+        del kept[next(iter(kept))]
+    return value
 
 
 class Written:

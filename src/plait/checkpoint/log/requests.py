@@ -58,6 +58,10 @@ class WriteRow(NamedTuple):
     record: bytes
 
 
+Head: TypeAlias = "tuple[int, CheckpointRow, list[WriteRow]]"
+"""A lane, a checkpoint of it, and what tasks wrote there, in order."""
+
+
 @dataclass(slots=True)
 class ReadLane:
     """The lane of a thread and namespace. Answer: LaneRow or None."""
@@ -70,8 +74,7 @@ class ReadLane:
 class ReadHead:
     """A checkpoint (None: the head) of a thread and namespace, in one request.
 
-    Only for savers in memory. Answer: lane, CheckpointRow and list of WriteRow; None if there is no
-    such.
+    Answer: Head; None if there is no such.
     """
 
     thread_id: str

@@ -17,7 +17,7 @@ from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import Deferred, settled
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.looking import LogReading
-from plait.checkpoint.log.reader import LaneReader, Point, full_point, own_values, reads_live
+from plait.checkpoint.log.reader import LaneReader, own_values, reads_live
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent, Written
 from plait.checkpoint.log.records import (
@@ -42,7 +42,7 @@ from plait.checkpoint.log.requests import (
     Transact,
     WriteRow,
 )
-from plait.checkpoint.log.versions import Encoded, Version
+from plait.checkpoint.log.versions import Encoded, Point, Version
 from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, guarded, held_in, place, seal
 from plait.errors import UnregisteredTypeError
@@ -215,8 +215,7 @@ class LogSession(LogReading):
         if not rows:
             return None
         found = rows[0]
-        frame = reader.open_checkpoint(found)
-        point = full_point(found, frame) or (yield from reader.resolve(found, frame))
+        frame, point = yield from reader.stand(found)
         own = own_values(found)
         if own is not None:
             values, versions = own, {name: Version(found.id, found.id, 0) for name in own}

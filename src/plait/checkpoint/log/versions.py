@@ -23,6 +23,22 @@ SMALL = 96
 """Values up to this size are not worth a reference or a difference."""
 
 
+class Point:
+    """A checkpoint as later ones build on it: its map of channels, its distance to a full map."""
+
+    __slots__ = ("anchor", "depth", "id", "map")
+
+    def __init__(self, id: bytes, anchor: bytes, depth: int, map: dict[str, bytes]) -> None:
+        self.id = id
+        self.anchor = anchor
+        self.depth = depth
+        self.map = map
+
+    def copy(self) -> Point:
+        """The same, to move on."""
+        return Point(self.id, self.anchor, self.depth, self.map.copy())
+
+
 class Version:
     """What a session remembers of a channel's last version: here, only which it is."""
 

@@ -11,11 +11,13 @@ from plait.checkpoint.log.requests import (
     CheckpointRow,
     Done,
     DropLane,
+    Head,
     LaneRow,
     ListLanes,
     ListThreads,
     ListValues,
     ReadCheckpoints,
+    ReadHead,
     ReadLane,
     ReadValues,
     ReadVersions,
@@ -97,6 +99,18 @@ def read_checkpoints(request: ReadCheckpoints) -> Steps[list[CheckpointRow]]:
         ),
     )
     return [CheckpointRow(*row) for row in rows]
+
+
+def read_head(request: ReadHead) -> Steps[Head | None]:
+    """A checkpoint or the head, with its lane and task writes."""
+    lane = yield from read_lane(ReadLane(request.thread_id, request.ns))
+    key = request.id if lane is None or request.id is not None else lane.head
+    if lane is None or key is None:
+        return None
+    rows = yield from read_checkpoints(ReadCheckpoints(lane.lane, key, key))
+    if not rows:
+        return None
+    return lane.lane, rows[0], (yield from read_writes(ReadWrites(lane.lane, key)))
 
 
 def read_values(request: ReadValues) -> Steps[list[bytes | None]]:
@@ -308,6 +322,7 @@ def renew(request: Renew) -> Steps[None]:
 
 _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
     ReadLane: read_lane,
+    ReadHead: read_head,
     ListLanes: list_lanes,
     ListThreads: list_threads,
     ReadCheckpoints: read_checkpoints,

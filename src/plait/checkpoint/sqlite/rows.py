@@ -11,11 +11,13 @@ from plait.checkpoint.log.requests import (
     CheckpointRow,
     Done,
     DropLane,
+    Head,
     LaneRow,
     ListLanes,
     ListThreads,
     ListValues,
     ReadCheckpoints,
+    ReadHead,
     ReadLane,
     ReadValues,
     ReadVersions,
@@ -82,15 +84,33 @@ def read_checkpoints(conn: sqlite3.Connection, request: ReadCheckpoints) -> list
     return [CheckpointRow(*row) for row in rows]
 
 
+def read_head(conn: sqlite3.Connection, request: ReadHead) -> Head | None:
+    """A checkpoint or the head, with its lane and task writes."""
+    lane = _lane(conn, request.thread_id, request.ns)
+    key = request.id if lane is None or request.id is not None else lane.head
+    if lane is None or key is None:
+        return None
+    rows = fetch(conn, SQL.read_checkpoint, lane.lane, key)
+    if not rows:
+        return None
+    return lane.lane, CheckpointRow(*rows[0]), read_writes(conn, ReadWrites(lane.lane, key))
+
+
 def read_values(conn: sqlite3.Connection, request: ReadValues) -> list[bytes | None]:
     """Single versions of channels."""
     out: list[bytes | None] = []
     cursor = conn.cursor()
     cursor.row_factory = None
     sql, lane = SQL.read_value, request.lane
+    commits: dict[bytes, dict[str, bytes]] = {}
     for channel, key in request.keys:
-        kept, record = cursor.execute(sql, (lane, channel, key)).fetchone()
-        out.append(record if kept is None else dict(values_in(kept)).get(channel, record))
+        record = commits[key].get(channel) if key in commits else None
+        if record is None:
+            kept, record = cursor.execute(sql, (lane, channel, key)).fetchone()
+            if kept is not None:
+                commits[key] = values = dict(values_in(kept))
+                record = values.get(channel, record)
+        out.append(record)
     return out
 
 
@@ -281,6 +301,7 @@ def renew(conn: sqlite3.Connection, request: Renew) -> None:
 
 READS: dict[type, Callable[[sqlite3.Connection, Any], Any]] = {
     ReadLane: read_lane,
+    ReadHead: read_head,
     ListLanes: list_lanes,
     ListThreads: list_threads,
     ReadCheckpoints: read_checkpoints,
