@@ -128,8 +128,10 @@ class LaneReader:
         """A checkpoint, whole. `writes`: its rows, if they were read with it."""
         values = own_values(row)
         if values is None:
-            frame, point = yield from self.stand(row)
-            values, _ = yield from read_values(self, point.map, track=False, live=self.live)
+            frame, point, again = yield from self.stand(row)
+            values, _ = yield from read_values(
+                self, point.map, track=False, live=self.live, again=again
+            )
         else:
             frame = self.open_checkpoint(row)
         return (yield from self._with_writes(row, frame, values, writes))
@@ -242,19 +244,19 @@ class LaneReader:
             found = ((yield from read_items(self, ref)),)
         return found[0]
 
-    def stand(self, row: CheckpointRow) -> Plan[tuple[CheckpointFrame, Point]]:
-        """A checkpoint opened, and its channel map; both are kept for the next who asks."""
+    def stand(self, row: CheckpointRow) -> Plan[tuple[CheckpointFrame, Point, bool]]:
+        """A checkpoint opened, its channel map, and whether it was the last one read here."""
         record: Any = row.record
         if self.recent is None or type(record) is not bytes:
             frame = self.open_checkpoint(row)
-            return frame, (yield from self.resolve(row, frame))
+            return frame, (yield from self.resolve(row, frame)), False
         head = self.recent.head(self.lane)
         if head is not None and head.point.id == row.id and head.proof == proof(record):
-            return head.frame, head.point.copy()
+            return head.frame, head.point.copy(), True
         frame = self.open_checkpoint(row)
         point = yield from self.resolve(row, frame, head)
         self.recent.keep_head(self.lane, KeptHead(proof(record), frame, point.copy()))
-        return frame, point
+        return frame, point, False
 
     def resolve(
         self, row: CheckpointRow, frame: CheckpointFrame, kept: KeptHead | None = None

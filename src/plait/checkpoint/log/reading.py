@@ -66,7 +66,12 @@ class Source(Protocol):
 
 
 def read_values(
-    source: Source, wanted: Mapping[str, bytes], *, track: bool, live: bool = False
+    source: Source,
+    wanted: Mapping[str, bytes],
+    *,
+    track: bool,
+    live: bool = False,
+    again: bool = False,
 ) -> Plan[tuple[dict[str, Any], dict[str, Version]]]:
     """Read versions of channels.
 
@@ -75,6 +80,8 @@ def read_values(
         wanted: The version of each channel.
         track: Whether later versions will be written against these.
         live: Whether values that were never made bytes may be taken as they are.
+        again: Whether the checkpoint that has these versions is proved to be the one that was read
+            last: then its small values are known.
 
     Returns:
         The values, and (if tracked) what a session remembers of them.
@@ -82,15 +89,20 @@ def read_values(
     Raises:
         CorruptCheckpointError: A record is missing, damaged, or not what it should be.
     """
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = dict.fromkeys(wanted)
     versions: dict[str, Version] = {}
-    if not wanted:
-        return values, versions
-    codec = source.codec
-    keys = list(wanted.items())
-    records: list[Any] = yield ReadValues(source.lane, keys, live=live)
-    recent = source.recent
+    codec, recent = source.codec, source.recent
     constants: dict[str, Constant] = {} if recent is None else recent.constants(source.lane)
+    keys: list[tuple[str, bytes]] = []
+    for channel, key in wanted.items():
+        known = constants.get(channel) if again else None
+        if known is not None and known.id == key:
+            values[channel], versions[channel] = known.value, Version(key, key, 0)
+        else:
+            keys.append((channel, key))
+    if not keys:
+        return values, versions
+    records: list[Any] = yield ReadValues(source.lane, keys, live=live)
     for (channel, key), record in zip(keys, records, strict=True):
         known = constants.get(channel)
         if known is not None and known.id == key and _is_of(record, known.proof):

@@ -7,7 +7,7 @@ makes new objects, as from storage.
 
 Nothing is taken from here on trust in an id alone: the record of the version that is asked for, or
 that a newer one stands on, is read from the database each time, and must be the one that was kept,
-digest and all.
+digest and all. For small values, the record of the checkpoint that has them does.
 """
 
 from __future__ import annotations

@@ -215,13 +215,13 @@ class LogSession(LogReading):
         if not rows:
             return None
         found = rows[0]
-        frame, point = yield from reader.stand(found)
+        frame, point, again = yield from reader.stand(found)
         own = own_values(found)
         if own is not None:
             values, versions = own, {name: Version(found.id, found.id, 0) for name in own}
         else:
             values, versions = yield from read_values(
-                reader, point.map, track=True, live=reader.live
+                reader, point.map, track=True, live=reader.live, again=again
             )
         self._at, self._versions, self._tip = point, versions, unpack(found.id)
         snapshot = yield from reader.snapshot(found, frame, values)
