@@ -30,6 +30,8 @@ LANES = 256
 """Of so many lanes the last checkpoint is kept, and small values."""
 CHANNELS = 256
 """Of lanes with more channels, nothing is kept but lists and dicts."""
+_LITTLE = 256
+"""Of items of so many bytes in a record: with its checkpoint it takes some 700 more."""
 SHORT = 256
 """Texts and bytes up to this length are small."""
 T = TypeVar("T")
@@ -50,6 +52,11 @@ class Kept(NamedTuple):
     more: tuple[bytes, ...] = ()
     """Lists, packed, whose items come after those of the recipes."""
 
+    @property
+    def pieces(self) -> int:
+        """How many records hold its items."""
+        return len(self.runs)
+
 
 class KeptDict(NamedTuple):
     """A version of a dict."""
@@ -61,6 +68,11 @@ class KeptDict(NamedTuple):
     recipes: KeyedRecipes
     size: int
     written: int
+
+    @property
+    def pieces(self) -> int:
+        """About how many records hold its values."""
+        return self.depth
 
 
 class KeptHead(NamedTuple):
@@ -87,6 +99,11 @@ class Recent:
 
     Threads may share it.
 
+    Args:
+        room: so many bytes of items.
+        beside: whether the rows are in memory too. Then only lists and dicts are kept that take
+            little beside theirs: those of many small pieces, which are what takes long to read.
+
     >>> recent = Recent(room=100)
     >>> recent.keep(1, "a", Kept(b"1", b"", b"1", 0, Recipes(), [], 60, 60))
     >>> recent.keep(1, "b", Kept(b"1", b"", b"1", 0, Recipes(), [], 60, 60))
@@ -94,14 +111,15 @@ class Recent:
     (None, 60)
     """
 
-    __slots__ = ("_constants", "_heads", "_lists", "_lock", "_taken", "room")
+    __slots__ = ("_beside", "_constants", "_heads", "_lists", "_lock", "_taken", "room")
 
-    def __init__(self, room: int = ROOM) -> None:
+    def __init__(self, room: int = ROOM, *, beside: bool = False) -> None:
         self._lists: dict[tuple[int, str], Kept | KeptDict] = {}
         self._heads: dict[int, KeptHead] = {}
         self._constants: dict[int, dict[str, Constant]] = {}
         self._lock = Lock()
         self.room = room
+        self._beside = beside
         self._taken = 0
 
     def find(self, lane: int, channel: str) -> Kept | KeptDict | None:
@@ -116,7 +134,7 @@ class Recent:
         """Keep a version in place of an older one."""
         with self._lock:
             self._drop((lane, channel))
-            if kept.size > self.room:
+            if kept.size > self.room or (self._beside and kept.size > kept.pieces * _LITTLE):
                 return
             self._lists[lane, channel] = kept
             self._taken += kept.size

@@ -55,8 +55,8 @@ class NativeSaver(Tending):
         check_policy(thread_busy)
         self.thread_busy: Policy = thread_busy
         self._codec: tuple[Any, Codec] | None = None
-        self._recent = Recent()
-        """What was read last, of rows that are not in this process anyway."""
+        self._recent = Recent(beside=not self.shared)
+        """What was read last."""
 
     # --- What a subclass adds --------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class NativeSaver(Tending):
         )
         return LogSession(
             thread_id, ns, self._codec_of(registry), hold, drain=self.drain,
-            recent=self._recent if shared else None,
+            recent=self._recent,
         )  # fmt: skip
 
     def open_reading(
@@ -137,7 +137,7 @@ class NativeSaver(Tending):
         if policy is not None:
             check_policy(policy)
         return LogReading(
-            thread_id, ns, self._codec_of(registry), recent=self._recent if self.shared else None,
+            thread_id, ns, self._codec_of(registry), recent=self._recent,
             in_memory=self.drain is not None,
         )  # fmt: skip
 

@@ -123,7 +123,8 @@ class LogSession(LogReading):
         self._at: Point | None = None
         self._versions: dict[str, Version] = {}
         self._lane: int | None = None
-        self._written = Written(recent) if recent is not None and reads_live(codec) else None
+        follows = recent is not None and drain is None and reads_live(codec)
+        self._written = Written(recent) if recent is not None and follows else None
         self._loaded: bytes | bool | None = False
         """The head that the last load of the head saw (False: no such load)."""
         self._loaded_fence: int | None = None
