@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import cached_property
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -55,8 +56,11 @@ class NativeSaver(Tending):
         check_policy(thread_busy)
         self.thread_busy: Policy = thread_busy
         self._codec: tuple[Any, Codec] | None = None
-        self._recent = Recent(beside=not self.shared)
+
+    @cached_property
+    def _recent(self) -> Recent:
         """What was read last."""
+        return Recent(beside=not self.shared)
 
     # --- What a subclass adds --------------------------------------------------------------------
 
