@@ -5,13 +5,16 @@ from __future__ import annotations
 from copy import deepcopy
 from itertools import count
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plait.checkpoint.base.port import NewCheckpoint, TaskWrites
+from plait.checkpoint.log import looking
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.engine.records import snapshot_of
 
 TS = "2026-01-01T00:00:00.000000+00:00"
 
@@ -97,6 +100,7 @@ def play(saver: Any, steps: list[Any]) -> None:
     numbers = count(1)
     session = saver.open_session("t", policy="allow")
     model: dict[str, dict[str, Any]] = {}
+    wrote: dict[tuple[str, str], Any] = {}
     values: dict[str, Any] = {}
     parent: str | None = None
     for ops, move, pick in steps:
@@ -113,7 +117,11 @@ def play(saver: Any, steps: list[Any]) -> None:
         new = cid(next(numbers))
         changed = {name: values[name] for name in sorted(written) if name in values}
         removed = [name for name in sorted(written) if name not in values]
-        writes = [TaskWrites(parent, new, "p", list(changed.items()))] if parent else []
+        pairs = list(changed.items())
+        if len(ops) == 1 and ops[0][0] == "set":  # a node whose reducer merges what it returns
+            pairs = [("data", {ops[0][1]: values["data"][ops[0][1]]})]
+        writes = [TaskWrites(parent, new, "p", pairs)] if parent else []
+        wrote.update(((new, channel), deepcopy(value)) for channel, value in pairs)
         checkpoint = NewCheckpoint(new, parent, TS, {"step": 1}, {}, changed, removed)
         saver.run(session.commit(checkpoint, writes))
         model[new] = deepcopy(values)
@@ -122,7 +130,37 @@ def play(saver: Any, steps: list[Any]) -> None:
         snapshot = saver.run(saver.open_session("t", policy="allow").load(id))
         assert same(snapshot.values, expected)
         for task, channel, value in snapshot.writes:
-            assert same(value, model[task][channel])
+            assert same(value, wrote[task, channel])
+    look_back(saver, model, wrote)
+
+
+def look_back(
+    saver: Any, model: dict[str, dict[str, Any]], wrote: dict[tuple[str, str], Any]
+) -> None:
+    """The history shows each checkpoint, whatever somebody does to the one before."""
+    seen: list[str] = []
+    for page in saver.open_reading("t").history():
+        for stored in saver.run(page):
+            snapshot = snapshot_of(stored)
+            seen.append(snapshot.id)
+            assert same(snapshot.values, model[snapshot.id])
+            for task, channel, value in snapshot.writes:
+                assert same(value, wrote[task, channel])
+                spoil(value)
+            spoil(snapshot.values)
+    assert seen == sorted(model, reverse=True)
+
+
+def spoil(value: Any) -> None:
+    """Change all that can be changed in a value."""
+    if isinstance(value, dict):
+        for each in value.values():
+            spoil(each)
+        value["spoilt"] = True
+    elif isinstance(value, list):
+        for each in value:
+            spoil(each)
+        value.append("spoilt")
 
 
 def same(a: Any, b: Any) -> bool:
@@ -133,15 +171,16 @@ def same(a: Any, b: Any) -> bool:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(step, max_size=40))
-def test_every_checkpoint_loads_as_it_was_committed_in_memory(steps: list[Any]) -> None:
-    play(InMemorySaver(), deepcopy(steps))
+@given(st.lists(step, max_size=40), st.sampled_from([3, looking.PAGE]))
+def test_every_checkpoint_loads_as_it_was_committed_in_memory(steps: list[Any], page: int) -> None:
+    with patch.object(looking, "PAGE", page):
+        play(InMemorySaver(), deepcopy(steps))
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(step, max_size=40))
-def test_every_checkpoint_loads_as_it_was_committed_in_sqlite(steps: list[Any]) -> None:
-    with SqliteSaver(":memory:") as saver:
+@given(st.lists(step, max_size=40), st.sampled_from([3, looking.PAGE]))
+def test_every_checkpoint_loads_as_it_was_committed_in_sqlite(steps: list[Any], page: int) -> None:
+    with SqliteSaver(":memory:") as saver, patch.object(looking, "PAGE", page):
         play(saver, deepcopy(steps))
 
 

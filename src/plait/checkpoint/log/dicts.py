@@ -63,7 +63,7 @@ def next_dict(codec: Codec, old: DictVersion, value: dict[Any, Any], key: bytes)
     depth = old.depth + 1
     version = DictVersion(key, old.anchor, depth, value.copy(), stamps, size, written)
     payload = pack_frame((old.id, old.anchor, depth, len(value), body))
-    return Encoded(DICT_PATCH, payload, version, value, None, body)
+    return Encoded(DICT_PATCH, payload, version, value, None if gone else put, body)
 
 
 def _plain_keys(before: dict[Any, Any], value: dict[Any, Any]) -> bool:

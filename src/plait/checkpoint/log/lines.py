@@ -21,6 +21,7 @@ from plait.checkpoint.log.reading import (
     whole_dict,
 )
 from plait.checkpoint.log.records import DICT_PATCH, Ref, damaged
+from plait.checkpoint.log.requests import ReadValues
 from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes
 
 _Splice: TypeAlias = "tuple[int, int, list[Any], list[Any]]"
@@ -124,8 +125,8 @@ class Lines:
         self._source = source
         self._lines: dict[str, _ListLine | _DictLine] = {}
         """By channel."""
-        self._pieces: dict[tuple[str, bytes], Recipes] = {}
-        """By channel and version of a list the items that it brought."""
+        self._pieces: dict[tuple[str, bytes], Recipes | bytes] = {}
+        """By channel and version of a list the items that it brought; of a dict, as packed."""
 
     def knows(self, channel: str, version: bytes) -> bool:
         """Whether a version needs no record any more."""
@@ -140,9 +141,14 @@ class Lines:
         Args:
             channel: whose.
             version: which.
-            record: kind and payload of its record, where `knows` says no.
+            record: kind and payload of its record, if that was read.
         """
-        if record is not None and not self.knows(channel, version):
+        if not self.knows(channel, version):
+            if record is None:  # a fork: the line has been at older versions since it was asked
+                records: list[bytes | None] = yield ReadValues(
+                    self._source.lane, [(channel, version)]
+                )
+                record = self._source.open_value(channel, version, records[0])
             begin = self._dict_line if record[0] == DICT_PATCH else self._list_line
             self._lines[channel] = yield from begin(channel, version, *record)
         line = self._lines[channel]
@@ -153,8 +159,11 @@ class Lines:
 
     def piece(self, ref: Ref) -> tuple[Any] | None:
         """What a task's write refers to, new, alone in a tuple; None where no line has been."""
-        recipes = self._pieces.get((ref.channel, ref.version))
-        return None if recipes is None else (piece_of(self._source.codec.again(recipes), ref),)
+        codec = self._source.codec
+        brought = self._pieces.get((ref.channel, ref.version))
+        if isinstance(brought, Recipes):
+            return (piece_of(codec.again(brought), ref),)
+        return None if brought is None else (keys_of(brought, codec)[1],)
 
     def _list_line(
         self, channel: str, version: bytes, kind: int, payload: bytes
@@ -184,4 +193,5 @@ class Lines:
         line = _DictLine(codec, walk.at, base)
         for made, length, _, body, _ in walk.trail:
             line.go_on(made, length, body)
+            self._pieces[channel, made] = body
         return line

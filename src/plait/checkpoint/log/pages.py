@@ -15,7 +15,7 @@ from plait.checkpoint.log.deferred import FIXED, Deferred
 from plait.checkpoint.log.lines import Lines
 from plait.checkpoint.log.reader import LaneReader, all_live, changed_map, changed_values, fits
 from plait.checkpoint.log.reading import piece_of
-from plait.checkpoint.log.records import WHOLE, CheckpointFrame, Ref
+from plait.checkpoint.log.records import ALL, WHOLE, CheckpointFrame, Ref
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     ReadCheckpoints,
@@ -48,6 +48,8 @@ class PageReader:
         self._patches: dict[_Version, tuple[int, bytes]] = {}
         """Kind and payload of lists and dicts that stand on other versions."""
         self._lines = Lines(reader)
+        self._wholes: dict[_Version, tuple[Any] | None] = {}
+        """The values that writes of this page are, as soon as they are read."""
 
     def rows(self, before: bytes | None, size: int) -> Plan[_Rows]:
         """Up to `size` checkpoints below `before`, newest first, with task writes or None."""
@@ -81,11 +83,17 @@ class PageReader:
             found = {id: each for id, each in found.items() if fits(each.metadata, wanted)}
         for id in [*found][most:] if most is not None else ():
             del found[id]
+        if not self._in_memory:
+            waiting = yield from self._read_writes(found, whole=len(found) == len(rows))
+        opened = self._reader.open_writes(waiting, found)
+        self._wholes = {
+            (ref.channel, ref.version): None
+            for _, frame in opened
+            for _, ref in frame or ()
+            if isinstance(ref, Ref) and ref.length == ALL
+        }
         yield from self._read_values(found, maps)
-        if self._in_memory:
-            yield from self._reader.add_writes(waiting, found, self._piece)
-        else:
-            yield from self._read_writes(found, whole=len(found) == len(rows))
+        yield from self._reader.add_writes(opened, found, self._piece)
         return [*found.values()]
 
     def _opened(self, row: CheckpointRow, later: dict[bytes, CheckpointFrame]) -> Stored:
@@ -170,6 +178,8 @@ class PageReader:
             else:
                 patch = self._patches.pop(version, None)
                 values[channel] = yield from self._lines.read(*version, patch)
+                if version in self._wholes:
+                    self._wholes[version] = ((yield from self._lines.read(*version, None)),)
         return values
 
     def _piece(self, ref: Ref) -> tuple[Any] | None:
@@ -179,19 +189,22 @@ class PageReader:
             return (piece_of(self._fixed[version], ref),)
         if version in self._packed:
             return (piece_of(self._reader.codec.loads(self._packed[version]), ref),)
+        if ref.length == ALL:
+            return self._wholes.pop(version, None)
         return self._lines.piece(ref)
 
-    def _read_writes(self, found: dict[bytes, Stored], *, whole: bool) -> Plan[None]:
+    def _read_writes(self, found: dict[bytes, Stored], *, whole: bool) -> Plan[list[WriteRow]]:
         """Read what tasks wrote. `whole`: nothing lies between the checkpoints that was not asked
         for, which may be much."""
         if not found:
-            return
+            return []
         live = self._reader.live
         newest, oldest = next(iter(found)), next(reversed(found))
         if whole:
             requests = [ReadWrites(self.lane, oldest, newest, live=live)]
         else:
             requests = [ReadWrites(self.lane, id, live=live) for id in found]
+        rows: list[WriteRow] = []
         for request in requests:
-            rows: list[WriteRow] = yield request
-            yield from self._reader.add_writes(rows, found, self._piece)
+            rows += yield request
+        return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from plait.checkpoint.base.port import (
@@ -42,6 +42,10 @@ from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
 """Timestamp, metadata and frontier of a checkpoint."""
+Frame: TypeAlias = "list[tuple[str, bytes | Ref]]"
+"""What a task wrote: of each channel the packed value, or where it is."""
+Opened: TypeAlias = "tuple[WriteRow, Frame | None]"
+"""A task's writes; None where they are at hand as they were."""
 Pieces: TypeAlias = "Callable[[Ref], tuple[Any] | None]"
 """What a task's write refers to, alone in a tuple, where it is known without storage."""
 
@@ -152,27 +156,33 @@ class LaneReader:
         else:
             stored = self.sealed(row, frame, values)
         if writes:
-            yield from self.add_writes(writes, {row.id: stored})
+            to = {row.id: stored}
+            yield from self.add_writes(self.open_writes(writes, to), to)
         return stored
 
+    def open_writes(self, rows: Sequence[WriteRow], to: Container[bytes]) -> Sequence[Opened]:
+        """What tasks of these checkpoints wrote: the rows, and what their records say."""
+        return [
+            (row, None if type(cast("Any", row.record)) is Deferred else self.writes_frame(row))
+            for row in rows
+            if row.checkpoint in to
+        ]
+
     def add_writes(
-        self, rows: Sequence[Any], to: Mapping[bytes, Stored], pieces: Pieces | None = None
+        self, opened: Sequence[Opened], to: Mapping[bytes, Stored], pieces: Pieces | None = None
     ) -> Plan[None]:
         """Add what tasks wrote to the checkpoints that it belongs to."""
-        for row in rows:
-            checkpoint, task, path, record = row
-            stored = to.get(checkpoint)
-            if stored is None:
-                continue
-            if type(record) is Deferred:
+        for row, frame in opened:
+            stored, record = to[row.checkpoint], cast("Any", row.record)
+            if frame is None:
                 written: TaskWrites = record.holds
             else:
-                wrote = yield from self._open_writes(row, pieces)
-                id = unpack(task)
+                wrote = yield from self._values_of(frame, pieces)
+                id = unpack(row.task)
                 if isinstance(stored, Snapshot):
                     stored.writes += [(id, channel, value) for channel, value in wrote]
                     continue
-                written = TaskWrites(unpack(checkpoint), id, path, wrote)
+                written = TaskWrites(unpack(row.checkpoint), id, row.path, wrote)
             if isinstance(stored, Snapshot):
                 stored.add(written)
             else:
@@ -219,10 +229,10 @@ class LaneReader:
         pairs = zip(keys, payloads, strict=True)
         return {key: payload for key, payload in pairs if payload is not None}
 
-    def _open_writes(self, row: WriteRow, pieces: Pieces | None) -> Plan[list[tuple[str, Any]]]:
-        """What the task of a sealed row wrote."""
+    def _values_of(self, frame: Frame, pieces: Pieces | None) -> Plan[list[tuple[str, Any]]]:
+        """What a task wrote, by channel."""
         pairs: list[tuple[str, Any]] = []
-        for channel, data in self.writes_frame(row):
+        for channel, data in frame:
             if isinstance(data, Ref):
                 value = yield from self._deref(data, pieces)
             else:
@@ -230,7 +240,8 @@ class LaneReader:
             pairs.append((channel, value))
         return pairs
 
-    def writes_frame(self, row: WriteRow) -> list[tuple[str, bytes | Ref]]:
+    def writes_frame(self, row: WriteRow) -> Frame:
+        """What the record of a task's writes says."""
         id, task = unpack(row.checkpoint), unpack(row.task)
         where = "checkpoint {!r}, {}"
         kind, payload = self._open(row.record, where, id, f"writes:{task}")

@@ -17,10 +17,12 @@ from plait.checkpoint.log.dicts import dict_stamps
 from plait.checkpoint.log.lists import splice_runs
 from plait.checkpoint.log.recent import CHANNELS, LONG, Constant, Kept, KeptDict, Recent, is_small
 from plait.checkpoint.log.records import (
+    ALL,
     DICT_PATCH,
     ENTIRE,
     LIST_PATCH,
     MANIFEST,
+    PUT,
     SINGLE,
     WHOLE,
     Patch,
@@ -34,6 +36,7 @@ from plait.checkpoint.log.records import (
 from plait.checkpoint.log.requests import ReadValues, ReadVersions, ValueRow
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Run, Version
+from plait.checkpoint.log.writing import value_version
 from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, proof
 from plait.engine.records import given
 
@@ -115,7 +118,7 @@ def read_values(
         if kind == WHOLE:
             values[channel] = value = codec.loads(payload)
             if track:
-                versions[channel] = _whole(key, value, len(payload), codec)
+                versions[channel] = _whole(key, value, payload, codec)
             if recent is not None and is_small(value) and len(constants) < CHANNELS:
                 constants[channel] = Constant(key, proof(record), value)
             continue
@@ -142,8 +145,15 @@ def _is_of(record: Any, proved: bytes) -> bool:
 def read_items(source: Source, ref: Ref) -> Plan[Any]:
     """What a task's write refers to."""
     channel, key = ref.channel, ref.version
+    if ref.length == ALL:
+        values, _ = yield from read_values(source, {channel: key}, track=False)
+        return values[channel]
     records: list[bytes | None] = yield ReadValues(source.lane, [(channel, key)])
     kind, payload = source.open_value(channel, key, records[0])
+    if ref.length == PUT:
+        if kind != DICT_PATCH:
+            raise damaged("task's writes")
+        return keys_of(read_patch(kind, payload).items, source.codec)[1]
     value = source.codec.loads(_packed(kind, payload))
     if kind != WHOLE and not is_list(value):
         raise damaged("list")
@@ -152,7 +162,7 @@ def read_items(source: Source, ref: Ref) -> Plan[Any]:
 
 def piece_of(values: Any, ref: Ref) -> Any:
     """What a task's write refers to, in the value or the items that a record holds."""
-    if ref.length == ENTIRE:
+    if ref.length in (ENTIRE, ALL):
         return values
     if not is_list(values):
         raise damaged("task's writes")
@@ -172,13 +182,14 @@ def _packed(kind: int, payload: bytes) -> bytes:
     raise damaged("value")
 
 
-def _whole(key: bytes, value: Any, size: int, codec: Codec) -> Version:
+def _whole(key: bytes, value: Any, payload: bytes, codec: Codec) -> Version:
+    size = len(payload)
     if is_list(value):
         runs = [(key, 0, len(value))] if value else []
         return ListVersion(key, key, 0, Seen(value, codec), runs, size, size)
     if is_dict(value):
         return DictVersion(key, key, 0, value.copy(), dict_stamps(codec, value), size, size)
-    return Version(key, key, 0)
+    return value_version(key, value, payload)
 
 
 Splices: TypeAlias = "Sequence[tuple[int, int, int]]"

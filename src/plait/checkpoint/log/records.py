@@ -6,7 +6,7 @@ users are encoded by the codec and sit inside the frame as bytes, so a frame is 
 | kind | payload |
 |---|---|
 | CHECKPOINT | [anchor, depth, changed names, removed names, full map or nil, body]; body is [ts, metadata, frontier] by the codec |
-| WRITES | [[channel, form, data], ...]; form INLINE: codec bytes; form REF: [channel, version, start, count], a piece of the items that a value's record holds; count -1 is the single item, -2 the whole value |
+| WRITES | [[channel, form, data], ...]; form INLINE: codec bytes; form REF: [channel, version, start, count], a piece of the items that a value's record holds; count -1 is the single item, -2 the whole value; form WIDE: as REF, but count -3 is the value as it is at that version, -4 what a patch of a dict sets |
 | WHOLE | the value, by the codec |
 | LIST_PATCH | [base, anchor, depth, length, [[start, deleted, inserted], ...], items]; starts count in the base, items is one codec list of all inserted |
 | DICT_PATCH | [base, anchor, depth, length, body]; body is [keys deleted, dict of keys set] by the codec |
@@ -31,8 +31,12 @@ MANIFEST: Final = 11
 
 INLINE: Final = 0
 REF: Final = 1
+WIDE: Final = 2
 SINGLE: Final = -1
 ENTIRE: Final = -2
+ALL: Final = -3
+PUT: Final = -4
+_WIDE = frozenset({ALL, PUT})
 
 _unpack = ormsgpack.unpackb
 pack_frame = ormsgpack.packb
@@ -189,7 +193,7 @@ def read_writes(payload: bytes) -> list[tuple[str, bytes | Ref]]:
         channel, form, data = row
         if form == INLINE and type(data) is bytes:
             out.append((channel, data))
-        elif form == REF and is_list(data) and _is_ref(data):
+        elif form in (REF, WIDE) and is_list(data) and _is_ref(data, form):
             out.append((channel, Ref(*data)))
         else:
             raise damaged("task's writes")
@@ -205,18 +209,21 @@ def _rows_of_writes(rows: Any) -> list[list[Any]]:
     return rows
 
 
-def _is_ref(data: list[Any]) -> bool:
-    return [type(part) for part in data] == [str, bytes, int, int]
+def _is_ref(data: list[Any], form: int) -> bool:
+    if [type(part) for part in data] != [str, bytes, int, int]:
+        return False
+    return (data[3] in _WIDE) == (form == WIDE)
 
 
 def write_writes(writes: Sequence[tuple[str, bytes | Ref]]) -> bytes:
     """The payload of a WRITES record."""
-    return pack_frame(
-        [
-            (channel, INLINE, data) if type(data) is bytes else (channel, REF, tuple(data))
-            for channel, data in writes
-        ]
-    )
+    return pack_frame([(channel, *_form_of(data)) for channel, data in writes])
+
+
+def _form_of(data: bytes | Ref) -> tuple[int, Any]:
+    if isinstance(data, Ref):
+        return (WIDE if data.length in _WIDE else REF), tuple(data)
+    return INLINE, data
 
 
 def write_checkpoint(

@@ -42,7 +42,7 @@ from plait.checkpoint.log.requests import (
     Transact,
     WriteRow,
 )
-from plait.checkpoint.log.versions import Encoded, Point, Version
+from plait.checkpoint.log.versions import Encoded, Point, Unchanged, Version
 from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, guarded, held_in, place, seal
 from plait.errors import UnregisteredTypeError
@@ -345,7 +345,7 @@ class LogSession(LogReading):
             self._versions = {}
         body = self._body_of(checkpoint)
         where = self._place + place(checkpoint.id)
-        encoded = self._encode_values(checkpoint.changed, key)
+        encoded, same = self._encode_values(checkpoint.changed, key)
         batch = Transact(self.thread_id, self.ns, head=key if newest else None)
         batch.values = [
             (name, key, seal(each.kind, where + _part(name), each.payload))
@@ -359,7 +359,7 @@ class LogSession(LogReading):
             batch.checkpoints = [(key, parent, seal(CHECKPOINT, where + _NO_CHANNEL, frame))]
         else:
             late = _Late(key, parent, list(encoded), checkpoint.removed, body)
-        return batch, self._encode_writes(batch, writes, encoded), late
+        return batch, self._encode_writes(batch, writes, {**encoded, **same}), late
 
     def _body_of(self, checkpoint: NewCheckpoint) -> bytes:
         metadata, frontier = dict(checkpoint.metadata), dict(checkpoint.frontier)
@@ -495,9 +495,13 @@ class LogSession(LogReading):
             return None, 0, changed, gone, dict(map)
         return at.anchor, at.depth, changed, gone, None
 
-    def _encode_values(self, changed: Mapping[str, Any], key: bytes) -> dict[str, Encoded]:
+    def _encode_values(
+        self, changed: Mapping[str, Any], key: bytes
+    ) -> tuple[dict[str, Encoded], dict[str, Unchanged]]:
+        """The new versions, and the values that turn out to be what they were."""
         codec, versions = self.codec, self._versions
         out: dict[str, Encoded] = {}
+        same: dict[str, Unchanged] = {}
         for name, value in changed.items():
             try:
                 encoded = encode_version(codec, versions.get(name), value, key)
@@ -508,7 +512,9 @@ class LogSession(LogReading):
                     self._written.note(self._lane, name, versions.get(name), encoded)
                 out[name] = encoded
                 versions[name] = encoded.version
-        return out
+            else:
+                same[name] = Unchanged(value, versions[name].id)
+        return out, same
 
     def save_writes(
         self, writes: Sequence[TaskWrites], *, claim: bool = False, release: bool = False
@@ -529,7 +535,7 @@ class LogSession(LogReading):
         self,
         batch: Transact,
         writes: Sequence[TaskWrites],
-        encoded: Mapping[str, Encoded],
+        encoded: Mapping[str, Encoded | Unchanged],
     ) -> Merges:
         """Fill in the rows of task writes; returns those that first need what is stored."""
         merges: Merges = []

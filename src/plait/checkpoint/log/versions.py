@@ -7,12 +7,13 @@ node holds: nodes mutate theirs.
 from __future__ import annotations
 
 from operator import is_
-from typing import Any
+from typing import Any, cast
 
-from plait.checkpoint.log.records import DICT_PATCH, ENTIRE, SINGLE, WHOLE, Ref, is_list
+from plait.checkpoint.log.records import ALL, DICT_PATCH, ENTIRE, PUT, SINGLE, WHOLE, Ref, is_list
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.stamps import Stamp
 from plait.checkpoint.serde import Codec
+from plait.engine.records import CONTAINERS
 
 Run = tuple[bytes, int, int]
 """(version, start, count): a piece of the items that one record holds."""
@@ -50,6 +51,24 @@ class Version:
         """The version that a reader starts from: the last whole value or manifest."""
         self.depth = depth
         """How many patches away the anchor is."""
+
+
+class Digest(bytes):
+    """Stands for a value that may change in place: what its bytes digest to."""
+
+
+class ValueVersion(Version):
+    """The last version of a large text, or of a large object."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, id: bytes, content: str | bytes | Digest) -> None:
+        super().__init__(id, id, 0)
+        self.content = content
+
+    def holds(self, content: str | bytes | Digest) -> bool:
+        """Whether this is its content."""
+        return type(content) is type(self.content) and content == self.content
 
 
 class ListVersion(Version):
@@ -93,7 +112,7 @@ class Encoded:
     __slots__ = ("body", "fresh", "kind", "payload", "value", "version")
 
     def __init__(
-        self, kind: int, payload: bytes, version: Version, value: Any, fresh: list[Any] | None,
+        self, kind: int, payload: bytes, version: Version, value: Any, fresh: Any,
         body: bytes,
     ) -> None:  # fmt: skip
         self.kind = kind
@@ -101,16 +120,22 @@ class Encoded:
         self.version = version
         self.value = value
         self.fresh = fresh
-        """The items that this record holds, for a list."""
+        """The items that this record holds, for a list; what it sets, for a patch of a dict."""
         self.body = body
         """Their encoding."""
 
     def find(self, value: Any, channel: str, codec: Codec) -> bytes | Ref:
         """What to store of a task's write: where this version holds the same, or its bytes."""
-        if len(self.body) <= SMALL or self.kind == DICT_PATCH:
+        if value is self.value and self.kind != WHOLE:
+            return Ref(channel, self.version.id, 0, ALL)
+        if len(self.body) <= SMALL:
             return codec.dumps(value)
         if self.kind == WHOLE and value is self.value:
             return Ref(channel, self.version.id, 0, ENTIRE)
+        if self.kind == DICT_PATCH:
+            if _is_same(value, self.fresh):
+                return Ref(channel, self.version.id, 0, PUT)
+            return codec.dumps(value)
         fresh = self.fresh
         if fresh:
             spot = _spot(fresh, value)
@@ -124,6 +149,30 @@ class Encoded:
         if fresh and len(fresh) == 1 and b"\x91" + data == self.body:  # a list of that one item
             return Ref(channel, self.version.id, 0, SINGLE)
         return data
+
+
+class Unchanged:
+    """A value that is the same as at its last version: nothing is stored but where that is."""
+
+    __slots__ = ("value", "version")
+
+    def __init__(self, value: Any, version: bytes) -> None:
+        self.value = value
+        self.version = version
+
+    def find(self, value: Any, channel: str, codec: Codec) -> bytes | Ref:
+        """As of `Encoded`."""
+        if value is self.value and (type(value) not in CONTAINERS or value):
+            return Ref(channel, self.version, 0, ALL)
+        return codec.dumps(value)
+
+
+def _is_same(value: Any, put: dict[Any, Any] | None) -> bool:
+    """Whether a write is what a patch sets, by identity."""
+    if type(value) is not dict or put is None:
+        return False
+    items = cast("dict[Any, Any]", value)
+    return [*items] == [*put] and all(map(is_, items.values(), put.values()))
 
 
 def _spot(fresh: list[Any], value: Any) -> tuple[int, int] | None:

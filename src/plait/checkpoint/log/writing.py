@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
+from plait.checkpoint.log.deferred import TEXTS
 from plait.checkpoint.log.dicts import dict_stamps, next_dict, whole_dict
 from plait.checkpoint.log.lists import first_list, next_list
 from plait.checkpoint.log.records import WHOLE, is_dict, is_list
-from plait.checkpoint.log.versions import DictVersion, Encoded, ListVersion, Version
+from plait.checkpoint.log.versions import (
+    SMALL,
+    DictVersion,
+    Digest,
+    Encoded,
+    ListVersion,
+    ValueVersion,
+    Version,
+)
 from plait.checkpoint.serde import Codec
 
 
@@ -28,5 +38,19 @@ def encode_version(codec: Codec, old: Version | None, value: Any, key: bytes) ->
         if type(old) is DictVersion:
             return next_dict(codec, old, value, key)
         return whole_dict(codec, value, dict_stamps(codec, value), key)
+    known = old if type(old) is ValueVersion else None
+    if known is not None and type(value) in TEXTS and known.holds(value):
+        return None
     body = codec.dumps(value)
-    return Encoded(WHOLE, body, Version(key, key, 0), value, None, body)
+    version = value_version(key, value, body)
+    if known is not None and type(version) is ValueVersion and known.holds(version.content):
+        return None
+    return Encoded(WHOLE, body, version, value, None, body)
+
+
+def value_version(key: bytes, value: Any, body: bytes) -> Version:
+    """What is remembered of a value that is no list or dict: of a large one, what tells whether the
+    next is the same."""
+    if len(body) <= SMALL:
+        return Version(key, key, 0)
+    return ValueVersion(key, value if type(value) in TEXTS else Digest(blake2b(body).digest()))

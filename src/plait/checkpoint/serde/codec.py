@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timezone
+from gc import get_referents
 from itertools import chain, islice
 from os import urandom
 from threading import local
@@ -77,6 +78,8 @@ _OPTIONS = (
 _TOGETHER = 16
 """How many values are decoded at a time: what is copied should stay near to the processor."""
 _packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
+_BUFFERS = frozenset({bytearray, memoryview})
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, dict})
 _ATOMS = frozenset({type(None), bool, float, bytes})
 _CLASSES: dict[str, type] = {
     c.__name__: c
@@ -528,9 +531,12 @@ def _text(value: str) -> Any:
 
 def _has_buffer(value: Any) -> bool:
     """Whether ormsgpack packed a bytearray or memoryview here as if it were bytes."""
-    cls = cast("type[Any]", type(value))
-    if cls is list:
-        return any(map(_has_buffer, value))
-    if cls is dict:
-        return any(map(_has_buffer, value.values()))
-    return cls is bytearray or cls is memoryview
+    level: list[Any] = [value]
+    while level:
+        kinds = {*map(type, level)}
+        if not _BUFFERS.isdisjoint(kinds):
+            return True
+        if not kinds <= _PLAIN:  # objects are packed by hooks, and looked through there
+            level = [each for each in level if type(each) in _PLAIN]
+        level = get_referents(*level)  # what lists and dicts hold, in one step of C
+    return False
