@@ -13,6 +13,7 @@ from benchmarks import (
     programs,
     runnables,
     stores,
+    threads,
     tokens,
     tools,
     travel,
@@ -403,6 +404,37 @@ CASES: tuple[Case, ...] = (
         5,
         2,
         per=100,
+    ),
+    *(
+        Case(
+            f"history-{kind}-{saver}",
+            f"history of 300 steps, {kind}, {saver}",
+            partial(threads.history, kind=kind, saver=saver),
+            partial(threads.history_floor, kind=kind),
+            300,
+            "us/checkpoint",
+            Bounds(20, 100),
+            5,
+            2,
+        )
+        for kind in threads.KINDS
+        for saver in ("memory", "sqlite")
+    ),
+    *(
+        Case(
+            f"get-state-{kind}-{saver}",
+            f"get_state after 1,000 steps, {kind}, {saver}",
+            partial(threads.state, kind=kind, saver=saver),
+            partial(threads.state_floor, kind=kind),
+            1_000,
+            "us/call",
+            Bounds(5, 10),
+            7,
+            2,
+            per=threads.CALLS,
+        )
+        for kind in threads.KINDS
+        for saver in ("memory", "sqlite")
     ),
     *(
         Case(name, title, work, floor, size, unit, bounds, 7, 3)

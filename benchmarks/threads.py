@@ -1,0 +1,129 @@
+"""Owns the workloads that read threads of every kind: a conversation, a list, a dict, many keys.
+
+One super-step adds one item of 100 characters; what is read is looked at, and not only listed.
+"""
+
+import operator
+from contextlib import ExitStack
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import ormsgpack
+from typing_extensions import TypedDict
+
+from benchmarks.implementations import Implementation
+from benchmarks.measure import Job
+
+KINDS = ("conversation", "list", "table", "wide")
+TEXT = "x" * 100
+CALLS = 20
+"""How often `state` reads the head."""
+_WIDE = 20
+
+
+class Items(TypedDict):
+    """A list that grows."""
+
+    items: Annotated[list[Any], operator.add]
+
+
+class Table(TypedDict):
+    """A dict that grows."""
+
+    items: Annotated[dict[str, Any], operator.or_]
+
+
+Wide: Any = TypedDict("Wide", {"items": int, **{f"key{n}": str for n in range(_WIDE)}})
+
+
+def _parts(impl: Implementation, kind: str) -> tuple[Any, Any, Any, Any]:
+    """Schema, input, node, and how many super-steps were done."""
+    if kind == "conversation":
+
+        class Conversation(TypedDict):
+            """Messages."""
+
+            items: Annotated[list[Any], impl.add_messages]
+
+        return Conversation, {"items": []}, lambda _: {"items": [impl.AIMessage(TEXT)]}, len
+    if kind == "list":
+        return Items, {"items": []}, lambda _: {"items": [TEXT]}, len
+    if kind == "table":
+        return Table, {"items": {}}, lambda s: {"items": {str(len(s["items"])): TEXT}}, len
+    given = {"items": 0, **{f"key{n}": TEXT for n in range(_WIDE)}}
+    return Wide, given, lambda s: {"items": s["items"] + 1}, lambda number: number
+
+
+def _thread(
+    impl: Implementation, steps: int, kind: str, saver: str, opened: ExitStack
+) -> tuple[Any, Any]:
+    schema, given, node, count = _parts(impl, kind)
+    builder = impl.StateGraph(schema)
+    builder.add_node("work", node)
+    builder.add_edge(impl.START, "work")
+    builder.add_conditional_edges(
+        "work", lambda s: "work" if count(s["items"]) < steps else impl.END, ["work", impl.END]
+    )
+    if saver == "memory":
+        kept = impl.InMemorySaver()
+    else:
+        path = opened.enter_context(TemporaryDirectory(prefix="plait-bench-"))
+        kept = opened.enter_context(impl.saver(saver).from_conn_string(f"{path}/threads.db"))
+    graph = builder.compile(checkpointer=kept)
+    config = {"configurable": {"thread_id": "1"}}
+    graph.invoke(given, {**config, "recursion_limit": steps + 10})
+    return graph, config
+
+
+def history(impl: Implementation, steps: int, *, kind: str, saver: str) -> Job:
+    """The whole history of a thread."""
+    opened = ExitStack()
+    graph, config = _thread(impl, steps, kind, saver, opened)
+
+    def run() -> list[Any]:
+        return [
+            (each.values, each.next, each.config, each.metadata)
+            for each in graph.get_state_history(config)
+        ]
+
+    return Job(run, lambda found: [_told(values) for values, *_ in found], opened.close)
+
+
+def state(impl: Implementation, steps: int, *, kind: str, saver: str) -> Job:
+    """The head of a thread, `CALLS` times."""
+    opened = ExitStack()
+    graph, config = _thread(impl, steps, kind, saver, opened)
+    return Job(
+        lambda: [graph.get_state(config).values for _ in range(CALLS)],
+        lambda found: [_told(values) for values in found],
+        opened.close,
+    )
+
+
+def _told(values: Any) -> Any:
+    """Values as both sides say them: ids of messages are random."""
+    items = values.get("items")
+    if not isinstance(items, list):
+        return values
+    return {**values, "items": [getattr(each, "content", each) for each in items]}
+
+
+def _values(steps: int, kind: str) -> Any:
+    """What a thread holds after so many steps; -1: before its input."""
+    if kind == "wide":
+        return {"items": steps, **{f"key{n}": TEXT for n in range(_WIDE)}} if steps >= 0 else {}
+    if kind == "table":
+        return {"items": {str(n): TEXT for n in range(steps)}}
+    return {"items": [TEXT] * steps}
+
+
+def history_floor(steps: int, *, kind: str) -> Job:
+    """Decoding as many values with ormsgpack."""
+    packed = [ormsgpack.packb(_values(n, kind)) for n in range(steps, -2, -1)]
+    return Job(lambda: [ormsgpack.unpackb(each) for each in packed])
+
+
+def state_floor(steps: int, *, kind: str) -> Job:
+    """Decoding one value with ormsgpack, as often."""
+    packed = ormsgpack.packb(_values(steps, kind))
+    return Job(lambda: [ormsgpack.unpackb(packed) for _ in range(CALLS)])
