@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
 
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.graph import END, START, StateGraph
 
@@ -49,9 +51,8 @@ def untouched(state: State) -> State:
 NODES = [again, in_place, rebuilt, merged, untouched]
 
 
-def run(node: Callable[[State], State], steps: int, path: Path) -> int:
-    """How many bytes a thread takes; it is read back, too."""
-    shown: list[State] = []
+def built(node: Callable[[State], State], steps: int, saver: Any, shown: list[State]) -> Any:
+    """A loop of so many steps; `shown` are the states before them."""
 
     def work(state: State) -> State:
         update: State = {**node(state), "n": state["n"] + 1}
@@ -65,20 +66,56 @@ def run(node: Callable[[State], State], steps: int, path: Path) -> int:
     builder.add_node("work", work)
     builder.add_edge(START, "work")
     builder.add_conditional_edges("work", more, ["work", END])
-    config: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": steps + 5}
-    given: State = {"items": [], "table": {}, "merged": {}, "text": "same " * 60, "n": 0}
+    return builder.compile(checkpointer=saver)
+
+
+def at(thread: str, steps: int = 0) -> Any:
+    return {"configurable": {"thread_id": thread}, "recursion_limit": steps + 5}
+
+
+GIVEN: State = {"items": [], "table": {}, "merged": {}, "text": "same " * 60, "n": 0}
+
+
+def told(history: list[Any]) -> list[Any]:
+    """What snapshots show: values, and what tasks did."""
+    return [(each.values, [task.result for task in each.tasks]) for each in history]
+
+
+def run(node: Callable[[State], State], steps: int, path: Path) -> int:
+    """How many bytes a thread takes; it is read back, too."""
+    shown: list[State] = []
     with SqliteSaver(path) as saver:
-        graph = builder.compile(checkpointer=saver)
-        graph.invoke(given, config)
-        history = [*graph.get_state_history(config)]
-        assert [each.values for each in history[:steps]] == shown[::-1]
-        results = [each.tasks[0].result for each in history[1 : steps + 1]]
-        assert [result["n"] for result in results] == [*range(steps, 0, -1)]
-        assert all(
-            result.get("items", s["items"]) == s["items"]
-            for result, s in zip(results, shown[::-1], strict=True)
-        )
+        graph = built(node, steps, saver, shown)
+        graph.invoke(deepcopy(GIVEN), at("t", steps))
+        history = [*graph.get_state_history(at("t"))]
+    shown.reverse()
+    assert [each.values for each in history[:steps]] == shown
+    results = [each.tasks[0].result for each in history[1 : steps + 1]]
+    for after, result in zip(shown, results, strict=True):
+        assert result["n"] == after["n"]
+        for key in ("items", "table", "text"):
+            assert result.get(key, after[key]) == after[key]
     return path.stat().st_size
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
+def test_what_writes_refer_to_outlives_pruning_and_moves_with_a_copy(
+    node: Callable[[State], State], kind: str, tmp_path: Path
+) -> None:
+    saver: Any = InMemorySaver() if kind == "memory" else SqliteSaver(tmp_path / "log.db")
+    graph = built(node, 40, saver, [])
+    graph.invoke(deepcopy(GIVEN), at("t", 40))
+    whole = told([*graph.get_state_history(at("t"))])
+    saver.copy_thread("t", "copy")
+    assert told([*graph.get_state_history(at("copy"))]) == whole
+    saver.prune(["t"], keep_last=7)
+    assert told([*graph.get_state_history(at("t"))]) == whole[:7]
+    fork = [*graph.get_state_history(at("t"))][5].config
+    graph.invoke(None, {**fork, "recursion_limit": 50})
+    assert told([*graph.get_state_history(at("t"))])[0] == whole[0]
+    if kind == "sqlite":
+        saver.close()
 
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
