@@ -12,7 +12,8 @@ import pytest
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.graph import END, START, StateGraph
+from plait.graph import END, START, MessagesState, StateGraph
+from plait.messages import AIMessage
 
 
 class State(TypedDict, total=False):
@@ -133,3 +134,18 @@ def test_a_large_text_that_comes_back_unchanged_is_stored_once(tmp_path: Path) -
         return {**state, "text": state["text"] + "!"}
 
     assert run(other, 40, tmp_path / "b.db") > base + 30 * 300
+
+
+def test_a_nested_graph_that_returns_all_messages_is_not_stored_again_by_its_parent() -> None:
+    builder = StateGraph(MessagesState)
+    builder.add_node("say", lambda _: {"messages": [AIMessage("x" * 200)]})
+    builder.add_edge(START, "say")
+    inner = builder.compile()
+    outer = StateGraph(MessagesState)
+    outer.add_node("turn", inner)
+    outer.add_edge(START, "turn")
+    saver = InMemorySaver()
+    graph = outer.compile(checkpointer=saver)
+    for _ in range(20):
+        graph.invoke({"messages": []}, at("t"))
+    assert saver.usage("t").writes < 20 * 2 * 300  # whole, they would be 21 * 20 / 2 messages

@@ -126,11 +126,11 @@ class Encoded:
 
     def find(self, value: Any, channel: str, codec: Codec) -> bytes | Ref:
         """What to store of a task's write: where this version holds the same, or its bytes."""
-        if value is self.value and self.kind != WHOLE:
+        if self.kind != WHOLE and _holds_the_same(value, self.value):
             return Ref(channel, self.version.id, 0, ALL)
         if len(self.body) <= SMALL:
             return codec.dumps(value)
-        if self.kind == WHOLE and value is self.value:
+        if self.kind == WHOLE and _holds_the_same(value, self.value):
             return Ref(channel, self.version.id, 0, ENTIRE)
         if self.kind == DICT_PATCH:
             if _is_same(value, self.fresh):
@@ -162,9 +162,18 @@ class Unchanged:
 
     def find(self, value: Any, channel: str, codec: Codec) -> bytes | Ref:
         """As of `Encoded`."""
-        if value is self.value and (type(value) not in CONTAINERS or value):
+        if _holds_the_same(value, self.value) and (type(value) not in CONTAINERS or value):
             return Ref(channel, self.version, 0, ALL)
         return codec.dumps(value)
+
+
+def _holds_the_same(value: Any, other: Any) -> bool:
+    """Whether two values are one, or lists of the same objects, as a nested graph returns."""
+    if value is other:
+        return True
+    if not is_list(value) or not is_list(other) or len(value) != len(other):
+        return False
+    return all(map(is_, value, other))
 
 
 def _is_same(value: Any, put: dict[Any, Any] | None) -> bool:
