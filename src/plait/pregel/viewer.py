@@ -38,6 +38,7 @@ from plait.engine.state import State
 from plait.engine.tasks import Task, order_of, task_id
 from plait.errors import InvalidUpdateError, UnknownNodeError
 from plait.types import Interrupt, PregelTask, Send, StateSnapshot
+from plait.typing import MISSING
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
@@ -71,9 +72,25 @@ class Layout:
         """The keys of the state, if their values are stored as they are shown."""
         self.members: frozenset[str] = frozenset()
         """The same as a set."""
-        if isinstance(stream, View) and stream.members <= plan.simple:
+        if isinstance(stream, View) and stream.members <= plan.plain:
             self.keys, self.members = stream.keys, stream.members
         self._rows: dict[tuple[str, ...], _Row | None] = {(): _EMPTY}
+
+    def show(self, held: Mapping[str, Any], *, shared: bool) -> dict[str, Any]:
+        """The values of the state's keys, where they are stored as they are shown.
+
+        Args:
+            held: by key.
+            shared: whether containers there are still somebody else's.
+        """
+        values: dict[str, Any] = {}
+        for key in self.keys or ():
+            if key in held:
+                value = held[key]
+                values[key] = value.copy() if shared and type(value) in CONTAINERS else value
+            elif key in self.plan.initial:  # a reducer starts with something
+                values[key] = self.plan.channels[key].from_checkpoint(MISSING).get()
+        return values
 
     @classmethod
     def of(cls, graph: Pregel) -> Layout:
@@ -146,10 +163,10 @@ class Viewer:
 
         Says what the functions below do, in few calls: long histories are made of such checkpoints.
         """
-        made, held, keys = live.checkpoint, live.values, self._keys
+        made = live.checkpoint
         row = self._row(made.frontier)
-        results = None if keys is None else self._results(live.tasks)
-        if keys is None or row is None or results is None:
+        results = None if self._keys is None else self._results(live.tasks)
+        if row is None or results is None:
             return None
         tasks: list[PregelTask] = []
         for name, path, order, nests in row[0]:
@@ -161,11 +178,7 @@ class Viewer:
                 id, result = task_id(made.id, "", name, order), None
             state = self._inside(name, id) if nests else None
             tasks.append(new_tuple(PregelTask, (id, name, path, None, (), state, result)))
-        values: dict[str, Any] = {}
-        for key in keys:
-            if key in held:
-                value = held[key]
-                values[key] = value.copy() if type(value) in CONTAINERS else value
+        values = self._layout.show(live.values, shared=True)
         metadata = {**made.metadata}
         if "parents" in metadata:
             metadata["parents"] = {**metadata["parents"]}
@@ -235,14 +248,9 @@ class Viewer:
     # --- read off ---------------------------------------------------------------------------------
 
     def _values(self, held: dict[str, Any]) -> Any:
-        keys = self._layout.keys
-        if keys is None:
+        if self._layout.keys is None:
             return State(self._plan, held).ordered(self._plan.stream)
-        values: dict[str, Any] = {}
-        for key in keys:
-            if key in held:
-                values[key] = held[key]
-        return values
+        return self._layout.show(held, shared=False)
 
     def _row(self, frontier: Mapping[str, Any]) -> _Row | None:
         """The nodes that run next; None where only the engine can tell."""
