@@ -54,8 +54,9 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
                 "A prompt cannot have a variable named 'stop': models take an argument of that "
                 "name. Rename it."
             )
-        both = sorted(set(self.input_variables).intersection(self.partial_variables))
-        if both:
+        if self.partial_variables and (
+            both := sorted(set(self.input_variables).intersection(self.partial_variables))
+        ):
             raise InvalidTemplateError(
                 f"The variables {both} are both needed and given ahead. Name them in "
                 "`input_variables` or in `partial_variables`, not in both."

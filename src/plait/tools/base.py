@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from plait.callbacks.context import has_listeners, inherited_config, var_child_runnable_config
 from plait.callbacks.inside import inside
 from plait.errors import ToolDefinitionError
-from plait.fields import AnnotatedFields
+from plait.fields import AnnotatedFields, sets_plainly
 from plait.lazy import lazily
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, patch_config, run_in_executor
@@ -94,9 +94,11 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         if type(self)._run is BaseTool._run:
             raise ToolDefinitionError(f"Tool {type(self).__name__} must define _run().")
         super().__init__(**values)
+        self.__dict__.pop("_plan", None)  # of whoever asked before there were fields
         failures.check_handlers(self)
         _check_schema(self.name, vars(self).get("args_schema"))
 
+    @sets_plainly
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__.pop("_plan", None)  # made from the fields, so it goes with each of them
         object.__setattr__(self, name, value)
