@@ -15,7 +15,7 @@ from plait.graph.foresight import foresee
 from plait.graph.nodes import Exit, NodeSpec, Writer, managed_keys, node_plan, start_plan
 from plait.graph.policies import bind, handler_name
 from plait.graph.renames import edges_of, join_name, renames_of
-from plait.graph.schema import coercion, is_mapping_schema
+from plait.graph.schema import coercion
 from plait.pregel.main import Pregel
 from plait.pregel.node import PregelNode
 from plait.types import Command, TracePolicy
@@ -41,6 +41,7 @@ def build_plan(
     channels: dict[str, Channel] = {START: EphemeralValue(builder.input_schema), **builder.channels}
     channels[START].key = START
     readers: dict[str, tuple[str, ...]] = {START: (START,)}
+    joins: dict[str, dict[str, None]] = {}
     edges: dict[str, Writes] = {name: [] for name in (START, *builder.nodes)}
     for start, end in sorted(builder.edges):
         if end != END:
@@ -51,18 +52,20 @@ def build_plan(
         channels[join] = kind(str, set(starts))
         channels[join].key = join
         readers[join] = (end,)
+        joins.setdefault(end, {})[join] = None
         for start in starts:
             edges[start].append((join, start))
     nodes: dict[str, NodePlan] = {}
     for node, spec in builder.nodes.items():
         writer = _writer(builder, node, edges[node], spec.input_schema, views)
-        triggers = (route(node), *(j for j, names in readers.items() if node in names))
+        triggers = (route(node), *joins.get(node, ()))
         policies = spec.policies.over(builder.defaults)
         handler = _handler_plan(builder, node, policies.handler, views)
         if handler is not None and spec.policies.handler is not None:
             nodes[handler.name] = handler
         reads = views[spec.input_schema]
-        nodes[node] = node_plan(spec, reads, writer, triggers, policies, handler)
+        managed = managed_keys(builder.declared(spec.input_schema))
+        nodes[node] = node_plan(spec, reads, managed, writer, triggers, policies, handler)
     defaults = (plan.handler for plan in nodes.values() if plan.handler is not None)
     nodes.update({plan.name: plan for plan in defaults if plan.name == handler_name(None)})
     writer = _writer(builder, START, edges[START], builder.state_schema, views)
@@ -105,7 +108,9 @@ def _handler_plan(
     handler = NodeSpec(name, binding, runnable, spec.input_schema)
     writer = Writer(name, builder.channels, builder.nodes, [], ())
     policies = builder.defaults.for_handlers()
-    return node_plan(handler, views[spec.input_schema], writer, (), policies, None)
+    reads = views[spec.input_schema]
+    managed = managed_keys(builder.declared(spec.input_schema))
+    return node_plan(handler, reads, managed, writer, (), policies, None)
 
 
 def _writer(
@@ -114,12 +119,13 @@ def _writer(
     branches: list[Exit] = []
     for branch in builder.branches.get(node, {}).values():
         hinted = branch.reads_schema
-        reads = hinted if is_mapping_schema(hinted) and hinted in views else schema
+        declares = isinstance(hinted, type) and builder.declared(hinted).is_mapping
+        reads = hinted if declares and hinted in views else schema
         coerce = None if views[reads] == ROOT else coercion(reads)
         seen = views[reads]
         keys = () if isinstance(seen, str) else seen.keys
         passing = frozenset(key for key in keys if builder.channels[key].step_scoped)
-        branches.append(Exit(branch, seen, coerce, managed_keys(reads), passing))
+        branches.append(Exit(branch, seen, coerce, managed_keys(builder.declared(reads)), passing))
     return Writer(node, builder.channels, builder.nodes, edges, branches)
 
 

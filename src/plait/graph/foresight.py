@@ -8,7 +8,7 @@ declared destinations lead to; where code decides freely, all nodes.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plait.channels.binop import BinaryOperatorAggregate
@@ -16,11 +16,11 @@ from plait.channels.last_value import LastValue
 from plait.constants import ROOT
 from plait.engine.plan import Foresight, NodePlan, View
 from plait.graph.routes import may_route
-from plait.graph.schema import channels_of, is_mapping_schema
 from plait.types import Command, Send
 
 if TYPE_CHECKING:
     from plait.graph.nodes import NodeSpec
+    from plait.graph.schema import Declared
     from plait.graph.state import StateGraph
 
 
@@ -40,7 +40,10 @@ def foresee(builder: StateGraph[object], nodes: Mapping[str, NodePlan]) -> Mappi
 
 
 def declared_writes(
-    named: Sequence[str] | None, hints: Mapping[str, Any], runnable: Any
+    named: Sequence[str] | None,
+    hints: Mapping[str, Any],
+    runnable: Any,
+    declared: Callable[[Any], Declared],
 ) -> frozenset[str] | None:
     """The keys that a node says it may write; None: it says nothing.
 
@@ -48,6 +51,7 @@ def declared_writes(
         named: what `add_node(writes=)` was given.
         hints: the resolved annotations of its function.
         runnable: the Runnable that it is; a compiled graph writes the keys of its output.
+        declared: what a schema declares.
     """
     if named is not None:
         return frozenset(named)
@@ -55,9 +59,10 @@ def declared_writes(
     if builder is not None:
         return frozenset(builder.schemas[builder.output_schema])
     returned = hints.get("return")
-    if returned in (Command, Send) or not is_mapping_schema(returned):
+    if not isinstance(returned, type) or returned in (Command, Send):
         return None
-    return frozenset(channels_of(returned))
+    schema = declared(returned)
+    return frozenset(schema.channels) if schema.is_mapping else None
 
 
 def _writes(spec: NodeSpec | None, keys: frozenset[str]) -> frozenset[str]:

@@ -23,10 +23,10 @@ from plait.graph.branch import Branch, goto_writes
 from plait.graph.policies import NOTHING, Policies, cache_plan, is_graph
 from plait.graph.routes import may_route
 from plait.graph.schema import (
+    Declared,
     coercion,
     is_pydantic,
     is_state_class,
-    managed_of,
     updates_of_object,
 )
 from plait.pregel.binding import Binding, is_runnable, merge, merged
@@ -325,14 +325,15 @@ def _has_command(items: Sequence[Any]) -> bool:
     return any(isinstance(item, (Command, Send)) for item in items)
 
 
-def managed_keys(schema: Any) -> Managed:
+def managed_keys(schema: Declared) -> Managed:
     """The keys of a schema that the run computes."""
-    return tuple((key, kind.get) for key, kind in managed_of(schema).items())
+    return tuple((key, kind.get) for key, kind in schema.managed.items())
 
 
 def node_plan(
     spec: NodeSpec,
     reads: Reads,
+    managed: Managed,
     writer: Writer,
     triggers: tuple[str, ...],
     policies: Policies,
@@ -341,6 +342,7 @@ def node_plan(
     """The plan of a node: its code bound to its writer.
 
     Args:
+        managed: the keys it reads that the run computes.
         policies: those of the node, and the graph's defaults.
         handler: the plan of its error handler.
     """
@@ -363,7 +365,7 @@ def node_plan(
         defer=spec.defer,
         triggers=triggers,
         subgraph=_saved_graph(spec.runnable),
-        managed=managed_keys(spec.input_schema),
+        managed=managed,
         metadata=spec.metadata,
         branch_reads=tuple(way.reads for way in writer.branches),
         command=lambda task, command: writer.finish(task, command, _NO_SCOPE),

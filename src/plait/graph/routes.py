@@ -1,4 +1,4 @@
-"""Whether code could route by itself: does a function, or what it calls, mention Command or Send?
+"""Which nodes are reached, and whether code could route by itself (it mentions Command or Send).
 
 Only for the warnings about nodes that nothing leads to. Where it cannot be seen, it could.
 """
@@ -9,9 +9,13 @@ import inspect
 from collections.abc import Iterator
 from functools import partial
 from types import CodeType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from plait.constants import START
 from plait.types import Command, Send
+
+if TYPE_CHECKING:
+    from plait.graph.state import StateGraph
 
 _DEPTH = 4
 """How many calls deep functions are followed."""
@@ -60,3 +64,32 @@ def _mentioned(function: Any, code: CodeType) -> Iterator[Any]:
         for name in one.co_names:
             # `types.Command` mentions the attribute; `from x import Command` inside, the name.
             yield Command if name in ("Command", "Send") else scope.get(name)
+
+
+def reached_nodes(builder: StateGraph[Any]) -> set[str]:
+    """The nodes that edges, declared ends and joins lead to from the start."""
+    ends: dict[str, list[str]] = {}
+    for start, end in builder.edges:
+        ends.setdefault(start, []).append(end)
+    joins: dict[str, list[tuple[set[str], str]]] = {}
+    for starts, end in builder.waiting_edges:
+        missing = set(starts)
+        for start in missing:
+            joins.setdefault(start, []).append((missing, end))
+    reached: set[str] = set()
+    todo = [START]
+    while todo:
+        name = todo.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        todo.extend(ends.get(name, ()))
+        for branch in builder.branches.get(name, {}).values():
+            todo.extend((branch.ends or {}).values())
+        spec = builder.nodes.get(name)
+        todo.extend(spec.ends if spec is not None else ())
+        for missing, end in joins.get(name, ()):
+            missing.discard(name)
+            if not missing:
+                todo.append(end)
+    return reached

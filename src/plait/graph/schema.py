@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, cast, get_origin, get_type_hints
 
 from plait.channels.base import BaseChannel
@@ -30,11 +31,6 @@ def is_dataclass(schema: Any) -> bool:
     return isinstance(schema, type) and hasattr(schema, "__dataclass_fields__")
 
 
-def is_mapping_schema(schema: Any) -> bool:
-    """Whether a schema declares keys (else the state is one value)."""
-    return isinstance(schema, type) and bool(_hints(schema))
-
-
 def _hints(schema: type) -> dict[str, Any]:
     if getattr(schema, "__module__", "builtins") == "builtins":
         return {}
@@ -53,39 +49,68 @@ def _hints(schema: type) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def managed_of(schema: Any) -> dict[str, type[ManagedValue]]:
-    """The keys of a schema that runs compute: key to managed value."""
-    if not isinstance(schema, type):
-        return {}
+class Declared:
+    """What a schema declares; its annotations are read once, when this is made.
+
+    Args:
+        schema: the schema, of whatever kind.
+
+    Raises:
+        InvalidGraphError: an annotation names something that does not exist.
+    """
+
+    __slots__ = ("_channels", "hints", "managed", "schema")
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        self.hints = _hints(schema) if isinstance(schema, type) else {}
+        self.managed = _managed(self.hints)
+        """The keys that runs compute: key to managed value."""
+        self._channels: dict[str, Channel] | None = None
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it declares keys (else the state is one value)."""
+        return bool(self.hints)
+
+    @property
+    def former(self) -> dict[str, tuple[str, ...]]:
+        """The former names that it declares (`RenamedFrom`), by key."""
+        return former_keys(self.hints)
+
+    @property
+    def channels(self) -> dict[str, Channel]:
+        """The channels that it declares: one per key, or one for a root state.
+
+        Raises:
+            InvalidGraphError: a key has a reserved name, or its reducer cannot be one.
+        """
+        if self._channels is None:
+            self._channels = self._made() if self.hints else {ROOT: channel_of(ROOT, self.schema)}
+        return self._channels
+
+    def _made(self) -> dict[str, Channel]:
+        channels: dict[str, Channel] = {}
+        for key, hint in self.hints.items():
+            if key in self.managed:
+                continue
+            if key in RESERVED:
+                raise InvalidGraphError(
+                    f"State key {key!r} of {self.schema.__name__} is reserved; choose another name."
+                )
+            channels[key] = channel_of(key, hint)
+        return channels
+
+
+def _managed(hints: Mapping[str, Any]) -> dict[str, type[ManagedValue]]:
     found: dict[str, type[ManagedValue]] = {}
-    for key, hint in _hints(schema).items():
+    for key, hint in hints.items():
         while get_origin(hint) is not None and _qualifier(hint):
             hint = hint.__args__[0]
         last = (split_metadata(hint)[0] or (None,))[-1]
         if isinstance(last, type) and issubclass(last, ManagedValue):
             found[key] = last
     return found
-
-
-def channels_of(schema: Any) -> dict[str, Channel]:
-    """The channels that a schema declares: one per key, or one for a root state.
-
-    Raises:
-        InvalidGraphError: a key has a reserved name, or its reducer cannot be one.
-    """
-    if not isinstance(schema, type) or not _hints(schema):
-        return {ROOT: channel_of(ROOT, schema)}
-    channels: dict[str, Channel] = {}
-    managed = managed_of(schema)
-    for key, hint in _hints(schema).items():
-        if key in managed:
-            continue
-        if key in RESERVED:
-            raise InvalidGraphError(
-                f"State key {key!r} of {schema.__name__} is reserved; choose another name."
-            )
-        channels[key] = channel_of(key, hint)
-    return channels
 
 
 def channel_of(key: str, hint: Any) -> Channel:
@@ -112,11 +137,6 @@ def channel_of(key: str, hint: Any) -> Channel:
     channel = LastValue(hint)
     channel.key = key
     return channel
-
-
-def former_keys_of(schema: Any) -> dict[str, tuple[str, ...]]:
-    """The former names that a schema declares (`RenamedFrom`), by key."""
-    return former_keys(_hints(schema)) if isinstance(schema, type) else {}
 
 
 def _of_type(channel: Channel, typ: Any) -> Channel:
@@ -164,9 +184,8 @@ def _qualifier(hint: Any) -> bool:
 
 def _reducer(key: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """The reducer itself, once it is seen to take (value, update)."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
+    signature = _of_builtin(function) if _is_builtin(function) else _signature(function)
+    if signature is None:
         return function  # a builtin whose signature Python does not tell
     positional = [
         p
@@ -181,6 +200,22 @@ def _reducer(key: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any
         f"Invalid reducer signature. Expected (a, b) -> c. Got {signature} for key {key!r} "
         f"({getattr(function, '__name__', function)})."
     )
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+_of_builtin = lru_cache(maxsize=64)(_signature)
+"""Python parses the text of a builtin's signature each time, and it cannot change."""
+
+
+def _is_builtin(function: Any) -> bool:
+    """Whether it is a function of a module that is not written in Python, such as operator.add."""
+    return inspect.isbuiltin(function) and inspect.ismodule(function.__self__)
 
 
 def coercion(schema: Any) -> Callable[[Any], Any] | None:

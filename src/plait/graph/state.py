@@ -24,15 +24,12 @@ from plait.graph.foresight import declared_writes
 from plait.graph.nodes import NodeSpec
 from plait.graph.policies import NOTHING, Policies, bind, check_trace_policy, handler_name
 from plait.graph.renames import check_versions, former_names
-from plait.graph.routes import may_route
+from plait.graph.routes import may_route, reached_nodes
 from plait.graph.schema import (
+    Declared,
     agree,
-    channels_of,
-    former_keys_of,
     is_dataclass,
-    is_mapping_schema,
     is_pydantic,
-    managed_of,
 )
 from plait.pregel.unknown import OnUnknown
 from plait.types import (
@@ -120,10 +117,11 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         self.schemas: dict[Any, tuple[str, ...]] = {}
         self.former_keys: dict[str, tuple[str, ...]] = {}
         """The names that keys had before (`RenamedFrom`)."""
+        self._declared: dict[Any, Declared] = {}
         for schema in (self.state_schema, self.input_schema, self.output_schema):
             self._add_schema(schema)
         for name, schema in (("input_schema", input_schema), ("output_schema", output_schema)):
-            if schema is not None and (found := managed_of(schema)):
+            if schema is not None and (found := self.declared(schema).managed):
                 raise InvalidGraphError(
                     f"Managed values {sorted(found)} cannot be in {name}: the run computes them. "
                     "Declare them in the state schema, or in the schema of a node that reads them."
@@ -139,7 +137,8 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             )
         if schema in self.schemas:
             return
-        channels = channels_of(schema)
+        declared = self.declared(schema)
+        channels = declared.channels
         for key, channel in channels.items():
             known = self.channels.get(key)
             if known is None or (
@@ -151,9 +150,16 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
                     f"Channel {key!r} already exists with a different type: two schemas give it "
                     f"different reducers ({known!r} and {channel!r}). Declare it once."
                 )
-        for key, names in former_keys_of(schema).items():
+        for key, names in declared.former.items():
             self.former_keys[key] = tuple(dict.fromkeys((*self.former_keys.get(key, ()), *names)))
         self.schemas[schema] = tuple(channels)
+
+    def declared(self, schema: Any) -> Declared:
+        """What a schema declares: read once for each graph, however many nodes name it."""
+        known = self._declared.get(schema)
+        if known is None:
+            known = self._declared[schema] = Declared(schema)
+        return known
 
     def __getattr__(self, name: str) -> Any:
         # Only for names that it has not itself.
@@ -240,7 +246,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             bind(handler_name(node), error_handler)  # a handler that cannot be called is told here
         binding, runnable = bind(node, action)
         hints = _hints(action) if runnable is None else {}
-        schema = input_schema or _schema_hint(action, hints, runnable) or self.state_schema
+        schema = input_schema or self._schema_hint(hints.get(binding.first)) or self.state_schema
         self._add_schema(schema)
         self.nodes[node] = NodeSpec(
             node,
@@ -252,9 +258,17 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             defer,
             destinations if destinations is not None else _command_ends(hints),
             former=former_names(renamed_from, f"renamed_from of node {node!r}"),
-            writes=declared_writes(writes, hints, runnable),
+            writes=declared_writes(writes, hints, runnable, self.declared),
         )
         return self
+
+    def _schema_hint(self, hint: Any) -> Any:
+        """The annotation of a node's first parameter, if it is a schema."""
+        if not isinstance(hint, type) or hint.__name__ == "Runtime":
+            return None
+        if is_pydantic(hint) or is_dataclass(hint) or hasattr(hint, "__required_keys__"):
+            return hint if self.declared(hint).is_mapping else None
+        return None
 
     def set_node_defaults(
         self,
@@ -375,8 +389,9 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             )
         branch = Branch(source, path, path_map, name)
         branches[name] = branch
-        if is_mapping_schema(branch.reads_schema):
-            self._add_schema(branch.reads_schema)
+        hinted = branch.reads_schema
+        if isinstance(hinted, type) and self.declared(hinted).is_mapping:
+            self._add_schema(hinted)
         return self
 
     def set_entry_point(self, key: str) -> StateGraph[StateT]:
@@ -445,22 +460,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             for branches in self.branches.values()
             for branch in branches.values()
         )
-        reached: set[str] = set()
-        todo = [START]
-        while todo:
-            name = todo.pop()
-            if name in reached:
-                continue
-            reached.add(name)
-            todo.extend(end for start, end in self.edges if start == name)
-            todo.extend(
-                end
-                for branch in self.branches.get(name, {}).values()
-                for end in (branch.ends or {}).values()
-            )
-            spec = self.nodes.get(name)
-            todo.extend(spec.ends if spec is not None else ())
-            todo.extend(end for starts, end in self.waiting_edges if set(starts) <= reached)
+        reached = reached_nodes(self)
         if set(self.nodes) <= reached:
             return
         handler = self.defaults.handler
@@ -584,22 +584,6 @@ def _hints(action: Any) -> dict[str, Any]:
         return get_type_hints(action)
     except Exception:  # annotations are the user's; none that resolve means none
         return {}
-
-
-def _schema_hint(action: Any, hints: dict[str, Any], runnable: Any) -> Any:
-    """The schema that annotates a node's first parameter, if it is one."""
-    if runnable is not None:
-        return None
-    try:
-        first = next(iter(inspect.signature(action).parameters.values()))
-    except (StopIteration, TypeError, ValueError):
-        return None
-    hint = hints.get(first.name)
-    if isinstance(hint, type) and (
-        is_pydantic(hint) or is_dataclass(hint) or hasattr(hint, "__required_keys__")
-    ):
-        return hint if is_mapping_schema(hint) and hint.__name__ != "Runtime" else None
-    return None
 
 
 def _command_ends(hints: dict[str, Any]) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ class Binding:
 
     __slots__ = (
         "call",
+        "first",
         "function",
         "is_async",
         "is_bare",
@@ -54,8 +55,11 @@ class Binding:
         plain = _unwrapped(function)
         self.is_async = inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain)
         self.is_generator = inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain)
-        self.takes_extras = _takes_extras(function)
-        call, self.takes_state = _caller(function, name)
+        found = parameters(function)
+        self.first = found[0].name if found else ""
+        """The name of its first parameter, if it has one that Python tells of."""
+        self.takes_extras = _takes_extras(found)
+        call, self.takes_state = _caller(function, found, name)
         self.is_bare = call is None and not self.is_generator
         """Whether its result is that of `function(state)`, without anything else."""
         self.call: Callable[[Any, Scope], Any] = call or (lambda state, scope: function(state))
@@ -84,11 +88,10 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
 
 
 def _caller(
-    function: Callable[..., Any], name: str
+    function: Callable[..., Any], found: list[inspect.Parameter] | None, name: str
 ) -> tuple[Callable[[Any, Scope], Any] | None, bool]:
     """A function of (state, scope) that calls `function` (None: with the state alone); whether it
     takes the state."""
-    found = parameters(function)
     if found is None:
         return None, True
     positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -121,9 +124,8 @@ def _caller(
     ), True
 
 
-def _takes_extras(function: Callable[..., Any]) -> bool:
+def _takes_extras(found: list[inspect.Parameter] | None) -> bool:
     """Whether the extra keywords of the call go to it: it has `**kwargs`, and no run context."""
-    found = parameters(function)
     if not found or found[-1].kind is not inspect.Parameter.VAR_KEYWORD:
         return False
     return not _is_context(found[0])
