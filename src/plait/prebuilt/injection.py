@@ -217,7 +217,7 @@ def _annotations(tool: Any) -> Iterator[tuple[str, Any]]:
     for code in codes:
         if code is not None:
             yield from ((one.name, one.annotation) for one in parameters(code))
-    schema = tool.args_schema
+    schema = None if getattr(tool, "is_inferred", False) else tool.args_schema
     if isinstance(schema, type):
         yield from get_type_hints(schema, include_extras=True).items()
 

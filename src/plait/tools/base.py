@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from plait.tools.arguments import Target
+    from plait.tools.arguments import Arguments, Target
 
 ArgsSchema: TypeAlias = "type[BaseModel] | dict[str, Any]"
 """What describes arguments: a pydantic model class (of either version), or a JSON schema."""
@@ -163,13 +163,22 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         """`tool_call_schema` as a JSON schema; kept, so do not change it."""
         plan = self._plans()
         if plan.shown_json is None:
-            shown = self.tool_call_schema
-            if not isinstance(shown, dict):
-                from plait.tools.schema import json_schema  # loads pydantic
-
-                shown = json_schema(shown)
-            plan.shown_json = cast("dict[str, Any]", shown)
+            plan.shown_json = self._described()
         return plan.shown_json
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether its arguments are its function's, and nobody holds its schema, to change it."""
+        return False
+
+    def _described(self) -> dict[str, Any]:
+        """`tool_call_schema` as a JSON schema."""
+        shown = self.tool_call_schema
+        if isinstance(shown, dict):
+            return cast("dict[str, Any]", shown)
+        from plait.tools.schema import json_schema  # loads pydantic
+
+        return json_schema(shown)
 
     def get_input_schema(self, config: RunnableConfig | None = None) -> Any:
         """The schema of all arguments as a pydantic model class.
@@ -412,23 +421,43 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
 
 
 class _Plan:
-    """The targets of a tool, how their arguments are read, and what a model is shown."""
+    """What a model is shown of a tool; its targets, and how their arguments are read.
 
-    __slots__ = ("aio", "arguments", "read_call", "shown", "shown_json", "spreads", "sync")
+    The latter need the schema as a model class of pydantic's: that is made for the first call.
+    """
+
+    __slots__ = ("_tool", "aio", "arguments", "read_call", "shown", "shown_json", "spreads", "sync")
+
+    sync: "Target | None"
+    aio: "Target | None"
+    arguments: "Arguments"
+    read_call: Any
+    spreads: bool
 
     def __init__(self, tool: BaseTool) -> None:
-        from plait.tools.arguments import Arguments, Target, read_call  # loads inspect
-
-        self.read_call = read_call
-        sync, aio = tool.sync_code(), tool.async_code()
-        self.sync: Target | None = None if sync is None else Target(sync)
-        self.aio: Target | None = None if aio is None else Target(aio)
+        self._tool = tool
         self.shown: Any = None
         self.shown_json: dict[str, Any] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for what is not there yet.
+        if name not in ("aio", "arguments", "read_call", "spreads", "sync"):
+            raise AttributeError(name)
+        self._prepare()
+        return getattr(self, name)
+
+    def _prepare(self) -> None:
+        from plait.tools.arguments import Arguments, Target, read_call  # loads inspect
+
+        tool = self._tool
+        sync, aio = tool.sync_code(), tool.async_code()
+        self.read_call = read_call
+        self.sync = None if sync is None else Target(sync)
+        self.aio = None if aio is None else Target(aio)
         targets = [target for target in (self.sync, self.aio) if target is not None]
         # Only a schema made from the signature has fields for `*args` and `**kwargs` themselves.
         self.spreads = "_inferred" in vars(tool)
-        self.arguments: Arguments = Arguments(tool.name, tool.args_schema, targets)
+        self.arguments = Arguments(tool.name, tool.args_schema, targets)
 
 
 def _bound(

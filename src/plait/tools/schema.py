@@ -46,6 +46,30 @@ def create_schema_from_function(
     >>> create_schema_from_function("Add", lambda a, b=1: a + b).model_json_schema()["required"]
     ['a']
     """
+    mine, description, docs = arguments_of(
+        func,
+        filter_args=filter_args,
+        parse_docstring=parse_docstring,
+        error_on_invalid_docstring=error_on_invalid_docstring,
+        include_injected=include_injected,
+    )
+    return model_of(model_name, mine, description, docs)
+
+
+def arguments_of(
+    func: Callable[..., Any],
+    *,
+    filter_args: Sequence[str] | None = None,
+    parse_docstring: bool = False,
+    error_on_invalid_docstring: bool = False,
+    include_injected: bool = True,
+) -> tuple[list[Parameter], str | None, dict[str, str]]:
+    """What `create_schema_from_function` makes a model of: arguments, what they are for, and each.
+
+    Raises:
+        ToolDefinitionError: The docstring does not fit.
+        NameError: An annotation names something that does not exist yet.
+    """
     hidden = set(filter_args or ())
     mine = [
         its
@@ -57,7 +81,7 @@ def create_schema_from_function(
         names = [its.name for its in mine]
         strict = error_on_invalid_docstring and any(its.annotation is not MISSING for its in mine)
         description, docs = read_docstring(func, names, strict=strict)
-    return model_of(model_name, mine, description, docs)
+    return mine, description, docs
 
 
 def model_of(

@@ -1,13 +1,16 @@
 """`StructuredTool`: a function with any number of arguments as a tool."""
 
+import inspect
 import textwrap
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ToolDefinitionError
 from plait.runnables.config import run_in_executor
 from plait.tools.base import BaseTool
 from plait.tools.docstrings import parse_docstring as read_docstring
+from plait.tools.shown import described, key_of
 from plait.tools.signatures import MISSING, Parameter, parameters
 
 if TYPE_CHECKING:
@@ -28,6 +31,17 @@ class InferredSchema:
         schema = None if inferred is None else _model(*inferred)
         vars(tool)["args_schema"] = schema
         return schema
+
+
+def _of_arguments(tool: BaseTool) -> dict[str, Any]:
+    """What a model is shown of a tool whose arguments all come from the model."""
+    from plait.tools.schema import json_schema  # loads pydantic
+
+    shown = {**json_schema(tool.args_schema), "title": tool.name}
+    shown.pop("description", None)
+    if tool.description:
+        shown["description"] = inspect.cleandoc(tool.description)
+    return {name: shown[name] for name in sorted(shown)}
 
 
 def _model(*about: Any) -> Any:
@@ -61,6 +75,28 @@ class StructuredTool(BaseTool):
             inferred if inferred is not None else values.pop("args_schema")
         )
         super().__init__(**values)
+
+    @property
+    def is_inferred(self) -> bool:
+        """Whether its arguments are its function's, and nobody holds its schema, to change it."""
+        own = vars(self)
+        if "_inferred" not in own or "args_schema" in own:
+            return False
+        kind = type(self)
+        return kind._run is StructuredTool._run and kind._arun is StructuredTool._arun
+
+    def _described(self) -> dict[str, Any]:
+        """`tool_call_schema` as a JSON schema, from the schema of the arguments where it can be."""
+        if not self.is_inferred or type(self).tool_call_schema is not BaseTool.tool_call_schema:
+            return super()._described()
+        _, its, _, docs = vars(self)["_inferred"]
+        if any(one.is_injected for one in its):
+            return super()._described()
+        fields = {
+            one.name: (one.annotation, one.default, one.spread, docs.get(one.name)) for one in its
+        }
+        key = key_of((self.name, self.description), fields)
+        return described(key, partial(_of_arguments, self))
 
     def shown_fields(self) -> list[str]:
         """What is not as by default; the schema comes after name and description."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.errors import ToolDefinitionError
 from plait.ids import new_id
 from plait.tools.guests import is_haystack_tool
+from plait.tools.shown import described, key_of
 from plait.utils.json_schema import all_required, dereference_refs, without_titles
 
 if TYPE_CHECKING:
@@ -134,9 +135,9 @@ def _converted(function: Any) -> dict[str, Any]:
         if hasattr(function, "model_fields") or hasattr(function, "__fields__"):
             return _from_model(function)
         if hasattr(function, "__required_keys__"):
-            from plait.utils.typed_dicts import model_of_typed_dict  # loads pydantic
+            from plait.utils.typed_dicts import json_of_typed_dict  # loads pydantic
 
-            return _from_model(model_of_typed_dict(function))
+            return _from_shape(json_of_typed_dict(function), function.__name__)
     if callable(function) and not hasattr(function, "invoke"):
         return _from_function(function)
     raise ToolDefinitionError(
@@ -171,38 +172,43 @@ def _some(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def _from_model(model: type[Any]) -> dict[str, Any]:
     from plait.tools.schema import json_schema  # loads pydantic
 
-    shape = dereference_refs(json_schema(model))
-    name, description = shape.pop("title", model.__name__), shape.pop("description", "")
+    return _from_shape(json_schema(model), model.__name__)
+
+
+def _from_shape(shape: dict[str, Any], called: str) -> dict[str, Any]:
+    shape = dereference_refs(shape)
+    name, description = shape.pop("title", called), shape.pop("description", "")
     return {"name": name, "description": description, "parameters": without_titles(shape)}
 
 
 def _from_tool(tool: Any) -> dict[str, Any]:
+    is_inferred = getattr(tool, "is_inferred", False)
     shape = getattr(tool, "shown_json_schema", None)
     if shape is None:  # a tool of langchain_core
         schema = tool.tool_call_schema
         from plait.tools.schema import json_schema  # loads pydantic
 
         shape = cast("Any", schema) if isinstance(schema, dict) else json_schema(schema)
-    shape = dereference_refs(shape)
+    shape = dereference_refs(cast("dict[str, Any]", shape))
     for key in ("title", "description"):
         shape.pop(key, None)
-    if tool.args_schema is None and "tool_input" in tool.args:  # the one text of a Tool
+    schema: Any = () if is_inferred else tool.args_schema  # asking for it makes a model class
+    if schema is None and "tool_input" in tool.args:  # the one text of a Tool
         only = {"__arg1": {"title": "__arg1", "type": "string"}}
         shape = {"properties": only, "required": ["__arg1"], "type": "object"}
-    elif not isinstance(tool.args_schema, dict):
+    elif not isinstance(schema, dict):
         shape = without_titles(shape)
     return {"name": tool.name, "description": tool.description, "parameters": shape}
 
 
 def _from_function(function: Any) -> dict[str, Any]:
-    from plait.tools.schema import create_schema_from_function  # loads pydantic
+    from plait.tools.schema import arguments_of, json_schema, model_of  # loads pydantic
 
     name = getattr(function, "__name__", None) or type(function).__name__
-    model = create_schema_from_function(
-        name, function, parse_docstring=True, include_injected=False
-    )
-    converted = _from_model(model)
-    return {**converted, "name": name}
+    its, said, docs = arguments_of(function, parse_docstring=True, include_injected=False)
+    key = key_of((name, said), {one.name: (*one[1:], docs.get(one.name)) for one in its})
+    shape = described(key, lambda: json_schema(model_of(name, its, said, docs)))
+    return {**_from_shape(shape, name), "name": name}
 
 
 def tool_example_to_messages(

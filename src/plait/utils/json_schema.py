@@ -18,9 +18,15 @@ def dereference_refs(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in inlined.items() if key not in ("$defs", "definitions")}
 
 
+_NESTED: tuple[Any, ...] = (dict, list)
+
+
 def _inlined(part: Any, root: dict[str, Any], open_refs: tuple[str, ...]) -> Any:
     if isinstance(part, list):
-        return [_inlined(item, root, open_refs) for item in cast("list[Any]", part)]
+        return [
+            _inlined(item, root, open_refs) if isinstance(item, _NESTED) else item
+            for item in cast("list[Any]", part)
+        ]
     if not isinstance(part, dict):
         return part
     items = cast("dict[str, Any]", part)
@@ -28,7 +34,9 @@ def _inlined(part: Any, root: dict[str, Any], open_refs: tuple[str, ...]) -> Any
     if not isinstance(ref, str):
         skipped = ("$defs", "definitions") if part is root else ()
         return {
-            key: value if key in skipped else _inlined(value, root, open_refs)
+            key: _inlined(value, root, open_refs)
+            if isinstance(value, _NESTED) and key not in skipped
+            else value
             for key, value in items.items()
         }
     beside = {key: value for key, value in items.items() if key != "$ref"}

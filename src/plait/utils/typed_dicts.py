@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
 from plait.tools.docstrings import described_arguments
+from plait.tools.shown import described, key_of
 
 
 def model_of_typed_dict(kind: type) -> type[BaseModel]:
@@ -33,13 +34,27 @@ def model_of_typed_dict(kind: type) -> type[BaseModel]:
     >>> model_of_typed_dict(Place).model_json_schema()["required"]
     ['name']
     """
+    return _model(kind.__name__, *_read(kind))
+
+
+def json_of_typed_dict(kind: type) -> dict[str, Any]:
+    """The JSON schema of `model_of_typed_dict`, without making the model again where it can be."""
+    description, keys = _read(kind)
+    key = key_of((kind.__name__, description), keys)
+    return described(key, lambda: _model(kind.__name__, description, keys).model_json_schema())
+
+
+def _read(kind: type) -> tuple[str, dict[str, tuple[Any, str | None]]]:
+    """The description of a TypedDict, and the annotation and description of each key."""
     own = kind.__doc__ if kind.__doc__ != dict.__doc__ else None
     description, docs = described_arguments(own or "")
-    fields = {
-        key: _field(hint, docs.get(key))
-        for key, hint in get_type_hints(kind, None, None, True).items()
-    }
-    return create_model(kind.__name__, __doc__=description or None, **cast("Any", fields))
+    hints = get_type_hints(kind, None, None, True)
+    return description, {key: (hint, docs.get(key)) for key, hint in hints.items()}
+
+
+def _model(name: str, description: str, keys: dict[str, tuple[Any, str | None]]) -> type[BaseModel]:
+    fields = {key: _field(hint, doc) for key, (hint, doc) in keys.items()}
+    return create_model(name, __doc__=description or None, **cast("Any", fields))
 
 
 def _field(hint: Any, doc: str | None) -> tuple[Any, Any]:
