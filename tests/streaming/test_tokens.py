@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from langchain_core.language_models.fake_chat_models import (
 )
 from langchain_core.messages import AIMessage as ForeignMessage
 from langchain_core.messages import AIMessageChunk as ForeignChunk
+from langchain_core.messages import BaseMessage as ForeignBaseMessage
 from langchain_core.runnables import RunnableLambda as ForeignLambda
 
 from plait.callbacks import BaseCallbackHandler
@@ -20,7 +22,9 @@ from plait.chat_models.fake import ScriptedChatModel
 from plait.config import aemit_token, emit_token
 from plait.errors import ConfigError
 from plait.graph import START, MessagesState, StateGraph
-from plait.messages import AIMessage, AIMessageChunk
+from plait.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from plait.pregel import messages as streamed_messages
+from plait.pregel.messages import messages_in
 
 
 def graph_of(node: Any) -> Any:
@@ -223,3 +227,41 @@ def test_a_handler_that_raises_fails_the_run_only_if_it_says_so() -> None:
     Loud.raise_error = True
     with pytest.raises(ValueError, match="heard"):
         graph.invoke({"messages": []}, {"callbacks": [Loud()]})
+
+
+def one_by_one(state: dict[str, Any]) -> list[Any]:
+    """The messages of a state, item after item."""
+    found: list[Any] = []
+    for held in state.values():
+        items = held if isinstance(held, (list, tuple)) else [held]
+        found += [m for m in items if isinstance(m, (BaseMessage, ForeignBaseMessage))]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_lists_are_looked_through_by_class_and_every_message_is_found(seed: int) -> None:
+    rng = Random(seed)
+
+    def item() -> Any:
+        made = rng.randrange(6)
+        message = (AIMessage, ForeignMessage, HumanMessage)[made] if made < 3 else None
+        return message("x") if message else rng.choice([1, "x", None, {"messages": 1}, [2]])
+
+    def held() -> Any:
+        items = [item() for _ in range(rng.randrange(6))]
+        return rng.choice([items, tuple(items), item(), [AIMessage("x")] * 3])
+
+    state = {f"k{n}": held() for n in range(5)}
+    assert [id(m) for m in messages_in(state)] == [id(m) for m in one_by_one(state)]
+
+
+def test_each_class_of_a_long_list_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[type[Any]] = []
+
+    def is_foreign_class(cls: type[Any]) -> bool:
+        asked.append(cls)
+        return False
+
+    monkeypatch.setattr(streamed_messages, "is_foreign_class", is_foreign_class)
+    assert not list(messages_in({"n": list(range(10_000)), "s": ["x"] * 10_000}))
+    assert asked == [int, str]

@@ -8,6 +8,8 @@ stand for the message of that id, and what a node was handed is never told.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
 
@@ -15,12 +17,13 @@ from plait.callbacks.handlers import TokenListener
 from plait.constants import TAG_NOSTREAM
 from plait.ids import new_id
 from plait.messages import AIMessageChunk
-from plait.messages.base import give_id
-from plait.messages.foreign import is_message
+from plait.messages.base import BaseMessage, give_id
+from plait.messages.foreign import is_foreign_class, is_message
 from plait.pregel.scope import TaskScope
 from plait.scope import current_scope
 from plait.types import Command
 
+_CLASS, _ID = attrgetter("__class__"), attrgetter("id")
 _STEP_TAGS = ("seq:step:", "graph:step:")
 
 
@@ -44,7 +47,8 @@ class MessageStream(TokenListener):
 
     def saw(self, given: Any) -> None:
         """A node is handed these messages: they are known."""
-        self._seen.update(message.id for message in messages_in(given) if message.id)
+        for run in _runs_in(given):
+            self._seen.update(map(_ID, run))
 
     def returned(self, scope: TaskScope, result: Any, metadata: Mapping[str, Any]) -> None:
         """A node returned this: tell the messages in it that are news."""
@@ -152,16 +156,21 @@ def messages_in(value: Any) -> Iterator[Any]:
     >>> [message.text for message in messages_in(update)]
     ['a', 'b']
     """
+    return chain.from_iterable(_runs_in(value))
+
+
+def _runs_in(value: Any) -> Iterator[Sequence[Any]]:
+    """`messages_in` by runs: the messages of each list, and those alone."""
     if is_message(value):
-        yield value
+        yield (value,)
     elif isinstance(value, Command):
-        yield from messages_in(cast("Command[Any]", value).update)
+        yield from _runs_in(cast("Command[Any]", value).update)
     elif isinstance(value, (list, tuple)):
         for item in cast("Sequence[Any]", value):
             if is_message(item):
-                yield item
+                yield (item,)
             elif isinstance(item, (Command, Mapping)):
-                yield from messages_in(item)
+                yield from _runs_in(item)
     elif isinstance(value, Mapping):
         yield from _in_fields(cast("Mapping[Any, Any]", value))
     elif (declared := getattr(cast("Any", type(value)), "__annotations__", None)) is not None:
@@ -169,12 +178,21 @@ def messages_in(value: Any) -> Iterator[Any]:
         yield from _in_fields(getattr(value, "__dict__", slots))
 
 
-def _in_fields(fields: Mapping[Any, Any]) -> Iterator[Any]:
+def _in_fields(fields: Mapping[Any, Any]) -> Iterator[Sequence[Any]]:
     for held in fields.values():
-        if is_message(held):
-            yield held
-        elif isinstance(held, (list, tuple)):
-            yield from (item for item in cast("Sequence[Any]", held) if is_message(item))
+        if isinstance(held, (list, tuple)):
+            yield _of_list(cast("Sequence[Any]", held))
+        elif is_message(held):
+            yield (held,)
+
+
+def _of_list(items: Sequence[Any]) -> Sequence[Any]:
+    """The messages of a list. Each class is asked once: a state may hold thousands of items."""
+    classes = set(map(_CLASS, items))
+    told = {cls for cls in classes if issubclass(cls, BaseMessage) or is_foreign_class(cls)}
+    if len(told) == len(classes):
+        return items
+    return [item for item in items if item.__class__ in told] if told else ()
 
 
 __all__ = ["MessageStream", "messages_in"]
