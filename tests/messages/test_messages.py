@@ -3,8 +3,9 @@
 import copy
 import json
 import pickle
-from itertools import pairwise
-from typing import Any
+from itertools import count, pairwise
+from random import Random
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,7 @@ from plait.messages import (
     merge_message_runs,
     trim_messages,
 )
+from plait.messages.tokens import count_tokens_approximately
 
 CALL = {"name": "f", "args": {"a": [1]}, "id": "1"}
 
@@ -316,3 +318,152 @@ def test_deleting_an_extra_attribute_leaves_no_trace() -> None:
     del message.extra
     assert message == HumanMessage("x")
     assert repr(message) == repr(HumanMessage("x"))
+
+
+class Numbered(AIMessage):
+    numbers = count()
+    number: int = Field(default_factory=lambda: next(Numbered.numbers))
+
+
+class Loud(HumanMessage):
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        return super().model_dump(**options) | {"loud": True}
+
+
+class Shouted(HumanMessage):
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return "shouted"
+
+
+class Price(BaseModel):
+    amount: int = 1
+
+
+def in_everything(value: Any) -> list[BaseMessage]:
+    return [
+        *EVERY_KIND,
+        Numbered("x"),
+        Loud("x"),
+        Shouted("x"),
+        HumanMessage("x", extra={"in": value}),
+        AIMessage([{"type": "text", "text": "x", "more": value}], additional_kwargs={"in": value}),
+        ToolMessage("x", tool_call_id="1", artifact=value),
+        ToolMessage("x", tool_call_id="1", artifact={"in": [value, (value,)]}),
+    ]
+
+
+@pytest.mark.parametrize("value", [1, "x", None, [], {"a": [{}]}, HumanMessage("y"), Price()])
+def test_a_message_is_dumped_whole_as_it_is_field_by_field(value: Any) -> None:
+    for message in in_everything(value):
+        names = {name for name, _ in message}
+        dumped = message.model_dump()
+        assert list(dumped) == list(message.model_dump(include=names))
+        assert dumped == message.model_dump(include=names)
+        assert json.loads(message.model_dump_json()) == message.model_dump(mode="json")
+        assert message.model_dump_json() == message.model_dump_json(include=names)
+
+
+def test_dumps_share_nothing_with_the_message_and_each_other() -> None:
+    for message in EVERY_KIND:
+        before = copy.deepcopy(message)
+        for value in message.model_dump().values():
+            if isinstance(value, (list, dict)):
+                value.clear()
+        assert message == before
+        assert message.model_dump() == before.model_dump()
+        assert message.model_dump_json() == before.model_dump_json()
+
+
+def test_a_dump_does_not_break_the_seal_of_a_message() -> None:
+    message = AIMessage("x", id="1")
+    message.__plait_stamp__()
+    sealed = BaseMessage.__plait_changes__[0]
+    message.model_dump()
+    message.model_dump_json()
+    count_tokens_approximately([message])
+    assert BaseMessage.__plait_changes__[0] is sealed
+
+
+def test_what_a_message_lacks_is_missed_by_its_dump() -> None:
+    for dump in (ToolMessage.model_dump, ToolMessage.model_dump_json):
+        with pytest.raises(AttributeError, match="tool_call_id"):
+            dump(ToolMessage.model_construct(content="x"))
+
+
+def a_conversation(seed: int) -> list[Any]:
+    rng = Random(seed)
+    made: list[Any] = [SystemMessage("s" * rng.randrange(9))] * rng.randrange(2)
+    for n in range(rng.randrange(12)):
+        text = "w\n" * rng.randrange(30)
+        made.append(
+            rng.choice(
+                [
+                    HumanMessage(text, name=rng.choice([None, "bob"])),
+                    AIMessage(text, tool_calls=[CALL] * rng.randrange(3)),
+                    AIMessage([{"type": "text", "text": text}, {"type": "image"}, "x"]),
+                    ToolMessage(text, tool_call_id=f"c{n}"),
+                    SystemMessage(text),
+                    FunctionMessage(text, name="f"),
+                    ChatMessage(text, role="r"),
+                    lc.HumanMessage(text),
+                    made[-1] if made else HumanMessage(text),
+                ]
+            )
+        )
+    return made
+
+
+def as_foreign(messages: list[Any]) -> list[Any]:
+    return [m if isinstance(m, lc.BaseMessage) else lc_message(m) for m in messages]
+
+
+def lc_message(message: BaseMessage) -> lc.BaseMessage:
+    return getattr(lc, type(message).__name__)(**message.model_dump())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_functions_over_messages_give_what_those_of_langchain_give(seed: int) -> None:
+    mine = a_conversation(seed)
+    theirs = as_foreign(mine)
+    counted = count_tokens_approximately(mine)
+    assert counted == lc.utils.count_tokens_approximately(theirs)
+    for limit in {0, counted // 3, counted // 2, counted}:
+        for options in (
+            {"strategy": "first"},
+            {"strategy": "first", "end_on": "human"},
+            {"include_system": True, "start_on": ("human", "tool")},
+            {"allow_partial": True},
+            {"end_on": ["ai", "tool"], "start_on": ["human"]},
+        ):
+            given = {"max_tokens": limit, **options}
+            here = trim_messages(mine, token_counter=count_tokens_approximately, **given)
+            there = lc.trim_messages(
+                theirs, token_counter=lc.utils.count_tokens_approximately, **given
+            )
+            assert [m.content for m in here] == [m.content for m in there]
+    for types in ("human", ["ai", "tool"], [HumanMessage, "system"], [lc.AIMessage]):
+        kept = filter_messages(mine, include_types=types)
+        gone = filter_messages(mine, exclude_types=types)
+        assert sorted(map(id, [*kept, *gone])) == sorted(map(id, mine))
+        if not isinstance(types, list) or HumanMessage not in types:
+            there = lc.filter_messages(theirs, include_types=cast("Any", types))
+            assert [m.content for m in kept] == [m.content for m in there]
+    if not any(isinstance(m, lc.BaseMessage) for m in mine):
+        merged = lc.merge_message_runs(theirs)
+        assert [(m.type, m.content) for m in merge_message_runs(mine)] == [
+            (m.type, m.content) for m in merged
+        ]
+
+
+def test_trimming_asks_a_counter_of_one_message_once_for_each() -> None:
+    asked: list[str] = []
+
+    def size(message: BaseMessage) -> int:
+        asked.append(message.text)
+        return len(message.text)
+
+    texts = [str(n) for n in range(200)]
+    kept = trim_messages(texts, max_tokens=100, token_counter=size)
+    assert [m.text for m in kept] == texts[-33:]
+    assert sorted(asked) == sorted(texts)

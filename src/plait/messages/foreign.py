@@ -6,6 +6,7 @@ They are kept as they are. Only where plait must change or merge one is it rebui
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, cast
 
@@ -53,9 +54,15 @@ def is_chunk(value: Any) -> bool:
     return is_chunk_class(value.__class__)
 
 
-def base_names(value: Any) -> list[str]:
-    """The class names that a message goes by, nearest first."""
-    return [c.__name__ for c in type(value).__mro__]
+def base_names(value: Any) -> frozenset[str]:
+    """The class names that a message goes by."""
+    return names_of_class(cast("type[Any]", type(value)))
+
+
+@lru_cache(maxsize=1024)
+def names_of_class(cls: type[Any]) -> frozenset[str]:
+    """`base_names` of the messages of a class."""
+    return frozenset(c.__name__ for c in cls.__mro__)
 
 
 def kind_of(message: Any) -> str | None:
@@ -73,11 +80,20 @@ def kind_of_class(cls: type[Any]) -> str | None:
     return None
 
 
-def is_type(message: Any, types: Any) -> bool:
+def type_test(types: Any) -> Callable[[Any], bool]:
     """Whether a message is of one of the types, each the name of a `type` or a message class."""
     wanted = cast("list[Any]", types) if isinstance(types, (list, tuple, set)) else [types]
-    names = base_names(message)
-    return any(
-        message.type == t if isinstance(t, str) else isinstance(message, t) or t.__name__ in names
-        for t in wanted
-    )
+    if all(isinstance(t, str) for t in wanted):
+        names = frozenset(wanted)
+        return lambda message: message.type in names
+
+    def is_one(message: Any) -> bool:
+        bases = base_names(message)
+        return any(
+            message.type == t
+            if isinstance(t, str)
+            else isinstance(message, t) or t.__name__ in bases
+            for t in wanted
+        )
+
+    return is_one

@@ -6,8 +6,9 @@ asks through `__get_pydantic_core_schema__`, a schema. Pydantic is imported only
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
@@ -17,16 +18,113 @@ if TYPE_CHECKING:
     from plait.messages.merge import Content
 
 
+_LEAVES = frozenset((str, int, float, bool, type(None)))
+
+
 def plain(value: Any) -> Any:
     """A copy of nested data in which messages and models are dicts."""
+    kind = value.__class__
+    if kind is dict:
+        copied = value.copy()
+        for k, v in value.items():
+            if v.__class__ not in _LEAVES:
+                copied[k] = plain(v)
+        return copied
+    if kind is list or isinstance(value, list):
+        return [v if v.__class__ in _LEAVES else plain(v) for v in cast("list[Any]", value)]
+    if kind in _LEAVES:
+        return value
     if isinstance(value, dict):
         return {k: plain(v) for k, v in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, list):
-        return [plain(v) for v in cast("list[Any]", value)]
     if type(value) is tuple:
         return tuple(plain(v) for v in cast("tuple[Any, ...]", value))
     dump = getattr(value, "model_dump", None)
     return dump() if callable(dump) and not isinstance(value, type) else value
+
+
+@cache
+def _to_json() -> Callable[..., bytes]:
+    return import_module("pydantic_core").to_json
+
+
+class Outline:
+    """What whole dumps of the messages of a class have in common."""
+
+    __slots__ = ("asked", "blank", "dicts", "lists", "usual")
+
+    def __init__(self, cls: type[ModelMethods]) -> None:
+        held: dict[str, Any] = {
+            n: getattr(cls, n, None) for n in cls.model_fields if n not in _SLOTS
+        }
+        self.usual = (
+            all(is_ordinary(field) for name, field in held.items() if name != "type")
+            and cls.__getattribute__ is object.__getattribute__
+            and cls.model_dump is ModelMethods.model_dump
+            and cls.__iter__ is ModelMethods.__iter__
+            and cls.model_extra is ModelMethods.model_extra
+        )
+        """Whether the class reads its fields as messages do: a subclass may have other ways."""
+        fields = {n: f for n, f in held.items() if n != "type"} if self.usual else {}
+        self.lists = [n for n, f in fields.items() if f.container is list]
+        self.dicts = [n for n, f in fields.items() if f.container is dict]
+        made = {n for n, f in fields.items() if f.default_factory not in (None, f.container)}
+        self.asked = [n for n, f in fields.items() if f.required or n in made]
+        """What has a value of its own once it is read, or is missing then."""
+        self.blank: dict[str, Any] = dict.fromkeys(cls.model_fields)
+        """All fields in their order, with the values of those that are not set."""
+        for name in fields.keys() - made:
+            field: Field = fields[name]
+            self.blank[name] = field.container() if field.container else field.default
+
+    def dump(self, message: ModelMethods) -> dict[str, Any]:
+        """All of a message as a dict that shares nothing with it."""
+        data = self.blank.copy()
+        content = message.content
+        data["content"] = content if content.__class__ is str else plain(content)
+        data["id"] = message.id
+        data["type"] = message.type
+        for name in self.dicts:
+            data[name] = {}
+        for name in self.lists:
+            data[name] = []
+        rare = self.set_in(message) if self.asked else message.__plait_rare__
+        if rare:
+            for name, value in rare.items():
+                if name != "model_extra":
+                    data[name] = value if value.__class__ in _LEAVES else plain(value)
+            if "model_extra" in rare:
+                data.update((k, plain(v)) for k, v in message.model_extra.items())
+        return data
+
+    def view(self, message: ModelMethods) -> dict[str, Any]:
+        """`dump` for those who only look: what is in it is the message's own."""
+        data = self.blank.copy()
+        data["content"] = message.content
+        data["id"] = message.id
+        data["type"] = message.type
+        rare = self.set_in(message) if self.asked else message.__plait_rare__
+        if rare:
+            data.update(rare)
+            if data.pop("model_extra", None):
+                data.update(message.model_extra)
+        return data
+
+    def set_in(self, message: ModelMethods) -> dict[str, Any] | None:
+        """The rarely set fields that a message has, as it keeps them."""
+        rare = message.__plait_rare__
+        for name in self.asked:
+            if not rare or name not in rare:
+                getattr(message, name)
+        return message.__plait_rare__
+
+
+def is_ordinary(field: Any) -> bool:
+    """Whether it is a field whose default can be shared."""
+    return field.__class__ is Field and field.default.__class__ in _LEAVES
+
+
+_SLOTS = frozenset(("content", "id"))
+_outline_of = lru_cache(maxsize=1024)(Outline)
 
 
 class ModelMethods:
@@ -37,6 +135,7 @@ class ModelMethods:
     model_fields: ClassVar[Mapping[str, Field]] = {}
     if TYPE_CHECKING:
         content: Content
+        id: str | None
         type: str
         __plait_rare__: dict[str, Any] | None
 
@@ -81,6 +180,13 @@ class ModelMethods:
             exclude_none: Leave out what is None.
             ignored: Options of pydantic that make no difference for messages.
         """
+        outline = _outline_of(self.__class__)
+        narrowed = exclude_unset or exclude_defaults or exclude_none
+        if outline.usual and not narrowed and include is None and exclude is None:
+            data = outline.dump(self)
+            return (
+                import_module("pydantic_core").to_jsonable_python(data) if mode == "json" else data
+            )
         said = self.model_fields_set if exclude_unset or exclude_defaults else None
         data = {
             name: plain(value)
@@ -94,8 +200,14 @@ class ModelMethods:
 
     def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
         """The message as JSON text; `options` are those of `model_dump`."""
-        data = self.model_dump(**options)
-        return import_module("pydantic_core").to_json(data, indent=indent).decode()
+        to_json = _to_json()
+        outline = _outline_of(self.__class__)
+        if outline.usual and not options:
+            try:
+                return to_json(outline.view(self), indent=indent).decode()
+            except ValueError:
+                pass  # something in it is no JSON until it is dumped, such as another message
+        return to_json(self.model_dump(**options), indent=indent).decode()
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with some fields changed; `update` is not validated."""

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from plait.messages.base import BaseMessage
 from plait.messages.convert import ROLES, convert_to_messages, message_chunk_to_message
 from plait.messages.errors import InvalidMessageError
-from plait.messages.foreign import is_chunk, is_foreign, is_type, kind_of
+from plait.messages.foreign import (
+    is_chunk,
+    is_chunk_class,
+    is_foreign,
+    kind_of,
+    kind_of_class,
+    type_test,
+)
 from plait.messages.later import later
 from plait.messages.schema import BY_TYPE, from_fields
 
@@ -40,18 +48,21 @@ def filter_messages(
     if messages is None:
         return later(filter_messages, options)
     includes = any(x for x in (include_names, include_types, include_ids))
+    included = type_test(include_types) if include_types else None
+    excluded = type_test(exclude_types) if exclude_types else None
     kept: list[Any] = []
     for message in convert_to_messages(messages):
-        excluded = (
+        if (
             (exclude_names and message.name in exclude_names)
-            or (exclude_types and is_type(message, exclude_types))
+            or (excluded and excluded(message))
             or (exclude_ids and message.id in exclude_ids)
-        )
-        stays = None if excluded else without_calls(message, exclude_tool_calls)
+        ):
+            continue
+        stays = without_calls(message, exclude_tool_calls)
         if stays is not None and (
             not includes
             or (include_names and message.name in include_names)
-            or (include_types and is_type(message, include_types))
+            or (included and included(message))
             or (include_ids and message.id in include_ids)
         ):
             kept.append(stays)
@@ -101,19 +112,24 @@ def merge_message_runs(messages: Any = None, *, chunk_separator: str = "\n") -> 
     if messages is None:
         return later(merge_message_runs, {"chunk_separator": chunk_separator})
     merged: list[Any] = []
+    last: type[Any] | None = None
     for message in convert_to_messages(messages):
-        last = merged[-1] if merged else None
-        if last is None or kind_of(message) == "tool" or not same_class(last, message):
-            merged.append(message)
+        cls = message.__class__
+        if last is not None and continues(last, cls):
+            merged[-1] = join(merged[-1], message, chunk_separator)
+            last = merged[-1].__class__
         else:
-            merged[-1] = join(last, message, chunk_separator)
+            merged.append(message)
+            last = cls
     return merged
 
 
-def same_class(last: Any, message: Any) -> bool:
-    """Whether `message` continues the run of `last`."""
-    return isinstance(message, type(last)) or (
-        kind_of(last) == kind_of(message) and not is_chunk(last)
+@lru_cache(maxsize=1024)
+def continues(last: type[Any], cls: type[Any]) -> bool:
+    """Whether a message of the class `cls` continues a run that ends with one of `last`."""
+    kind = kind_of_class(cls)
+    return kind != "tool" and (
+        issubclass(cls, last) or (kind_of_class(last) == kind and not is_chunk_class(last))
     )
 
 

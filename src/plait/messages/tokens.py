@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any, cast
 
+from plait.messages.ai import AIMessage
 from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import kind_of
+from plait.messages.human import HumanMessage
+from plait.messages.tool import ToolMessage
 
 MAX_SCALE = 1.25
+CHARS_PER_TOKEN = 4.0
+TOKENS_PER_MESSAGE = 3.0
+IMAGE_TOKENS = 85
 OPENAI_ROLES = {"human": "user", "ai": "assistant"}
+OWN_ROLES = {HumanMessage: "user", AIMessage: "assistant", ToolMessage: "tool"}
+"""The roles of most messages, by their very class."""
 
 
 def role_of(message: Any) -> str:
@@ -31,10 +39,10 @@ def role_of(message: Any) -> str:
 def count_tokens_approximately(
     messages: Any,
     *,
-    chars_per_token: float = 4.0,
-    extra_tokens_per_message: float = 3.0,
+    chars_per_token: float = CHARS_PER_TOKEN,
+    extra_tokens_per_message: float = TOKENS_PER_MESSAGE,
     count_name: bool = True,
-    tokens_per_image: int = 85,
+    tokens_per_image: int = IMAGE_TOKENS,
     use_usage_metadata_scaling: bool = False,
     tools: Sequence[Any] | None = None,
 ) -> int:
@@ -56,34 +64,33 @@ def count_tokens_approximately(
         total += ceil(sum(len(json.dumps(tool)) for tool in tools) / chars_per_token)
     measured: float | None = None
     reported = 0
-    converted = convert_to_messages(messages)
-    for message in converted:
+    for message in convert_to_messages(messages):
         chars, images = message_size(message, tokens_per_image, count_name)
         total += ceil(chars / chars_per_token) + extra_tokens_per_message + images
-        usage = getattr(message, "usage_metadata", None)
-        if use_usage_metadata_scaling and usage and message.response_metadata.get("model_provider"):
-            measured, reported = total, usage["total_tokens"]
+        if use_usage_metadata_scaling:
+            usage = getattr(message, "usage_metadata", None)
+            if usage and message.response_metadata.get("model_provider"):
+                measured, reported = total, usage["total_tokens"]
     if measured:
         total *= min(MAX_SCALE, max(1.0, reported / measured))
     return ceil(total)
 
 
+def approximate_size(message: Any) -> float:
+    """What `count_tokens_approximately` counts of a message, before it rounds the sum up."""
+    chars, images = message_size(message, IMAGE_TOKENS, count_name=True)
+    return ceil(chars / CHARS_PER_TOKEN) + TOKENS_PER_MESSAGE + images
+
+
 def message_size(message: Any, tokens_per_image: int, count_name: bool) -> tuple[int, int]:
     """The characters that count of a message, and the tokens of its images."""
-    chars = images = 0
     content = message.content
-    if isinstance(content, str):
-        chars += len(content)
-    else:
-        for block in content:
-            if isinstance(block, str):
-                chars += len(block)
-            elif block.get("type") in ("image", "image_url"):
-                images += tokens_per_image
-            elif block.get("type") == "text":
-                chars += len(block.get("text", ""))
-            else:
-                chars += len(repr(block))
+    role = OWN_ROLES.get(message.__class__)
+    if role is not None and content.__class__ is str:
+        return len(content) + len(role) + rare_chars(message, count_name), 0
+    chars, images = (
+        (len(content), 0) if isinstance(content, str) else blocks_size(content, tokens_per_image)
+    )
     kind = kind_of(message)
     if kind == "ai" and isinstance(content, str) and message.tool_calls:
         chars += len(repr(message.tool_calls))
@@ -92,4 +99,37 @@ def message_size(message: Any, tokens_per_image: int, count_name: bool) -> tuple
     chars += len(role_of(message))
     if message.name and count_name:
         chars += len(message.name)
+    return chars, images
+
+
+def rare_chars(message: Any, count_name: bool) -> int:
+    """The characters of what few messages have, for a message of one of the `OWN_ROLES`.
+
+    It looks where messages keep it: to ask for the calls of a message would give it an empty list.
+    """
+    rare = message.__plait_rare__
+    if not rare:
+        return 0
+    chars = 0
+    if count_name and (name := rare.get("name")):
+        chars += len(name)
+    if calls := rare.get("tool_calls"):
+        chars += len(repr(calls))
+    if call_id := rare.get("tool_call_id"):
+        chars += len(call_id)
+    return chars
+
+
+def blocks_size(blocks: Any, tokens_per_image: int) -> tuple[int, int]:
+    """`message_size` of a content that is a list."""
+    chars = images = 0
+    for block in blocks:
+        if isinstance(block, str):
+            chars += len(block)
+        elif block.get("type") in ("image", "image_url"):
+            images += tokens_per_image
+        elif block.get("type") == "text":
+            chars += len(block.get("text", ""))
+        else:
+            chars += len(repr(block))
     return chars, images

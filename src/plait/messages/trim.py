@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from inspect import Parameter, signature
+from math import ceil
 from typing import Any, Literal, cast
 
 from plait.messages.convert import convert_to_messages
-from plait.messages.foreign import is_type, kind_of
+from plait.messages.foreign import kind_of, type_test
 from plait.messages.later import later
-from plait.messages.tokens import count_tokens_approximately
+from plait.messages.tokens import approximate_size, count_tokens_approximately
 
 Counter = Callable[[list[Any]], int]
 Splitter = Callable[[str], list[str]]
@@ -67,16 +67,19 @@ def trim_messages(
     left = max(0, max_tokens - count(system)) if system else max_tokens
     kept = keep_last(rest, left, count, split)
     if start_on:
-        while kept and not is_type(kept[0], start_on):
-            kept.pop(0)
+        starts = type_test(start_on)
+        first = next((n for n, message in enumerate(kept) if starts(message)), len(kept))
+        kept = kept[first:]
     return system + kept
 
 
 def drop_after(messages: list[Any], end_on: Any) -> list[Any]:
     """The messages up to the last one of a type."""
     kept = messages[:]
-    while end_on and kept and not is_type(kept[-1], end_on):
-        kept.pop()
+    if end_on:
+        ends = type_test(end_on)
+        while kept and not ends(kept[-1]):
+            kept.pop()
     return kept
 
 
@@ -167,7 +170,10 @@ def counter_of(given: Any) -> Counter:
             raise ValueError(
                 f"Invalid token_counter shortcut '{given}'. Available shortcuts: 'approximate'."
             )
-        return count_tokens_approximately
+        given = count_tokens_approximately
+    if given is count_tokens_approximately:
+        sizes = Sizes(approximate_size)
+        return lambda messages: ceil(sizes.sum(messages))
     of_model = getattr(given, "get_num_tokens_from_messages", None)
     if callable(of_model):
         return cast("Counter", of_model)
@@ -178,8 +184,38 @@ def counter_of(given: Any) -> Counter:
             f"{type(given)}."
         )
     if takes_one_message(given):
-        return partial(count_each, cast("Callable[[Any], int]", given))
+        return Sizes(cast("Callable[[Any], int]", given)).sum
     return cast("Counter", given)
+
+
+class Sizes:
+    """The sizes of messages, each measured once though many lists hold it.
+
+    Args:
+        measure: The size of a message.
+    """
+
+    def __init__(self, measure: Callable[[Any], Any]) -> None:
+        self._measure = measure
+        self._known: dict[int, Any] = {}
+        """Sizes by `id` of the message."""
+        self._held: list[Any] = []
+        """The messages, so that no other gets the `id` of one."""
+
+    def sum(self, messages: list[Any]) -> Any:
+        """The size of all of them."""
+        size_of = self._known.__getitem__
+        try:
+            return sum(map(size_of, map(id, messages)))
+        except KeyError:
+            self._learn(messages)
+        return sum(map(size_of, map(id, messages)))
+
+    def _learn(self, messages: list[Any]) -> None:
+        known = self._known
+        new = [message for message in messages if id(message) not in known]
+        self._held += new
+        known.update(zip(map(id, new), map(self._measure, new), strict=True))
 
 
 def takes_one_message(function: Any) -> bool:
@@ -191,8 +227,3 @@ def takes_one_message(function: Any) -> bool:
     annotation = parameters[0].annotation if parameters else Parameter.empty
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return name.endswith("Message") and "[" not in name
-
-
-def count_each(count: Callable[[Any], int], messages: list[Any]) -> int:
-    """The sum of the counts of single messages."""
-    return sum(count(m) for m in messages)
