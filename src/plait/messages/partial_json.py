@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 _TOO_DEEP = "Nested too deep to be read"
 CLOSERS = {"{": "}", "[": "]"}
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+# A model's arguments are read again with each piece that arrives, so nothing here looks at single
+# characters, and nothing goes back.
+_WHOLE = re.compile(rf'(?:[^"]++|{_STRING})*+', re.DOTALL)
+"""All up to a string that is not closed."""
+_NO_BRACKETS = re.compile(rf'(?:[^][{{}}"]++|{_STRING})++', re.DOTALL)
 
 
 def parse_partial_json(text: str) -> Any:
@@ -26,18 +33,20 @@ def parse_partial_json(text: str) -> Any:
     >>> parse_partial_json('{"a": 1, "b')
     {'a': 1}
     """
-    try:
-        return json.loads(text, strict=False)
-    except json.JSONDecodeError as error:
-        original = error
-    except RecursionError:
-        raise too_deep(text) from None
+    start, last = text[:1], text[-1:]
+    if start not in CLOSERS or last == CLOSERS[start] or last.isspace():  # it may be complete
+        try:
+            return json.loads(text, strict=False)
+        except json.JSONDecodeError:
+            pass
+        except RecursionError:
+            raise too_deep(text) from None
     tail = open_ends(text)
     if tail is None:
         return None
     found, value = longest_part(*tail)
     if not found:
-        raise original
+        json.loads(text, strict=False)  # raises: nothing at its beginning is JSON
     return value
 
 
@@ -69,22 +78,14 @@ def is_too_deep(error: json.JSONDecodeError) -> bool:
 
 def open_ends(text: str) -> tuple[str, str] | None:
     """The text with its last string closed, and the brackets that would close the rest."""
+    end = _WHOLE.match(text).end()  # pyright: ignore[reportOptionalMemberAccess] (empty at least)
     stack: list[str] = []
-    in_string = escaped = False
-    for char in text:
-        if in_string:
-            if escaped:
-                escaped = False
-            elif char == "\\":
-                escaped = True
-            elif char == '"':
-                in_string = False
-        elif char == '"':
-            in_string = True
-        elif char in CLOSERS:
+    for char in _NO_BRACKETS.sub("", text[:end]):
+        if char in CLOSERS:
             stack.append(CLOSERS[char])
-        elif char in "}]" and (not stack or stack.pop() != char):
+        elif not stack or stack.pop() != char:
             return None
-    if in_string:
-        text = (text[:-1] if escaped else text) + '"'
+    if end < len(text):
+        backslashes = len(text) - len(text.rstrip("\\"))
+        text = (text[:-1] if backslashes % 2 else text) + '"'
     return text, "".join(reversed(stack))
