@@ -7,7 +7,7 @@ is prepared as a whole: the puts that count, the texts to embed, the queries to 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from plait.embeddings import Vector, ensure_embeddings
@@ -22,7 +22,7 @@ from plait.store.base.items import (
     PutOp,
     SearchOp,
 )
-from plait.store.base.namespaces import check_page, checked, checked_key
+from plait.store.base.namespaces import check_page, checked, checked_key, packed
 from plait.store.base.text import WHOLE, get_text_at_path, tokenize_path
 from plait.store.base.vectors import pack
 
@@ -34,11 +34,13 @@ class Put:
 
     __slots__ = ("texts", "ttl", "value", "vectors")
 
-    def __init__(self, value: dict[str, Any] | None, ttl: float | None, texts: list[str]) -> None:
+    def __init__(
+        self, value: dict[str, Any] | None, ttl: float | None, texts: Sequence[str]
+    ) -> None:
         self.value = value
         self.ttl = ttl
         self.texts = texts
-        self.vectors: list[bytes] = []
+        self.vectors: Sequence[bytes] = ()
 
 
 def put_of(op: PutOp, index: Index | None) -> Put:
@@ -47,9 +49,19 @@ def put_of(op: PutOp, index: Index | None) -> Put:
     Raises:
         InvalidStoreOpError: Its value is no dict, its ttl no number, its index no paths.
     """
-    value = None if op.value is None else _dict(op.value)
-    texts = index.texts(value, op.index) if index and value else []
-    return Put(value, _minutes(op.ttl), texts)
+    value = value_of(op)
+    return Put(value, op.ttl, index.texts(value, op.index) if index is not None and value else ())
+
+
+def value_of(op: PutOp) -> dict[str, Any] | None:
+    """The value that an operation puts; None: it deletes.
+
+    Raises:
+        InvalidStoreOpError: Its value is no dict, or its ttl no number.
+    """
+    if op.ttl is not None:
+        _check_minutes(op.ttl)
+    return None if op.value is None else _dict(op.value)
 
 
 class Batch:
@@ -73,10 +85,7 @@ class Batch:
 
     def _checked(self, op: Any) -> Op:
         if isinstance(op, GetOp):
-            namespace, key = checked(op.namespace), checked_key(op.key)
-            if namespace is op.namespace and key is op.key:
-                return op
-            return op._replace(namespace=namespace, key=key)
+            return _checked_get(op)
         if isinstance(op, PutOp):
             place = (checked(op.namespace), checked_key(op.key))
             self.puts[place] = put_of(op, self.index)
@@ -96,7 +105,7 @@ class Batch:
         raise InvalidStoreOpError(f"Unknown operation type: {type(op)}. It is none of a store's.")
 
     def _texts(self) -> list[str]:
-        return list(dict.fromkeys(text for put in self.puts.values() for text in put.texts))
+        return list(dict.fromkeys([text for put in self.puts.values() for text in put.texts]))
 
     def embed(self) -> None:
         """Embed the texts of the puts, in one call, and each query."""
@@ -124,9 +133,17 @@ class Batch:
             raise InvalidStoreOpError(
                 f"The embeddings gave {len(vectors)} vectors for {len(texts)} texts."
             )
-        packed = dict(zip(texts, map(self.index.pack, vectors), strict=True))
+        packs = dict(zip(texts, map(self.index.pack, vectors), strict=True))
         for put in self.puts.values():
-            put.vectors = [packed[text] for text in put.texts]
+            put.vectors = [packs[text] for text in put.texts]
+
+
+def _checked_get(op: GetOp) -> GetOp:
+    namespace, key, _ = op
+    if namespace.__class__ is tuple and key.__class__ is str and key.isascii():
+        packed(namespace)  # looks at each label, once
+        return op
+    return op._replace(namespace=checked(namespace), key=checked_key(key))
 
 
 class Index:
@@ -179,7 +196,6 @@ def _dict(value: Any) -> dict[str, Any]:
     return dict(cast("Mapping[str, Any]", value))
 
 
-def _minutes(ttl: Any) -> float | None:
-    if ttl is not None and (isinstance(ttl, bool) or not isinstance(ttl, int | float)):
+def _check_minutes(ttl: Any) -> None:
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float):
         raise InvalidStoreOpError(f"ttl={ttl!r}: a number of minutes, or None.")
-    return ttl

@@ -12,7 +12,6 @@ from plait.store.base.items import (
     ListNamespacesOp,
     MatchCondition,
     Namespace,
-    NamespacePath,
     Op,
     PutOp,
     SearchOp,
@@ -166,15 +165,26 @@ def listing(op: ListNamespacesOp, namespaces: list[Namespace]) -> list[Namespace
             )
     if op.max_depth is not None and op.max_depth < 0:
         raise InvalidStoreOpError(f"max_depth is {op.max_depth}; it cannot be negative.")
-    conditions = [MatchCondition(c.match_type, _path(c.path)) for c in op.match_conditions or ()]
-    found = [n for n in namespaces if all(matches(n, c) for c in conditions)]
+    found = namespaces
+    for condition in op.match_conditions or ():
+        found = _meeting(found, MatchCondition(condition.match_type, tuple(condition.path)))
     if op.max_depth is not None:
-        found = list(dict.fromkeys(n[: op.max_depth] for n in found))
+        depth = op.max_depth
+        found = list(dict.fromkeys([n[:depth] for n in found]))
     return page(found, op.limit, op.offset)
 
 
-def _path(path: NamespacePath) -> NamespacePath:
-    return tuple(path)
+def _meeting(namespaces: list[Namespace], condition: MatchCondition) -> list[Namespace]:
+    """The namespaces that meet a condition."""
+    kind, path = condition
+    if not path:
+        return namespaces
+    if "*" in path:
+        return [n for n in namespaces if matches(n, condition)]
+    size = len(path)
+    if kind == "prefix":
+        return [n for n in namespaces if n[:size] == path]
+    return [n for n in namespaces if n[-size:] == path]
 
 
 def page(found: list[Any], limit: int, offset: int) -> list[Any]:

@@ -54,6 +54,9 @@ def get_text_at_path(obj: Any, path: str | list[str]) -> list[str]:
     tokens = [] if path == WHOLE else tokenize_path(path) if isinstance(path, str) else path
     if not tokens:
         return [_json(obj)]
+    if len(tokens) == 1 and obj.__class__ is dict and _is_key(tokens[0]):
+        text = _text(obj.get(tokens[0]))  # most paths are a key; None is no text, there or not
+        return [] if text is None else [text]
     return [text for text in map(_text, _walk(obj, tokens)) if text is not None]
 
 
@@ -68,6 +71,11 @@ def _walk(obj: Any, tokens: list[str]) -> Iterator[Any]:
         return
     for found in _step(obj, token):
         yield from _walk(found, rest)
+
+
+def _is_key(token: str) -> bool:
+    """Whether a step into a dict is one of its keys."""
+    return token != "*" and not (token.startswith("{") and token.endswith("}"))
 
 
 def _step(obj: Any, token: str) -> list[Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import chain, islice
+from sys import maxsize
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from plait.embeddings import Embeddings
 from plait.store.base import (
@@ -20,7 +22,7 @@ from plait.store.base import (
     SearchItem,
     SearchOp,
 )
-from plait.store.base.batches import Batch, Index, Put, put_of
+from plait.store.base.batches import Batch, Index, value_of
 from plait.store.base.filters import judge_of
 from plait.store.base.items import Namespace
 from plait.store.base.namespaces import listing, page
@@ -45,12 +47,20 @@ class InMemoryStore(BaseStore):
     ['likes']
     """
 
-    __slots__ = ("_index", "_items", "_lock")
+    __slots__ = ("_below", "_direct", "_index", "_items", "_lock", "_sorted")
 
     def __init__(self, *, index: IndexConfig | None = None) -> None:
         self._index = Index(index) if index else None
-        self._items: dict[Namespace, dict[str, _Row]] = {}
+        self._items: _Items = {}
+        self._below: dict[Namespace, _Items] = {}
+        """By each prefix of at most `_DEPTH` labels the namespaces that have it, in the order of
+        `_items`."""
+        self._sorted: list[Namespace] | None = []
+        """All namespaces in order; None when that must be found out."""
         self._lock = Lock()
+        own = type(self)
+        self._direct = own.batch is InMemoryStore.batch and own.abatch is InMemoryStore.abatch
+        """Whether calls may pass by `batch`: a class derived from this one may want them there."""
 
     @property
     def index_config(self) -> IndexConfig | None:
@@ -63,25 +73,74 @@ class InMemoryStore(BaseStore):
         return self._index.embeddings if self._index else None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
+        ops = list(ops)
+        if (found := self._gets(ops)) is not None:
+            return found
         batch = Batch(ops, self._index)
         batch.embed()
         return self._do_all(batch)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        ops = list(ops)
+        if (found := self._gets(ops)) is not None:
+            return found
         batch = Batch(ops, self._index)
         await batch.aembed()
         return self._do_all(batch)
 
+    def get(
+        self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
+    ) -> Item | None:
+        if self._direct and namespace.__class__ is tuple and key.__class__ is str:
+            # Under what was checked when it was put nothing needs to be checked again.
+            row = self._items.get(namespace, _EMPTY).get(key)
+            if row is not None:
+                return row.item()
+        return super().get(namespace, key, refresh_ttl=refresh_ttl)
+
+    async def aget(
+        self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
+    ) -> Item | None:
+        if self._direct and namespace.__class__ is tuple and key.__class__ is str:
+            row = self._items.get(namespace, _EMPTY).get(key)
+            if row is not None:
+                return row.item()
+        return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
+
     def _do(self, op: Op) -> Result:
         # The namespace and the key are checked already; without embedding, that is all of a batch.
+        if not self._direct:
+            return super()._do(op)
         if isinstance(op, GetOp):
-            return self._get(op)
+            return self._get(op.namespace, op.key)
         if isinstance(op, PutOp) and self._index is None:
-            put = put_of(op, None)
+            value = value_of(op)
             with self._lock:
-                self._write(op.namespace, op.key, put, datetime.now(UTC))
+                self._write(op.namespace, op.key, value, (), datetime.now(UTC))
             return None
         return super()._do(op)
+
+    async def _ado(self, op: Op) -> Result:
+        if self._direct and self._index is None:
+            return self._do(op)  # there is nothing to wait for
+        return await super()._ado(op)
+
+    def _gets(self, ops: list[Op]) -> list[Result] | None:
+        """The items of a batch of gets that are all there; None for every other batch."""
+        rows: list[_Row] = []
+        items = self._items
+        with self._lock:
+            for op in ops:
+                if not isinstance(op, GetOp):
+                    return None
+                namespace, key, _ = op
+                if namespace.__class__ is not tuple or key.__class__ is not str:
+                    return None
+                row = items.get(namespace, _EMPTY).get(key)
+                if row is None:
+                    return None
+                rows.append(row)
+        return [row.item() for row in rows]
 
     def _do_all(self, batch: Batch) -> list[Result]:
         with self._lock:
@@ -89,89 +148,153 @@ class InMemoryStore(BaseStore):
             if batch.puts:
                 now = datetime.now(UTC)
                 for (namespace, key), put in batch.puts.items():
-                    self._write(namespace, key, put, now)
+                    self._write(namespace, key, put.value, put.vectors, now)
         return results
 
-    def _get(self, op: GetOp) -> Item | None:
-        row = self._items.get(op.namespace, _EMPTY).get(op.key)
+    def _get(self, namespace: Namespace, key: str) -> Item | None:
+        row = self._items.get(namespace, _EMPTY).get(key)
         return row.item() if row is not None else None
 
     def _read(self, op: Op, batch: Batch) -> Result:
         if isinstance(op, GetOp):
-            return self._get(op)
+            return self._get(op.namespace, op.key)
         if isinstance(op, SearchOp):
             return self._search(op, batch.queries.get(op.query or ""))
         if isinstance(op, ListNamespacesOp):
-            return listing(op, sorted(self._items))
+            if self._sorted is None:
+                self._sorted = sorted(self._items)
+            return listing(op, self._sorted)
         return None
 
     def _search(self, op: SearchOp, query: bytes | None) -> list[SearchItem]:
-        prefix, depth = op.namespace_prefix, len(op.namespace_prefix)
-        below = [rows for namespace, rows in self._items.items() if namespace[:depth] == prefix]
-        judge = judge_of(op.filter)
-        found = [
-            row for rows in below for row in rows.values() if judge is None or judge(row.value)
-        ]
+        rows: Iterable[_Row] = chain.from_iterable(map(_rows_of, self._at(op.namespace_prefix)))
+        if (judge := judge_of(op.filter)) is not None:
+            rows = (row for row in rows if judge(row.value))
         if query is None:
-            return [row.found(None) for row in page(found, op.limit, op.offset)]
+            start = min(op.offset, maxsize)
+            end = None if op.limit < 0 else min(op.offset + op.limit, maxsize)
+            return [row.found(None) for row in islice(rows, start, end)]
+        found = list(rows)
         scores = best_scores(query, [(row, vector) for row in found for vector in row.vectors])
         found.sort(key=lambda row: -scores.get(row, -2.0))
         return [row.found(scores.get(row)) for row in page(found, op.limit, op.offset)]
 
-    def _write(self, namespace: Namespace, key: str, put: Put, now: datetime) -> None:
-        if put.value is not None:
-            rows = self._items.setdefault(namespace, {})
-            old = rows.get(key)
-            rows[key] = _Row(namespace, key, put, old.created_at if old is not None else now, now)
-        elif rows := self._items.get(namespace):
-            rows.pop(key, None)
-            if not rows:
-                del self._items[namespace]
+    def _at(self, prefix: Namespace) -> Iterable[dict[str, _Row]]:
+        """The rows of each namespace at and below a prefix."""
+        if not prefix:
+            return self._items.values()
+        depth = len(prefix)
+        if depth <= _DEPTH:
+            return self._below.get(prefix, _NOWHERE).values()
+        near = self._below.get(prefix[:_DEPTH], _NOWHERE)
+        return [rows for namespace, rows in near.items() if namespace[:depth] == prefix]
+
+    def _write(
+        self,
+        namespace: Namespace,
+        key: str,
+        value: dict[str, Any] | None,
+        vectors: Sequence[bytes],
+        now: datetime,
+    ) -> None:
+        rows = self._items.get(namespace)
+        if value is None:
+            if rows is not None and rows.pop(key, None) is not None and not rows:
+                self._close(namespace)
+            return
+        if rows is None:
+            rows = self._open(namespace)
+        old = rows.get(key)
+        row = rows[key] = _Row(value)
+        row.namespace = namespace
+        row.key = key
+        row.vectors = vectors
+        row.created_at = now if old is None else old.created_at
+        row.updated_at = now
+
+    def _open(self, namespace: Namespace) -> dict[str, _Row]:
+        """Begin a namespace that holds nothing."""
+        rows = self._items[namespace] = {}
+        for depth in range(1, min(len(namespace), _DEPTH) + 1):
+            self._below.setdefault(namespace[:depth], {})[namespace] = rows
+        self._sorted = None
+        return rows
+
+    def _close(self, namespace: Namespace) -> None:
+        """Forget a namespace that holds nothing any more."""
+        del self._items[namespace]
+        for depth in range(1, min(len(namespace), _DEPTH) + 1):
+            near = self._below[namespace[:depth]]
+            del near[namespace]
+            if not near:
+                del self._below[namespace[:depth]]
+        self._sorted = None
 
 
 class _Row:
     """What is kept of an item. Its value is shared with nobody."""
 
-    __slots__ = ("created_at", "key", "namespace", "updated_at", "value", "vectors")
+    __slots__ = ("created_at", "key", "namespace", "nested", "updated_at", "value", "vectors")
 
-    def __init__(
-        self, namespace: Namespace, key: str, put: Put, created_at: datetime, updated_at: datetime
-    ) -> None:
-        self.namespace = namespace
-        self.key = key
-        self.value = _copy(put.value)
-        self.vectors = put.vectors
-        self.created_at = created_at
-        self.updated_at = updated_at
+    created_at: datetime
+    key: str
+    namespace: Namespace
+    updated_at: datetime
+    vectors: Sequence[bytes]
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.value = copy = value.copy()
+        self.nested: tuple[str, ...] = ()
+        """The keys of its value under which are containers."""
+        for name, part in value.items():
+            if part.__class__ in _CONTAINERS:
+                copy[name] = _copy(part)
+                self.nested += (name,)
+
+    def _copied(self) -> dict[str, Any]:
+        copy = self.value.copy()
+        for name in self.nested:
+            copy[name] = _copy(copy[name])
+        return copy
+
+    # What `Item.__init__` would look into is known here, so items are filled without it.
 
     def item(self) -> Item:
-        return Item(
-            value=_copy(self.value),
-            key=self.key,
-            namespace=self.namespace,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-        )
+        item = _new(Item)
+        item.value = self._copied()
+        item.key = self.key
+        item.namespace = self.namespace
+        item.created_at = self.created_at
+        item.updated_at = self.updated_at
+        return item
 
     def found(self, score: float | None) -> SearchItem:
-        return SearchItem(
-            self.namespace,
-            self.key,
-            _copy(self.value),
-            self.created_at,
-            self.updated_at,
-            score,
-        )
+        item = _new(SearchItem)
+        item.value = self._copied()
+        item.key = self.key
+        item.namespace = self.namespace
+        item.created_at = self.created_at
+        item.updated_at = self.updated_at
+        item.score = score
+        return item
 
 
+_Items: TypeAlias = dict[Namespace, dict[str, _Row]]
+
+_DEPTH = 4
+"""To so many labels namespaces are found by their prefixes; what is deeper is looked through. With
+no bound, a namespace of n labels would cost n * n."""
 _EMPTY: dict[str, _Row] = {}
+_NOWHERE: _Items = {}
+_new = object.__new__
+_rows_of = dict[str, _Row].values
 
 
 def _copy(value: Any) -> Any:
     """The value with containers of its own; what is in them is shared."""
     kind = value.__class__
     if kind is dict:
-        copy = dict(value)
+        copy = value.copy()
         for key, part in value.items():
             if part.__class__ in _CONTAINERS:
                 copy[key] = _copy(part)
@@ -181,7 +304,7 @@ def _copy(value: Any) -> Any:
     if kind is tuple:
         return tuple([_copy(part) for part in value])
     if kind is set:
-        return set(value)
+        return value.copy()
     return value
 
 
