@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import ormsgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -132,6 +133,35 @@ def test_any_nesting_comes_back_exactly(value: Any) -> None:
 def test_equal_sets_give_equal_bytes(value: frozenset[Any]) -> None:
     again = frozenset(reversed(list(value)))
     assert CODEC.dumps(value) == CODEC.dumps(again)
+
+
+WIDTHS = (0, 5, 7, 8, 15, 16, 31, 32, 63, 64)
+EDGES = [(1 << bits) + d for bits in WIDTHS for d in (-1, 0, 1)]
+INTS = st.sampled_from([*EDGES, *(-edge for edge in EDGES)]) | st.integers()
+
+
+@given(
+    st.sets(INTS)
+    | st.sets(st.floats())
+    | st.sets(st.text())
+    | st.sets(INTS | st.booleans() | st.floats() | st.text())
+)
+def test_sets_are_stored_in_the_order_of_their_bytes(values: set[Any]) -> None:
+    text = set(map(type, values)) <= {str}
+    order = sorted(values) if text else sorted(values, key=CODEC.dumps)
+    assert CODEC.dumps(values) == ormsgpack.packb(ormsgpack.Ext(5, CODEC.dumps(order)))
+
+
+@given(
+    st.dictionaries(
+        INTS | st.none() | st.tuples(INTS) | st.text(),
+        INTS | st.text() | st.binary().map(bytearray) | st.dictionaries(INTS, st.tuples(INTS)),
+        min_size=1,
+    ).filter(lambda made: not all(type(key) is str for key in made))
+)
+def test_dicts_with_other_keys_are_stored_as_keys_and_values_in_turn(made: dict[Any, Any]) -> None:
+    flat = [part for pair in made.items() for part in pair]
+    assert CODEC.dumps(made) == ormsgpack.packb(ormsgpack.Ext(2, CODEC.dumps(flat)))
 
 
 # --- Registered classes --------------------------------------------------------------------------

@@ -360,6 +360,9 @@ class Codec:
             return {k: self._plain(v, (path, k), depth) for k, v in value.items()}
         if depth >= MAX_DEPTH:
             raise too_deep(MAX_DEPTH)
+        data = _of_plain([*chain.from_iterable(value.items())])
+        if data is not None:
+            return Ext(MAP, data)
         flat: list[Any] = []
         for key, item in value.items():
             flat.append(self._plain(key, (path, AsKey(key)), depth + 1))
@@ -527,6 +530,16 @@ def _text(value: str) -> Any:
     except UnicodeEncodeError:
         return Ext(TEXT, value.encode("utf-8", "surrogatepass"))
     return value
+
+
+def _of_plain(items: list[Any]) -> bytes | None:
+    """Plain data as the walk packs it, in C; None where it may be more than that."""
+    try:
+        data = _packb(items, None, _OPTIONS)
+    except TypeError:
+        return None
+    buffers = (0xC4 in data or 0xC5 in data or 0xC6 in data) and _has_buffer(items)
+    return None if buffers else data
 
 
 def _has_buffer(value: Any) -> bool:

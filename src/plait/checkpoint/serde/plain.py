@@ -7,6 +7,7 @@ Numbers are part of the stored format: never reuse or change one.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
@@ -78,13 +79,34 @@ def _by_bytes(
 # --- Containers ----------------------------------------------------------------------------------
 
 
-def _in_order(code: int) -> Encoder:
-    def encode(values: Any, pack: Pack) -> Ext:
-        if all(type(value) is str for value in values):
-            return Ext(code, pack(sorted(values)))
-        return Ext(code, pack(sorted(values, key=pack)))  # equal sets give equal bytes
+_FLOAT = Struct(">d")
+_INTS = (-(1 << 31), -(1 << 15), -(1 << 7), -(1 << 5), 0)
+"""Where the ints begin that take four bytes, two, one, none but their own mark; and no sign."""
 
-    return encode
+
+def _in_order(code: int) -> Encoder:
+    return lambda values, pack: Ext(code, pack(_by_their_bytes(values, pack)))
+
+
+def _by_their_bytes(values: Any, pack: Pack) -> list[Any]:
+    """The items of a set in the order of their bytes (text: of itself): equal sets, equal bytes."""
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return sorted(values)
+    if kinds == {float}:  # one mark, then what `_FLOAT` packs
+        return sorted(values, key=_FLOAT.pack)
+    if kinds == {int}:
+        order = sorted(values)
+        if order[0] >= -(1 << 63) and order[-1] < 1 << 64:
+            return _ints_by_their_bytes(order)
+    return sorted(values, key=pack)
+
+
+def _ints_by_their_bytes(order: list[int]) -> list[int]:
+    """Sorted ints, in the order of their bytes: by mark first, and that tells sign and width."""
+    four, two, one, own, plus = [bisect_left(order, edge) for edge in _INTS]
+    wide = order[two:one] + order[four:two] + order[:four]
+    return order[plus:] + order[one:own] + wide + order[own:plus]
 
 
 def decode_map(data: bytes, unpack: Unpack) -> dict[Any, Any]:
