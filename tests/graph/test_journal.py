@@ -12,8 +12,11 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypedDict
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -427,6 +430,42 @@ def test_arguments_that_are_alike(one: Any, other: Any) -> None:
 )
 def test_arguments_that_differ(one: Any, other: Any) -> None:
     assert likeness((one,), {}) != likeness((other,), {})
+
+
+class Word(str):
+    """Equal to plain text, and not the same."""
+
+
+@pytest.mark.parametrize(
+    ("many", "digest"),
+    [
+        ([*range(20)], "a9b513603ba0170f"),
+        ([*"abcdefghij", 1.5, None, True, b"b"], "60aa56ecd5eddb75"),
+        ([{"id": i, "%s": "text"} for i in range(9)], "8804672f716e8695"),
+        ([{"t": i, "id": {"x": 0}} for i in range(9)], "89417739c463d594"),
+        ({f"k{i}": i for i in range(20)}, "7e4bad780af9eb56"),
+        ({i: [i] for i in range(20)}, "7c99e6eaa6d66649"),
+        ((*range(9), (1, "a")), "88d96e572c5f529c"),
+    ],
+    ids=str,
+)
+def test_the_likeness_of_many_items_is_what_journals_have_on_record(many: Any, digest: str) -> None:
+    assert likeness((many,), {}) == digest
+
+
+KEYS = st.sampled_from(["a", "ab", "a'", 'a"', "a:", "%r", "%", "\\", Word("a"), "é"])
+ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+LEAVES = ATOMS | st.tuples(ATOMS) | st.just(Word("a"))
+ROWS = st.lists(KEYS, max_size=4, unique=True).flatmap(
+    lambda keys: st.lists(st.fixed_dictionaries(dict.fromkeys(keys, ATOMS)), max_size=12)
+)
+
+
+@given(ROWS | st.lists(LEAVES, max_size=12) | st.dictionaries(LEAVES, LEAVES, max_size=12))
+def test_many_items_are_told_as_one_by_one(many: Any) -> None:
+    together = likeness((many,), {})
+    with patch("plait.engine.likeness._MANY", 1000):
+        assert likeness((many,), {}) == together
 
 
 def test_a_value_that_contains_itself_has_a_likeness() -> None:

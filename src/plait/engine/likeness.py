@@ -8,8 +8,10 @@ have no order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
+from operator import itemgetter
 from typing import Any, cast
 
 ATOMS = frozenset({type(None), bool, int, float, str, bytes})
@@ -17,6 +19,10 @@ MAX_DEPTH = 60
 """Deeper than this, values are taken by their class: a value may contain itself."""
 _BY_TEXT = frozenset({"datetime", "uuid", "decimal", "fractions", "pathlib", "zoneinfo"})
 """Modules of plain types whose text says all."""
+_LISTS = (list, tuple)
+_MANY = 8
+"""From how many items on it pays to look at them together."""
+_PAIR = "%r:%r".__mod__
 
 
 def likeness(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
@@ -39,7 +45,7 @@ def _text(value: Any, depth: int) -> str:
     if cls in ATOMS:
         return repr(value)
     if depth < MAX_DEPTH:
-        if cls in (list, tuple):
+        if cls in _LISTS:
             return _sequence(value, depth)
         if cls is dict:
             return _mapping(value, depth)
@@ -52,12 +58,48 @@ def _text(value: Any, depth: int) -> str:
     return f"<{cls.__module__}.{cls.__qualname__} {content}>"
 
 
-def _sequence(items: Iterable[Any], depth: int) -> str:
-    return f"[{','.join([_text(item, depth + 1) for item in items])}]"
+def _sequence(items: Sequence[Any], depth: int) -> str:
+    cls: Any = type(items)
+    if cls in _LISTS and len(items) >= _MANY:
+        text = _of_many(items, depth)
+        if text is not None:
+            return text
+    deeper = depth + 1
+    texts = [repr(i) if i.__class__ in ATOMS else _text(i, deeper) for i in items]
+    return f"[{','.join(texts)}]"
+
+
+def _of_many(items: Sequence[Any], depth: int) -> str | None:
+    """The same text, made in C, of many atoms or of many dicts of atoms with the same keys."""
+    kinds = set(map(type, items))
+    if kinds <= ATOMS:
+        return f"[{','.join(map(repr, items))}]"
+    if kinds != {dict} or depth + 1 >= MAX_DEPTH:
+        return None
+    alike: set[tuple[Any, ...]] = set(map(tuple, items))
+    names = alike.pop()
+    if alike or len(names) < 2 or set(map(type, chain.from_iterable(items))) != {str}:
+        return None
+    # No text of a key begins another's, so that keys in order are pairs in order.
+    ordered = sorted(names, key=repr)
+    values = (*chain.from_iterable(map(itemgetter(*ordered), items)),)
+    if not ATOMS.issuperset(map(type, values)):
+        return None
+    pairs = ",".join([repr(name).replace("%", "%%") + ":%r" for name in ordered])
+    return f"[{','.join([f'{{{pairs}}}'] * len(items))}]" % values
 
 
 def _mapping(items: Mapping[Any, Any], depth: int) -> str:
-    pairs = [f"{_text(k, depth + 1)}:{_text(v, depth + 1)}" for k, v in items.items()]
+    cls: Any = type(items)
+    many = cls is dict and len(items) >= _MANY
+    if many and ATOMS.issuperset(map(type, chain(items, items.values()))):  # the same, in C
+        return f"{{{','.join(sorted(map(_PAIR, items.items())))}}}"
+    deeper = depth + 1
+    pairs = [
+        f"{repr(k) if k.__class__ in ATOMS else _text(k, deeper)}:"
+        f"{repr(v) if v.__class__ in ATOMS else _text(v, deeper)}"
+        for k, v in items.items()
+    ]
     return f"{{{','.join(sorted(pairs))}}}"
 
 
@@ -83,7 +125,7 @@ def _content(value: Any, cls: type[Any], depth: int) -> str:
 def _of_builtin(value: Any, depth: int) -> str:
     """The content of what is built on a container or an atom, and of arrays."""
     if isinstance(value, (list, tuple)):
-        return _sequence(cast("Iterable[Any]", value), depth)
+        return _sequence(cast("Sequence[Any]", value), depth)
     if isinstance(value, Mapping):
         return _mapping(cast("Mapping[Any, Any]", value), depth)
     if isinstance(value, (set, frozenset)):
