@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deferred import Deferred
-from plait.checkpoint.log.dicts import dict_stamps
 from plait.checkpoint.log.lists import splice_runs
 from plait.checkpoint.log.recent import CHANNELS, LONG, Constant, Kept, KeptDict, Recent, is_small
 from plait.checkpoint.log.records import (
@@ -35,6 +34,7 @@ from plait.checkpoint.log.records import (
 )
 from plait.checkpoint.log.requests import ReadValues, ReadVersions, ValueRow
 from plait.checkpoint.log.seen import Seen
+from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.log.versions import DictVersion, ListVersion, Run, Version
 from plait.checkpoint.log.writing import value_version
 from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, proof
@@ -130,7 +130,7 @@ def read_values(
         elif kind == DICT_PATCH:
             value, version = yield from chains.read_dict(key, payload, proof(record))
             if track:
-                version.data, version.stamps = value.copy(), dict_stamps(codec, value)
+                version.seen = SeenDict(value, codec)
         else:
             raise damaged("value")
         values[channel], versions[channel] = value, version
@@ -188,7 +188,7 @@ def _whole(key: bytes, value: Any, payload: bytes, codec: Codec) -> Version:
         runs = [(key, 0, len(value))] if value else []
         return ListVersion(key, key, 0, Seen(value, codec), runs, size, size)
     if is_dict(value):
-        return DictVersion(key, key, 0, value.copy(), dict_stamps(codec, value), size, size)
+        return DictVersion(key, key, 0, SeenDict(value, codec), size, size)
     return value_version(key, value, payload)
 
 
@@ -389,7 +389,8 @@ class ChainReader:
         kept = self._kept(KeptDict)
         if kept is not None and kept.id == key and kept.proof == proved:
             value = kept.recipes.made(self._codec.loads)
-            return value, DictVersion(key, kept.anchor, kept.depth, {}, {}, kept.size, kept.written)
+            unseen = SeenDict({}, self._codec)
+            return value, DictVersion(key, kept.anchor, kept.depth, unseen, kept.size, kept.written)
         walk = yield from self.walk(key, DICT_PATCH, payload, kept)
         kept = walk.kept
         if isinstance(kept, KeptDict):
@@ -414,7 +415,7 @@ class ChainReader:
         if self._source.recent is not None and depth >= LONG:
             kept = KeptDict(key, proved, walk.anchor, depth, recipes, size, written)
             self._source.recent.keep(self._lane, self._channel, kept)
-        return value, DictVersion(key, walk.anchor, depth, {}, {}, size, written)
+        return value, DictVersion(key, walk.anchor, depth, SeenDict({}, self._codec), size, written)
 
     def _record(self, key: bytes) -> Plan[tuple[int, bytes]]:
         record = self._rows.get(key)

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from plait.checkpoint.log.records import ALL, DICT_PATCH, ENTIRE, PUT, SINGLE, WHOLE, Ref, is_list
 from plait.checkpoint.log.seen import Seen
-from plait.checkpoint.log.stamps import Stamp
+from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.serde import Codec
 from plait.engine.records import CONTAINERS
 
@@ -93,15 +93,13 @@ class ListVersion(Version):
 class DictVersion(Version):
     """The last version of a dict."""
 
-    __slots__ = ("data", "size", "stamps", "written")
+    __slots__ = ("seen", "size", "written")
 
     def __init__(
-        self, id: bytes, anchor: bytes, depth: int, data: dict[Any, Any], stamps: dict[Any, Stamp],
-        size: int, written: int,
-    ) -> None:  # fmt: skip
+        self, id: bytes, anchor: bytes, depth: int, seen: SeenDict, size: int, written: int
+    ) -> None:
         super().__init__(id, anchor, depth)
-        self.data = data
-        self.stamps = stamps
+        self.seen = seen
         self.size = size
         self.written = written
 

@@ -6,9 +6,10 @@ from hashlib import blake2b
 from typing import Any
 
 from plait.checkpoint.log.deferred import TEXTS
-from plait.checkpoint.log.dicts import dict_stamps, next_dict, whole_dict
+from plait.checkpoint.log.dicts import next_dict, whole_dict
 from plait.checkpoint.log.lists import first_list, next_list
 from plait.checkpoint.log.records import WHOLE, is_dict, is_list
+from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.log.versions import (
     SMALL,
     DictVersion,
@@ -37,7 +38,7 @@ def encode_version(codec: Codec, old: Version | None, value: Any, key: bytes) ->
     if is_dict(value):
         if type(old) is DictVersion:
             return next_dict(codec, old, value, key)
-        return whole_dict(codec, value, dict_stamps(codec, value), key)
+        return whole_dict(codec, value, SeenDict(value, codec), key)
     known = old if type(old) is ValueVersion else None
     if known is not None and type(value) in TEXTS and known.holds(value):
         return None

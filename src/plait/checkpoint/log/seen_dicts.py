@@ -1,0 +1,182 @@
+"""An own shallow copy of a dict, and which of its keys hold something else since then.
+
+All in C where that can tell: values that never change are compared by identity, and others are
+packed in blocks: equal bytes mean that nothing in them changed. A block that holds more than plain
+data has a stamp per value. Python looks only into what may have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from operator import is_, is_not, ne
+from typing import Any, TypeAlias
+
+import ormsgpack
+
+from plait.checkpoint.log.stamps import COMPARABLE, IMMUTABLE, Stamp, content, stamps_of
+from plait.checkpoint.serde import Codec, pack_plain
+
+Block: TypeAlias = "bytes | list[Stamp] | None"
+"""What some values were: plain data packed; a stamp each; or nothing, where none ever changes."""
+
+_BLOCK, _FEW = 32, 4
+"""How many values are in a block, small ones and large: what is looked into if one changed."""
+_LARGE = 4096
+"""From how many bytes of a block on its values are large."""
+_PLAIN = COMPARABLE | {float, dict, list}
+"""Of these, equal bytes tell equal values."""
+
+
+class SeenDict:
+    """A dict as it was seen.
+
+    >>> note = {"by": "Ann"}
+    >>> seen = SeenDict({"a": 1, "b": 2, "note": note}, Codec())
+    >>> note["by"] = "Bob"
+    >>> seen.since({"a": 1, "b": 3, "note": note, "new": 4}, Codec())[1]
+    ['b', 'note']
+    """
+
+    __slots__ = ("_block", "_blocks", "data")
+
+    def __init__(self, value: dict[Any, Any], codec: Codec) -> None:
+        self._blocks: list[Block] | None = None
+        """Of all values, in order (None: none of them ever changes)."""
+        self._block = _BLOCK
+        if not IMMUTABLE.issuperset(map(type, value.values())):
+            values = [*value.values()]
+            first = _block_of(values[:_BLOCK], codec)
+            self._block = _FEW if isinstance(first, bytes) and len(first) > _LARGE else _BLOCK
+            self._blocks = _blocks_of(values, self._block, codec)
+        self.data = value.copy()
+
+    def since(self, value: dict[Any, Any], codec: Codec) -> tuple[SeenDict, list[Any]]:
+        """What is seen now, and which of these keys hold something else.
+
+        Args:
+            value: A dict that has the same keys first, in the same order.
+            codec: What packs values that are no plain data.
+        """
+        if self._blocks is None:
+            changed = self._replaced(value, codec)
+            new = [*value.values()][len(self.data) :]
+            fresh = [*map(value.__getitem__, changed), *new]
+            if not IMMUTABLE.issuperset(map(type, fresh)):
+                return SeenDict(value, codec), changed
+            return _seen(value.copy(), None, _BLOCK), changed
+        now = [*value.values()]
+        size = self._block
+        blocks = _blocks_of(now, size, codec)
+        names, olds = [*self.data], [*self.data.values()]
+        changed: list[Any] = []
+        for i, was in enumerate(self._blocks):
+            if was.__class__ is bytes and was == blocks[i]:
+                continue
+            part = slice(i * size, (i + 1) * size)
+            differ = _differing(olds[part], was, now[part], blocks[i], codec)
+            changed += compress(names[part], differ)
+        return _seen(value.copy(), blocks, size), changed
+
+    def without(self, gone: Iterable[Any], codec: Codec) -> SeenDict:
+        """The same, as if some keys had not been there."""
+        rest = self.data.copy()
+        for name in gone:
+            del rest[name]
+        if self._blocks is None:
+            return _seen(rest, None, _BLOCK)
+        keep = [*map(rest.__contains__, self.data)]
+        olds = [*self.data.values()]
+        values: list[Any] = []
+        size = self._block
+        for i, block in enumerate(self._blocks):
+            part = olds[i * size : (i + 1) * size]
+            values += ormsgpack.unpackb(block) if isinstance(block, bytes) else part
+        kept = dict(zip(rest, compress(values, keep), strict=True))
+        if list not in map(type, self._blocks):
+            return SeenDict(kept, codec)
+        stamps: list[Stamp] = []
+        for i, block in enumerate(self._blocks):
+            part = values[i * size : (i + 1) * size]
+            stamps += block if isinstance(block, list) else _stamps(part, codec)
+        stamps = [*compress(stamps, keep)]
+        blocks: list[Block] = [stamps[i : i + size] for i in range(0, len(stamps), size)]
+        return _seen(kept, blocks, size)
+
+    def _replaced(self, value: dict[Any, Any], codec: Codec) -> list[Any]:
+        """Keys that hold something else, where none of the values ever changes."""
+        before = self.data
+        names = [*compress(before, map(is_not, before.values(), value.values()))]
+        olds, news = [*map(before.__getitem__, names)], [*map(value.__getitem__, names)]
+        kinds = set(map(type, olds))
+        if len(kinds) == 1 and kinds <= COMPARABLE and kinds == set(map(type, news)):
+            return [*compress(names, map(ne, olds, news))]
+        pairs = zip(names, olds, news, strict=True)
+        return [name for name, old, new in pairs if not _same(old, None, new, None, codec)]
+
+
+def _seen(data: dict[Any, Any], blocks: list[Block] | None, block: int) -> SeenDict:
+    seen = SeenDict.__new__(SeenDict)
+    seen.data = data
+    seen._block, seen._blocks = block, blocks  # pyright: ignore[reportPrivateUsage]
+    return seen
+
+
+def _blocks_of(values: list[Any], size: int, codec: Codec) -> list[Block]:
+    return [_block_of(values[i : i + size], codec) for i in range(0, len(values), size)]
+
+
+def _block_of(values: list[Any], codec: Codec) -> Block:
+    kinds = set(map(type, values))
+    if kinds <= IMMUTABLE:
+        return None
+    if kinds <= _PLAIN:
+        try:
+            return pack_plain(values)
+        except TypeError:
+            pass
+    return stamps_of(values, kinds, codec)
+
+
+def _stamps(values: Sequence[Any], codec: Codec) -> list[Stamp]:
+    return stamps_of(values, set(map(type, values)), codec)
+
+
+def _differing(
+    olds: list[Any], was: Block, news: list[Any], now: Block, codec: Codec
+) -> list[bool]:
+    """Which values of a block differ; more may have come after the old ones."""
+    if isinstance(was, bytes):
+        if len(news) == 1:
+            return [True]
+        held = ormsgpack.unpackb(was)
+        return [not _same_plain(old, new) for old, new in zip(held, news, strict=False)]
+    news = news[: len(olds)]
+    before = [None] * len(olds) if was is None else was
+    stamps = now[: len(olds)] if isinstance(now, list) else _stamps(news, codec)
+    if before == stamps and all(map(is_, olds, news)):
+        return []
+    each = zip(olds, before, news, stamps, strict=True)
+    return [not _same(old, stamp, new, mark, codec) for old, stamp, new, mark in each]
+
+
+def _same_plain(old: Any, new: Any) -> bool:
+    if type(new) is not type(old):
+        return False
+    if type(new) in COMPARABLE:
+        return new == old
+    try:
+        return pack_plain(new) == pack_plain(old)
+    except TypeError:
+        return False
+
+
+def _same(old: Any, old_stamp: Stamp, new: Any, stamp: Stamp, codec: Codec) -> bool:
+    if old is new:
+        return old_stamp == stamp
+    if type(old) is not type(new):
+        return False
+    if type(old) in COMPARABLE:
+        return old == new
+    now = stamps_of((old,), {type(old)}, codec)[0]  # an old value that was changed is another
+    return now == old_stamp and content(old, codec) == content(new, codec)
