@@ -46,11 +46,11 @@ HOWS = ["content", "id", "default", "blocks", "name", "extra"]
 def test_a_changed_message_is_noticed(how: str, place: int) -> None:
     items = messages(5)
     seen = Seen(items, CODEC)
-    assert seen.grow(items, CODEC)
+    assert seen.grow(items)
     items.append(AIMessage("more", id="more"))
-    assert seen.grow(items, CODEC)
+    assert seen.grow(items)
     change(items[place], how)
-    assert not seen.grow(items, CODEC)
+    assert not seen.grow(items)
     assert Seen(items, CODEC).stamps[place] != seen.stamps[place]
 
 
@@ -60,16 +60,16 @@ def test_a_default_that_was_read_is_watched_from_then_on() -> None:
     seen = Seen(items, CODEC)
     held = items[1].additional_kwargs
     seen = Seen(items, CODEC)
-    assert seen.grow(items, CODEC), "reading it is no change"
+    assert seen.grow(items), "reading it is no change"
     held["k"] = 1
-    assert not seen.grow(items, CODEC)
+    assert not seen.grow(items)
 
 
 def test_another_object_in_an_old_place_is_noticed() -> None:
     items = messages(3)
     seen = Seen(items, CODEC)
     items[1] = copy.copy(items[1])
-    assert not seen.grow(items, CODEC)
+    assert not seen.grow(items)
 
 
 def calling(count: int) -> list[Any]:
@@ -99,19 +99,19 @@ def test_what_a_message_holds_is_watched(how: str, place: int) -> None:
     seen = Seen(items, CODEC)
     items = [*items, *calling(3)[2:]]
     items[2].tool_calls[0]["args"]["a"] = [1]
-    assert seen.grow(items, CODEC)
-    assert seen.grow(items, CODEC)
+    assert seen.grow(items)
+    assert seen.grow(items)
     IN_PLACE[how](items[place])
-    assert not seen.grow(items, CODEC)
+    assert not seen.grow(items)
 
 
 def test_fields_that_were_only_read_are_watched_from_then_on() -> None:
     items = calling(3)
     seen = Seen(items, CODEC)
     held = items[1].response_metadata
-    assert seen.grow(items, CODEC), "reading it is no change"
+    assert seen.grow(items), "reading it is no change"
     held["k"] = 1
-    assert not seen.grow(items, CODEC)
+    assert not seen.grow(items)
 
 
 class AlwaysEqual(HumanMessage):
@@ -126,19 +126,19 @@ def test_an_object_that_only_says_that_it_is_equal_is_noticed(other: Any) -> Non
     items = messages(3)
     seen = Seen(items, CODEC)
     items[1] = other(items[1]) if callable(other) else other
-    assert not seen.grow(items, CODEC)
+    assert not seen.grow(items)
 
 
 @pytest.mark.parametrize("value", [[1, 2.0, "x"], [{"a": [1]}], [1, {"b": 2}], [[1]]])
 def test_other_lists_grow_too(value: list[Any]) -> None:
     seen = Seen(value, CODEC)
     grown = [*value, 7]
-    assert seen.grow(grown, CODEC)
+    assert seen.grow(grown)
     assert seen.items == grown
     assert seen.stamps == Seen(grown, CODEC).stamps
     if isinstance(value[-1], (dict, list)):
         value[-1].clear()
-        assert not seen.grow(grown, CODEC)
+        assert not seen.grow(grown)
 
 
 @pytest.mark.parametrize("seed", range(40))

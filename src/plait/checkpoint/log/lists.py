@@ -37,22 +37,27 @@ def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> E
     """A list written against its last version; None where nothing changed."""
     before = old.seen
     length, now = len(before.items), len(value)
-    if before.grow(value, codec):
+    if before.grow(value):
         seen, fresh = before, value[length:]
         changes = [Splice(length, 0, length, now)] if fresh else []
     else:
+        # To keep a piece takes a row. More pieces than that is worth are not even looked for.
+        found = splices(before, value, codec, old.size // ROW + 1)
         seen = Seen(value, codec)
-        changes = splices(before.items, before.stamps, value, seen.stamps, codec)
+        if found is None:
+            return _whole(codec, value, seen, key)
+        changes = found
         fresh = [*chain.from_iterable(value[each.first : each.last] for each in changes)]
     if not changes:
         old.seen = seen  # the same content, perhaps in new objects
         return None
-    if len(fresh) == now:
+    kept = old.size * (now - len(fresh)) // length if length else 0
+    if kept <= SMALL:
         return _whole(codec, value, seen, key)
     body = codec.dumps(fresh)
-    size = len(body) + old.size * (now - len(fresh)) // length
+    size = len(body) + kept
     runs = _next_runs(old.runs, length, changes, key)
-    if size <= len(body) + SMALL or len(runs) * ROW > size or size * 4 < old.written:
+    if len(runs) * ROW > size or size * 4 < old.written:
         return _whole(codec, value, seen, key)
     depth, written = old.depth + 1, old.written + len(body)
     if depth > 2 * len(runs) + _PATCHES:

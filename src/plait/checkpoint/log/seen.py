@@ -13,7 +13,7 @@ from operator import is_
 from typing import Any
 
 from plait.checkpoint.log.loose import Loose
-from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, stamps_of
+from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, seals
 from plait.checkpoint.serde import Codec
 
 _NEVER: list[Any] = [None]
@@ -21,7 +21,7 @@ _NEVER: list[Any] = [None]
 
 
 class Seen:
-    """An own shallow copy of a list, with a stamp per item."""
+    """An own shallow copy of a list, and what its items held."""
 
     __slots__ = ("_as_of", "_changes", "_compared", "_loose", "items", "kinds", "stamps")
 
@@ -32,11 +32,20 @@ class Seen:
         self._changes = _changes_of(self.kinds)
         self._as_of: Any = self._changes[0]
         self._compared = _compared_of(self.kinds)
-        self.stamps: list[Stamp] = stamps_of(value, self.kinds, codec)
+        self.stamps: list[Stamp] = seals(value, self.kinds)
+        """Of messages, their stamps."""
         self._loose = Loose(codec)
-        self._loose.watch(self.items, self.stamps)
+        self._loose.watch(self.items, self.kinds)
 
-    def grow(self, value: list[Any], codec: Codec) -> bool:
+    def altered(self) -> set[int]:
+        """The ids of items that were changed in place since they were seen."""
+        if self._changes[0] is self._as_of and not self._loose.changed():
+            return set()
+        now = seals(self.items, self.kinds)
+        pairs = zip(self.items, self.stamps, now, strict=True)
+        return self._loose.altered() | {id(item) for item, a, b in pairs if a != b}
+
+    def grow(self, value: list[Any]) -> bool:
         """Whether `value` is this list as it was seen, with perhaps more at its end: now seen, too.
 
         False says nothing: then look at it anew.
@@ -47,7 +56,7 @@ class Seen:
         fresh = value[length:]
         if not self._holds(value[:length] if fresh else value) or self._loose.changed():
             return False
-        return not fresh or self._take(fresh, codec)
+        return not fresh or self._take(fresh)
 
     def _holds(self, old: list[Any]) -> bool:
         """Whether a list holds the very objects that were seen."""
@@ -63,7 +72,7 @@ class Seen:
                 return True
         return all(map(is_, self.items, old))
 
-    def _take(self, fresh: list[Any], codec: Codec) -> bool:
+    def _take(self, fresh: list[Any]) -> bool:
         """See more items. False: they are sealed in another way than those seen before."""
         kinds = set(map(type, fresh))
         if not kinds <= self.kinds:
@@ -74,8 +83,8 @@ class Seen:
                 return False
             self.kinds |= kinds
             self._compared = _compared_of(self.kinds)
-        stamps = stamps_of(fresh, kinds, codec)
-        self._loose.watch(fresh, stamps)
+        stamps = seals(fresh, kinds)
+        self._loose.watch(fresh, kinds)
         self.stamps += stamps
         self.items += fresh
         return True

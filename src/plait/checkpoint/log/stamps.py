@@ -3,13 +3,14 @@
 Same object and same stamp: unchanged. An immutable needs no stamp (None). plait's messages make
 their own cheaply (`__plait_stamp__`). Every other item's stamp is a hash of its content, taken in
 C by `marshal` where that knows the types, else of its encoding. Stamps live and die in this
-process; they are never stored.
+process; they are never stored. Items of lists that are plain data, or models of it, need none:
+they are watched together (`loose.Loose`).
 """
 
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
@@ -17,7 +18,7 @@ from hashlib import blake2b
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from plait.checkpoint.serde import Codec
+from plait.checkpoint.serde import Codec, pack_each
 
 Stamp: TypeAlias = Hashable
 
@@ -47,12 +48,44 @@ def _stamper(kind: type, digest: Callable[[Any], Stamp]) -> Callable[[Any], Stam
     return own if own is not None else digest
 
 
-def stamps_of(items: Iterable[Any], kinds: set[type], codec: Codec) -> list[Stamp]:
+def contents(
+    old: list[Any], new: list[Any], codec: Codec
+) -> tuple[Sequence[Hashable], Sequence[Hashable]]:
+    """For each item of two lists a token of what it holds, to be compared within these."""
+    try:
+        return pack_each(old), pack_each(new)
+    except TypeError:  # no plain data
+        return [content(item, codec) for item in old], [content(item, codec) for item in new]
+
+
+def is_message(kind: type) -> bool:
+    """Whether objects of a type are messages of ours, which say when they change."""
+    return hasattr(kind, "__plait_revision__")
+
+
+def seals(items: list[Any], kinds: set[type]) -> list[Stamp]:
+    """The stamps of those items that are messages; None for all others.
+
+    A message that holds nothing mutable is sealed by it (see `__plait_changes__`).
+    """
+    own: dict[type, Any] = {
+        kind: getattr(kind, "__plait_stamp__", _no_stamp) for kind in kinds if is_message(kind)
+    }
+    if not own:
+        return [None] * len(items)
+    if len(own) == len(kinds) and len(different := set(own.values())) == 1:
+        return [*map(different.pop(), items)]  # messages of several types share one
+    return [own.get(item.__class__, _no_stamp)(item) for item in items]
+
+
+def stamps_of(items: Collection[Any], kinds: set[type], codec: Codec) -> list[Stamp]:
     """The stamps of items, of which `kinds` are the types.
 
     >>> stamps_of([1, "a"], {int, str}, Codec())
     [None, None]
     """
+    if kinds <= IMMUTABLE:
+        return [None] * len(items)
     digest = partial(content, codec=codec)
     if len(kinds) == 1:
         (kind,) = kinds

@@ -4,7 +4,7 @@ Register a type of yours in one line, `plait.checkpoint.serde.register(Thing)`, 
 Types that a graph's schemas name are registered for that graph by themselves.
 """
 
-from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, pack_plain
+from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, pack_each, pack_plain
 from plait.checkpoint.serde.envelope import (
     COMPRESSED,
     ENCRYPTED,
@@ -21,6 +21,7 @@ from plait.checkpoint.serde.failures import RemoteError
 from plait.checkpoint.serde.recipes import KeyedRecipes, Recipes
 from plait.checkpoint.serde.refusals import UnstorableValueError, held_in
 from plait.checkpoint.serde.registry import GLOBAL, Registry, register
+from plait.checkpoint.serde.shapes import Parts, parts_of
 
 __all__ = [
     "COMPRESSED",
@@ -30,13 +31,16 @@ __all__ = [
     "Codec",
     "Guard",
     "KeyedRecipes",
+    "Parts",
     "Recipes",
     "Registry",
     "RemoteError",
     "UnstorableValueError",
     "guarded",
     "held_in",
+    "pack_each",
     "pack_plain",
+    "parts_of",
     "peek",
     "place",
     "proof",

@@ -11,7 +11,7 @@ that depth is bounded without counting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timezone
 from gc import get_referents
 from itertools import chain, islice
@@ -130,6 +130,18 @@ def pack_plain(value: Any) -> bytes:
     False
     """
     return _packb(value, None, _OPTIONS)
+
+
+def pack_each(values: Iterable[Any]) -> list[bytes]:
+    """Each value as `pack_plain` packs it.
+
+    Raises:
+        TypeError: One is no plain data.
+
+    >>> pack_each([1, [True]]) == [pack_plain(1), pack_plain([True])]
+    True
+    """
+    return [*map(_packb, values, repeat(None), repeat(_OPTIONS))]
 
 
 class Codec:

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from enum import Enum, Flag
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from itertools import chain
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeAlias, cast
+from weakref import WeakKeyDictionary
 
 Shape: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
@@ -35,6 +38,41 @@ _FILLED: dict[Any, str] = {list: "extend", dict: "update", set: "update"}
 """Bases that are made empty, and their own method that fills them."""
 _FACTORIES = (list, dict, set, tuple, frozenset, str, int, float, bool)
 """Default factories that may run when a stored object lacks a field: they are no user code."""
+
+
+class Parts(NamedTuple):
+    """How many objects are taken apart at once, in C: for one who only compares what they hold."""
+
+    width: int
+    """How many parts an object has."""
+    read: Callable[[list[Any]], list[Any]]
+    """The parts of objects, one after another; complains (AttributeError) of broken ones."""
+
+
+_PARTS: WeakKeyDictionary[Callable[[Any], Any], Parts] = WeakKeyDictionary()
+"""By the function that encodes objects of a class what it reads of them."""
+_attributes_of: Callable[[Any], dict[str, Any]] = attrgetter("__dict__")
+_set_of: Callable[[Any], set[str]] = attrgetter("__pydantic_fields_set__")
+_extra_of: Callable[[Any], Any] = attrgetter("__pydantic_extra__")
+_private_of: Callable[[Any], Any] = attrgetter("__pydantic_private__")
+
+
+def parts_of(encode: Callable[[Any], Any]) -> Parts | None:
+    """What `encode` (of `shape_of`) reads of objects; None where it is not known.
+
+    Parts that are equal, packed, mean an equal state. Equal states may be of different parts.
+    """
+    return _PARTS.get(encode)
+
+
+def _parts_of_attributes(objects: list[Any]) -> list[Any]:
+    return [*map(_attributes_of, objects)]
+
+
+def _parts_of_models(models: list[Any]) -> list[Any]:
+    sets = map(list, map(_set_of, models))
+    more = map(_extra_of, models), map(_private_of, models)
+    return [*chain.from_iterable(zip(map(_attributes_of, models), sets, *more, strict=True))]
 
 
 def shape_of(cls: type[Any]) -> Shape:
@@ -171,9 +209,14 @@ def _slots(cls: type) -> list[str]:
 def _reader(cls: type) -> Callable[[Any], dict[str, Any]]:
     """A function that gives an object's attributes; cached properties are derived, so left out."""
     slots = _slots(cls)
-    derived = {n for b in cls.__mro__ for n, v in b.__dict__.items() if type(v) is cached_property}
+    derived = _derived(cls)
     if not slots and not derived:
-        return lambda value: value.__dict__
+
+        def attributes(value: Any) -> dict[str, Any]:
+            return value.__dict__
+
+        _PARTS[attributes] = Parts(1, _parts_of_attributes)
+        return attributes
 
     def read(value: Any) -> dict[str, Any]:
         state = {n: v for n, v in getattr(value, "__dict__", {}).items() if n not in derived}
@@ -183,6 +226,11 @@ def _reader(cls: type) -> Callable[[Any], dict[str, Any]]:
         return state
 
     return read
+
+
+def _derived(cls: type) -> set[str]:
+    """The names of cached properties."""
+    return {n for b in cls.__mro__ for n, v in b.__dict__.items() if type(v) is cached_property}
 
 
 def _writer(cls: type) -> Callable[[Any, dict[str, Any]], None]:
@@ -245,6 +293,8 @@ def _model(cls: type[Any]) -> Shape:
         _setattr(model, "__pydantic_private__", private)
         return model
 
+    if not _derived(cls):
+        _PARTS[encode] = Parts(4, _parts_of_models)
     return encode, decode
 
 
