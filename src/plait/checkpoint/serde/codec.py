@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timezone
 from gc import get_referents
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from os import urandom
 from threading import local
 from typing import Any, NamedTuple, cast
