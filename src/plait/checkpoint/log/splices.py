@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Sequence
-from itertools import chain, compress, count, repeat
+from itertools import chain, compress, count
 from operator import is_not, ne
 from typing import Any, NamedTuple
 
@@ -144,22 +144,22 @@ def _identities(items: list[Any], kinds: set[type], altered: set[int] | tuple[()
 
 
 def _by_content(
-    old: list[Any],
-    new: list[Any],
-    mine: _Keys,
-    other: _Keys,
-    gaps: list[_Gap],
-    altered: set[int],
-    codec: Codec,
-) -> tuple[_Keys, _Keys] | None:
+    old: list[Any], new: list[Any], mine: _Keys, other: _Keys, gaps: list[_Gap],
+    altered: set[int], codec: Codec,
+) -> tuple[_Keys, _Keys] | None:  # fmt: skip
     """Keys by content for items in gaps that are in one list only; None where none is equal."""
-    lost = _alone([range(gap.a, gap.b) for gap in gaps], mine, other)
-    come = _alone([range(gap.c, gap.d) for gap in gaps], other, mine)
+    lost = [*chain.from_iterable(range(gap.a, gap.b) for gap in gaps)]
+    come = [*chain.from_iterable(range(gap.c, gap.d) for gap in gaps)]
+    theirs = set(other)
+    if not theirs.isdisjoint(mine):
+        ours = set(mine)
+        lost = [i for i in lost if mine[i] not in theirs]
+        come = [i for i in come if other[i] not in ours]
     if altered:
         lost = [i for i in lost if id(old[i]) not in altered]
     if not lost or not come:
         return None
-    held, holds = contents([old[i] for i in lost], [new[i] for i in come], codec)
+    held, holds = contents(_at(lost, old), _at(come, new), codec)
     if set(held).isdisjoint(holds):
         return None
     before, now = [*mine], [*other]
@@ -170,12 +170,9 @@ def _by_content(
     return before, now
 
 
-def _alone(places: list[range], keys: _Keys, others: _Keys) -> list[int]:
-    """Those of some places whose keys are not among the others."""
-    all_of = set(others)
-    if all_of.isdisjoint(keys):
-        return [*chain.from_iterable(places)]
-    return [i for i in chain.from_iterable(places) if keys[i] not in all_of]
+def _at(places: list[int], items: list[Any]) -> list[Any]:
+    """The items at ascending places."""
+    return items if len(places) == len(items) else [items[i] for i in places]
 
 
 def _matched(old: _Keys, new: _Keys, limit: int) -> list[_Run] | None:
@@ -183,25 +180,23 @@ def _matched(old: _Keys, new: _Keys, limit: int) -> list[_Run] | None:
 
     None: there are more than `limit`.
     """
-    if set(old).isdisjoint(new):
+    known = set(old)
+    if known.isdisjoint(new):
         return []
     # Where a key was last: only if that lies ahead, a search for its next place is worth it. So
     # all searches together go once through the old keys.
     last = dict(zip(old, range(len(old)), strict=True))
-    lasts = [*map(last.get, new, repeat(-1))]
     runs: list[_Run] = []
-    place = after = 0
-    end = len(new)
-    while place < end and after < len(old):
-        if lasts[place] < after:
-            place += 1
+    free = after = 0
+    for place in compress(range(len(new)), map(known.__contains__, new)):
+        if place < free or last[new[place]] < after:
             continue
         if len(runs) == limit:
             return None
         at = old.index(new[place], after)
         length = _alike(old, at, new, place)
         runs.append(_Run(at, place, length))
-        place, after = place + length, at + length
+        free, after = place + length, at + length
     return runs
 
 
