@@ -117,6 +117,19 @@ def test_a_list_of_the_same_contents_in_new_objects_is_the_same(name: str) -> No
     assert splices(Seen(old, CODEC), deepcopy(old), CODEC, 1) == []
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_long_list_that_was_made_anew_is_compared_by_content(seed: int) -> None:
+    random = Random(seed)
+    old = [{"id": n, "text": "t"} for n in range(3000)]
+    new = deepcopy(old)
+    place = random.randrange(1, 2999)
+    new[place] = {"id": -1}
+    assert splices(Seen(old, CODEC), new, CODEC, 99) == [(place, 1, place, place + 1)]
+    new = [each | {"id": -each["id"] - 1} for each in new]
+    made = rewritten(old, new)
+    assert made is None or made == new
+
+
 CHANGES: dict[str, tuple[Any, Any]] = {
     "field": (lambda: Model(number=1), lambda it: setattr(it, "number", 2)),
     "in a field": (lambda: Model(number=1), lambda it: it.tags.append("x")),

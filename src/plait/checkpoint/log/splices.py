@@ -46,6 +46,8 @@ class _Gap(NamedTuple):
 
 
 _Keys = Sequence[Hashable]
+_SAMPLES = 128
+"""So many items of a long list that was made anew tell whether it still holds what it held."""
 
 
 def splices(old: Seen, new: list[Any], codec: Codec, limit: int) -> list[Splice] | None:
@@ -159,6 +161,11 @@ def _by_content(
         lost = [i for i in lost if id(old[i]) not in altered]
     if not lost or not come:
         return None
+    if len(come) > 4 * _SAMPLES:
+        sample = [new[come[i * i * 7919 % len(come)]] for i in range(_SAMPLES)]
+        held, holds = contents(_at(lost, old), sample, codec)
+        if set(held).isdisjoint(holds):  # a few may be equal: not worth looking at all
+            return None
     held, holds = contents(_at(lost, old), _at(come, new), codec)
     if set(held).isdisjoint(holds):
         return None
