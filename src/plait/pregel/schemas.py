@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from inspect import isroutine
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
 
 from plait.errors import ConfigError, InvalidGraphError, nearest
+from plait.tools.shown import Key, described, key_of
 
 if TYPE_CHECKING:
     from plait.pregel.described import Described
@@ -87,10 +89,29 @@ def schema_json(name: str, schema: Any) -> dict[str, Any]:
     if model is not None:
         return model.model_json_schema()
     if _is_typed_dict(schema):
-        return TypeAdapter(schema).json_schema()
+        return described(_plain_keys(schema), lambda: TypeAdapter(schema).json_schema())
     if hasattr(schema, "__dataclass_fields__"):
         return _model(name, _fields(schema)).model_json_schema()
     return {"default": None, **value_model(name, schema).model_json_schema()}
+
+
+def _plain_keys(schema: Any) -> Key | None:
+    """All that the JSON schema of a TypedDict depends on, where its keys have plain types."""
+    if hasattr(schema, "__pydantic_config__"):
+        return None
+    try:
+        hints = get_type_hints(schema, include_extras=True)
+    except NameError:
+        return None  # pydantic says it better
+    needed = repr(sorted(schema.__required_keys__))
+    said = ("TypedDict", schema.__name__, schema.__doc__, needed)
+    return key_of(said, {key: (_without_reducer(hint),) for key, hint in hints.items()})
+
+
+def _without_reducer(hint: Any) -> Any:
+    """The annotation without functions: to pydantic they say nothing."""
+    marks = getattr(hint, "__metadata__", ())
+    return hint.__origin__ if marks and all(map(isroutine, marks)) else hint
 
 
 def _fields(schema: Any) -> dict[str, tuple[Any, Any]]:
