@@ -94,7 +94,7 @@ def _value(value: Any) -> tuple[Any, str] | None:
 def _is_plain(annotation: Any) -> bool:
     """Whether an annotation says the same whenever and wherever it is written.
 
-    >>> _is_plain(dict[str, list[int] | None]), _is_plain(list[Key]), _is_plain(Literal["a", 1])
+    >>> _is_plain(dict[str, list[int] | None]), _is_plain(list[type]), _is_plain(Literal["a", 1])
     (True, False, True)
     """
     if annotation is Any or annotation is ... or annotation is MISSING:
