@@ -23,7 +23,7 @@ from plait.errors import (
     UnregisteredTypeError,
 )
 from plait.graph import START, StateGraph
-from plait.store.base import PutOp
+from plait.store.base import GetOp, PutOp, SearchOp
 from plait.store.base.sweeper import Sweeper
 from plait.store.memory import InMemoryStore
 from plait.store.sqlite import SqliteStore
@@ -111,7 +111,7 @@ def test_a_record_moved_to_another_tenant_does_not_open(tmp_path: Path) -> None:
 
 
 def test_the_text_of_sql_is_constant() -> None:
-    known = {*SQL.all().values(), "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"}
+    known = {*SQL.all().values(), "BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"}
     seen: list[str] = []
 
     class Watched(sqlite3.Connection):
@@ -140,7 +140,9 @@ def test_the_text_of_sql_is_constant() -> None:
             store.put((text, text), text, {text: text}, ttl=-1)
             store.get((text, text), text)
             store.search((text,), filter={text: text, "n": {"$gt": text}}, limit=3, offset=1)
+            store.search((text,), filter={text: text, "n": text})
             store.search((text,), query=text)
+            store.batch([GetOp((text,), text), SearchOp((text,), {text: text})])
             store.list_namespaces(prefix=(text,), suffix=(text,))
             store.delete((text, text), text + "x")
         assert store.sweep_ttl() == len(HOSTILE)

@@ -181,9 +181,19 @@ def _use_wal(conn: sqlite3.Connection, timeout: float) -> None:
             return
 
 
-def in_transaction(conn: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Do work on a connection in one write transaction; what it raises rolls back."""
-    conn.execute("BEGIN IMMEDIATE")
+def in_transaction(
+    conn: sqlite3.Connection,
+    work: Callable[[sqlite3.Connection], T],
+    begin: Literal["BEGIN IMMEDIATE", "BEGIN"] = "BEGIN IMMEDIATE",
+) -> T:
+    """Do work on a connection in one transaction; what it raises rolls back.
+
+    Args:
+        conn: the connection.
+        work: what to do.
+        begin: how it begins: to write, or only to read.
+    """
+    conn.execute(begin)
     try:
         result = work(conn)
         conn.execute("COMMIT")

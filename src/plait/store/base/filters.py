@@ -35,8 +35,13 @@ def judge_of(filter: Mapping[str, Any] | None) -> Judge | None:
 
 def _judge_of_key(key: str, wanted: Any) -> Judge:
     if _is_operators(wanted):
-        parts = [(_OPERATORS[name], operand) for name, operand in wanted.items()]
-        return lambda value: all(judge(_at(value, key), operand) for judge, operand in parts)
+        judges = [_OPERATORS[name](operand) for name, operand in wanted.items()]
+        if len(judges) == 1:
+            only = judges[0]
+            if "." in key:
+                return lambda value: only(_at(value, key))
+            return lambda value: only(value.get(key))
+        return lambda value: all(judge(_at(value, key)) for judge in judges)
     if isinstance(wanted, Mapping | list | tuple):
         return lambda value: _is_like(_at(value, key), wanted)
     if "." in key:
@@ -99,19 +104,23 @@ def _is_like(found: Any, wanted: Any) -> bool:
     return found == wanted
 
 
-def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    def judge(found: Any, operand: Any) -> bool:
-        same = (isinstance(found, int | float) and isinstance(operand, int | float)) or (
-            isinstance(found, str) and isinstance(operand, str)
+def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Judge]:
+    def judge_by(operand: Any) -> Judge:
+        kinds: Any = (
+            str
+            if isinstance(operand, str)
+            else (int, float)
+            if isinstance(operand, int | float)
+            else ()
         )
-        return same and compare(found, operand)
+        return lambda found: isinstance(found, kinds) and compare(found, operand)
 
-    return judge
+    return judge_by
 
 
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "$eq": lambda found, operand: found == operand,
-    "$ne": lambda found, operand: found != operand,
+_OPERATORS: dict[str, Callable[[Any], Judge]] = {
+    "$eq": lambda operand: lambda found: found == operand,
+    "$ne": lambda operand: lambda found: found != operand,
     "$gt": _comparing(gt),
     "$gte": _comparing(ge),
     "$lt": _comparing(lt),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from plait.embeddings import AEmbeddingsFunc, Embedder, EmbeddingsFunc
 
@@ -12,6 +12,9 @@ Namespace: TypeAlias = tuple[str, ...]
 NamespacePath: TypeAlias = tuple[str | Literal["*"], ...]
 """A pattern of labels; "*" stands for any one label."""
 NamespaceMatchType: TypeAlias = Literal["prefix", "suffix"]
+
+
+AnyItem = TypeVar("AnyItem", bound="Item")
 
 
 class NotProvided:
@@ -116,6 +119,23 @@ class SearchItem(Item):
     def dict(self) -> dict[str, Any]:
         """The item as plain data, with its score."""
         return {**super().dict(), "score": self.score}
+
+
+def filled(
+    item: AnyItem,
+    value: dict[str, Any],
+    key: str,
+    namespace: Namespace,
+    created_at: datetime,
+    updated_at: datetime,
+) -> AnyItem:
+    """An empty item, with all but a score, and without the looks of `Item.__init__`."""
+    item.value = value
+    item.key = key
+    item.namespace = namespace
+    item.created_at = created_at
+    item.updated_at = updated_at
+    return item
 
 
 class GetOp(NamedTuple):

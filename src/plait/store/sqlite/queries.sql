@@ -5,10 +5,23 @@
 SELECT id, namespace, key, value, created, updated, ttl, NULL FROM items
 WHERE namespace = ?1 AND key = ?2 AND (?3 IS NULL OR expires IS NULL OR expires > ?3);
 
+-- Where a search sorts, it sorts ids, and reads the rows of the page after that, one by one. That
+-- they come in the order of the ids is held by the LIMIT and the CROSS JOIN.
+
 -- name: search
-SELECT id, namespace, key, value, created, updated, ttl, NULL FROM items
-WHERE namespace >= ?1 AND namespace < ?2 AND (?3 IS NULL OR expires IS NULL OR expires > ?3)
-ORDER BY updated DESC, id DESC LIMIT ?4 OFFSET ?5;
+SELECT id, namespace, key, value, created, updated, ttl, NULL FROM (
+  SELECT id AS found FROM items
+  WHERE namespace >= ?1 AND namespace < ?2 AND (?3 IS NULL OR expires IS NULL OR expires > ?3)
+  ORDER BY updated DESC, id DESC LIMIT ?4 OFFSET ?5
+) CROSS JOIN items ON id = found;
+
+-- name: search_sifted
+SELECT id, namespace, key, value, created, updated, ttl, NULL FROM (
+  SELECT id AS found FROM items
+  WHERE namespace >= ?1 AND namespace < ?2 AND (?3 IS NULL OR expires IS NULL OR expires > ?3)
+  AND may_hold(?4, value)
+  ORDER BY updated DESC, id DESC LIMIT -1
+) CROSS JOIN items ON id = found;
 
 -- name: search_vectors
 SELECT item, vector FROM item_vectors JOIN items ON items.id = item
@@ -37,11 +50,12 @@ WITH RECURSIVE each (namespace) AS (
   SELECT MIN(namespace) FROM items WHERE namespace >= ?1 AND namespace < ?2
   UNION ALL
   SELECT (
-    SELECT MIN(items.namespace) FROM items
+    SELECT items.namespace FROM items
     WHERE items.namespace > each.namespace AND items.namespace < ?2
+    ORDER BY items.namespace LIMIT 1
   ) FROM each WHERE each.namespace IS NOT NULL
 )
-SELECT namespace FROM each WHERE namespace IS NOT NULL;
+SELECT namespace FROM each WHERE namespace IS NOT NULL LIMIT ?3;
 
 -- name: put
 INSERT INTO items (namespace, key, value, created, updated, ttl, expires)

@@ -21,16 +21,20 @@ from plait.sqlite import Schema, Statements, fetch
 from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
 from plait.store.base.batches import Batch, Put
 from plait.store.base.filters import judge_of
-from plait.store.base.items import Namespace
-from plait.store.base.namespaces import listing, literal_prefix, packed, unpacked
+from plait.store.base.items import AnyItem, Namespace, filled
+from plait.store.base.namespaces import enough, listing, literal_prefix, packed, unpacked
 from plait.store.base.vectors import best_scores
 from plait.store.sqlite.extension import has_extension
+from plait.store.sqlite.sieve import sieve_of, sifted
 
 SQL = Statements("plait.store.sqlite")
 SCHEMA = Schema("plait.store.sqlite", "store")
 
 ITEM = 48
 """The kind of a sealed record that holds the value of an item."""
+_HEAD = seal(ITEM, b"", b"")[:5]
+"""How the record of a value begins, when it is neither encrypted nor compressed."""
+_DIGEST = len(seal(ITEM, b"", b"")) - len(_HEAD)
 _ABOVE = b"\xff"
 """Greater than any byte of a label: prefix + _ABOVE ends what lies below the prefix."""
 
@@ -52,6 +56,8 @@ class Reader:
         self, conn: sqlite3.Connection, batch: Batch, codec: Codec, now: float | None
     ) -> None:
         self._conn = conn
+        self._cursor = conn.cursor()
+        self._cursor.row_factory = None
         self._batch = batch
         self._codec = codec
         self._now = now
@@ -66,30 +72,28 @@ class Reader:
             return self._search(op)
         if isinstance(op, ListNamespacesOp):
             low, high = _bounds(literal_prefix(op))
-            rows = fetch(self._conn, SQL.list_namespaces, low, high)
+            rows = fetch(self._conn, SQL.list_namespaces, low, high, enough(op))
             return listing(op, [unpacked(name) for (name,) in rows])
         return None
 
     def _get(self, op: GetOp) -> Item | None:
-        rows = fetch(self._conn, SQL.get, packed(op.namespace), op.key, self._now)
+        where = (packed(op.namespace), op.key, self._now)
+        rows = self._cursor.execute(SQL.get, where).fetchall()
         if not rows:
             return None
         row: _Row = rows[0]
-        self._touch(row, op.refresh_ttl)
-        return Item(
-            value=self._value(row),
-            key=op.key,
-            namespace=op.namespace,
-            created_at=_moment(row[4]),
-            updated_at=_moment(row[5]),
-        )
+        if row[6] is not None:
+            self._touch(row, op.refresh_ttl)
+        return self._filled(_new(Item), row, self._value(row), op.namespace)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found: list[SearchItem] = []
         for row, value in self._passing(op):
-            self._touch(row, op.refresh_ttl)
-            created, updated = _moment(row[4]), _moment(row[5])
-            found.append(SearchItem(unpacked(row[1]), row[2], value, created, updated, row[7]))
+            if row[6] is not None:
+                self._touch(row, op.refresh_ttl)
+            item = self._filled(_new(SearchItem), row, value, unpacked(row[1]))
+            item.score = row[7]
+            found.append(item)
         return found
 
     def _passing(self, op: SearchOp) -> Iterator[tuple[_Row, dict[str, Any]]]:
@@ -114,7 +118,11 @@ class Reader:
         cursor.row_factory = None
         query = self._batch.queries.get(op.query or "")
         if query is None:
-            return cursor.execute(SQL.search, (*where, limit, offset))
+            pattern = sieve_of(op.filter, _HEAD, _DIGEST)
+            if pattern is None:
+                return cursor.execute(SQL.search, (*where, limit, offset))
+            values = (*where, pattern)
+            return sifted(self._conn, lambda: cursor.execute(SQL.search_sifted, values))
         if has_extension(self._conn, SQL.extension_version):
             try:
                 return cursor.execute(SQL.search_by_extension, (*where, limit, offset, query))
@@ -126,12 +134,18 @@ class Reader:
         )
 
     def _touch(self, row: _Row, refreshes: bool) -> None:
-        if refreshes and row[6] is not None:
+        if refreshes:
             self.touched.append(row[0])
 
     def _value(self, row: _Row) -> dict[str, Any]:
         _, payload = unseal(_place(row[1], row[2]), row[3])
         return self._codec.loads(payload)
+
+    @staticmethod
+    def _filled(item: AnyItem, row: _Row, value: dict[str, Any], namespace: Namespace) -> AnyItem:
+        created = _moment(row[4])
+        updated = created if row[5] == row[4] else _moment(row[5])
+        return filled(item, value, row[2], namespace, created, updated)
 
 
 def write(
@@ -180,4 +194,8 @@ def _place_of(namespace: bytes) -> bytes:
 
 
 def _moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+    return _from_timestamp(seconds, UTC)
+
+
+_from_timestamp = datetime.fromtimestamp
+_new = object.__new__

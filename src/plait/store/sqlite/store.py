@@ -9,7 +9,7 @@ from time import time
 from typing import Self
 
 from plait.checkpoint.serde import Codec
-from plait.sqlite import Database, Synchronous, Worker
+from plait.sqlite import Database, Synchronous, Worker, in_transaction
 from plait.store.base import IndexConfig, Op, Result, TTLConfig
 from plait.store.base.batches import Batch
 from plait.store.base.maintained import Kept
@@ -71,6 +71,9 @@ class SqliteItems(Kept):
             reader = Reader(conn, batch, self._codec, past)
             return [reader.read(op) for op in batch.ops], reader.touched
 
+        def reads_together(conn: sqlite3.Connection) -> tuple[list[Result], list[int]]:
+            return in_transaction(conn, reads, "BEGIN") if not conn.in_transaction else reads(conn)
+
         def writes(conn: sqlite3.Connection) -> list[Result]:
             results, touched = reads(conn)
             if touched:
@@ -81,7 +84,8 @@ class SqliteItems(Kept):
 
         if batch.puts:
             return self._database.transact(writes)
-        results, touched = self._database.run(reads)
+        # Several reads see one moment; and each would open a transaction of its own.
+        results, touched = self._database.run(reads_together if len(batch.ops) > 1 else reads)
         if touched:
             self._database.transact(lambda conn: refresh(conn, touched, now))
         return results

@@ -1,0 +1,106 @@
+"""Passing over rows by their bytes: what a search need not decode, since it cannot meet a filter.
+
+A filter that asks for text or a number under a key is met only by a value in whose bytes the name
+of the key is followed at once by one of the encodings of what is wanted, or by an extension, which
+may be anything. Whatever has these bytes, and whatever is no plain map, is decoded and judged.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+_MOST = 1000
+"""Longer texts are not looked for."""
+_EXTENSION = rb"[\xc7-\xc9\xd4-\xd8]"
+_NUMBERS = (
+    *[(b"", ">B"), (b"\xcc", ">B"), (b"\xcd", ">H"), (b"\xce", ">I"), (b"\xcf", ">Q")],
+    *[(b"", ">b"), (b"\xd0", ">b"), (b"\xd1", ">h"), (b"\xd2", ">i"), (b"\xd3", ">q")],
+    *[(b"\xca", ">f"), (b"\xcb", ">d")],
+)
+"""How msgpack writes numbers; those of one byte without a head are less than 128, and not below
+-32, but to look for more than is needed does no harm."""
+
+
+def sieve_of(filter: Mapping[str, Any] | None, head: bytes, digest: int) -> bytes | None:
+    """The pattern of records that may meet a filter; None where bytes tell nothing.
+
+    Args:
+        filter: What is wanted.
+        head: How every record begins whose value can be told from its bytes.
+        digest: How many bytes stand between the head and the value.
+    """
+    wanted = b"".join(
+        [
+            b"(?=.*"
+            + re.escape(key.encode("utf-8", "surrogatepass"))
+            + b"(?:"
+            + b"|".join(encodings)
+            + b"))"
+            for key, part in (filter or {}).items()
+            if "." not in key and len(key) <= _MOST and (encodings := [*_encodings(part)])
+        ]
+    )
+    if not wanted:
+        return None
+    plain = re.escape(head) + b".{%d}" % digest + rb"[\x80-\x8f\xde\xdf]"
+    return b"(?!" + plain + b")|" + wanted
+
+
+def may_hold(pattern: bytes, record: Any) -> bool:
+    """Whether a record may meet the filter of a pattern."""
+    try:
+        return _matcher(pattern)(record) is not None
+    except TypeError:  # no bytes: whoever reads it says so
+        return True
+
+
+def sifted(conn: sqlite3.Connection, run: Callable[[], sqlite3.Cursor]) -> sqlite3.Cursor:
+    """The result of a statement that calls `may_hold`, which a connection learns with its first."""
+    try:
+        return run()
+    except sqlite3.OperationalError as error:
+        if "no such function" not in str(error):
+            raise
+    conn.create_function("may_hold", 2, may_hold)
+    return run()
+
+
+@lru_cache(maxsize=64)
+def _matcher(pattern: bytes) -> Callable[[bytes], Any]:
+    return re.compile(pattern, re.DOTALL).match
+
+
+def _encodings(wanted: Any) -> Iterator[bytes]:
+    """Patterns of all encodings of what equals a value; none where they cannot be told."""
+    if wanted.__class__ is dict and "$eq" in wanted:
+        wanted = wanted["$eq"]
+    if wanted.__class__ is str and len(wanted) <= _MOST:
+        text = wanted.encode("utf-8", "surrogatepass")
+        size = len(text)
+        heads = [struct.pack(">B", 0xA0 | size)] if size < 32 else []
+        heads += [b"\xd9" + struct.pack(">B", size)] if size < 256 else []
+        heads += [b"\xda" + struct.pack(">H", size), b"\xdb" + struct.pack(">I", size)]
+        yield b"(?:" + b"|".join(map(re.escape, heads)) + b")" + re.escape(text)
+        yield _EXTENSION
+    elif wanted.__class__ in (int, float, bool) and wanted == wanted:
+        yield from map(re.escape, {*_numbers(wanted)})
+        yield _EXTENSION
+
+
+def _numbers(wanted: float) -> Iterator[bytes]:
+    if wanted in (0, 1):
+        yield b"\xc3" if wanted else b"\xc2"
+    for number in (wanted,) if wanted else (0.0, -0.0):
+        for head, form in _NUMBERS:
+            try:
+                same: Any = float(number) if form in (">f", ">d") else int(number)
+                data = struct.pack(form, same)
+            except (OverflowError, ValueError, struct.error):
+                continue
+            if struct.unpack(form, data)[0] == wanted:
+                yield head + data
