@@ -8,7 +8,9 @@ import pytest
 
 from plait.config import aemit_token, emit_token, get_stream_writer
 from plait.drivers.backlog import BACKLOG
+from plait.engine.limits import Limit
 from plait.graph import START, StateGraph
+from plait.types import TimeoutPolicy
 
 MANY = 20 * BACKLOG
 HELD = 2 * BACKLOG + 2
@@ -196,3 +198,53 @@ async def test_events_hold_back_the_run_between_its_steps() -> None:
     assert held < 500
     assert sum([1 async for _ in events]) > 4 * 500
     assert steps == 500
+
+
+def around(graph: Any, levels: int, **options: Any) -> Any:
+    """The graph as the node of a graph, so many times."""
+    for _ in range(levels):
+        graph = StateGraph(State).add_node("n", graph, **options).add_edge(START, "n").compile()
+    return graph
+
+
+@pytest.mark.parametrize("levels", [0, 1, 4])
+def test_chunks_come_through_all_levels_as_they_are_and_in_order(levels: int) -> None:
+    written = [{"n": n} for n in range(3 * BACKLOG)]
+
+    def node(state: State) -> State:
+        for chunk in written:
+            get_stream_writer()(chunk)
+        return {"x": 1}
+
+    graph = around(graph_of(node), levels)
+    modes = ["custom", "values", "updates"]
+    parts = list(graph.stream({}, stream_mode=modes, subgraphs=True))
+    custom = [(ns, payload) for ns, mode, payload in parts if mode == "custom"]
+    assert all(told is chunk for (_, told), chunk in zip(custom, written, strict=True))
+    assert {len(ns) for ns, _ in custom} == {levels}
+    assert [len(ns) for ns, mode, _ in parts if mode == "updates"] == list(range(levels, -1, -1))
+    assert {type(part) for part in parts} == {tuple}
+    first, last = (parts.index((*custom[n][:1], "custom", written[n])) for n in (0, -1))
+    assert {mode for _, mode, _ in parts[first : last + 1]} == {"custom"}
+    assert graph.invoke({}) == {"x": 1}
+
+
+def test_what_is_written_deep_inside_is_a_sign_of_life_of_every_node_around(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    signs: list[str] = []
+
+    def refresh(limit: Any, *, heartbeat: bool = False) -> None:
+        signs.append(limit.task.step.ns)
+
+    def node(state: State) -> None:
+        signs.clear()
+        get_stream_writer()(1)
+        told.append(len(set(signs)))
+
+    told: list[int] = []
+    monkeypatch.setattr(Limit, "refresh", refresh)
+    patient = TimeoutPolicy(idle_timeout=10**6)
+    limited = around(graph_of(node), 2, timeout=patient)
+    list(around(limited, 2).stream({}, stream_mode="custom", subgraphs=True))
+    assert told == [2]

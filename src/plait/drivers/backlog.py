@@ -47,7 +47,7 @@ class Room:
         """
         if self.closed:
             raise Closed
-        if self.full:
+        if self._waiting() >= BACKLOG:
             self._wait()
 
     def _wait(self) -> None:

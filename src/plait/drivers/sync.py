@@ -134,11 +134,11 @@ class SyncDriver:
 
     def _hand_out(self) -> Generator[Part, None, None]:
         parts, self._parts = self._parts, []
-        session = self.storage.session if self.storage is not None else None
+        if self.storage is None:
+            yield from parts
+            return
+        session = self.storage.session
         for part in parts:
-            if session is None:
-                yield part
-                continue
             session.parked = True
             yield part
             session.parked = False

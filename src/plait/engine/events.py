@@ -7,7 +7,7 @@ Errors of the storage and cancellation are thrown into the loop where it waits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from plait.engine.journal import CallMark
 from plait.engine.plan import NodePlan, Writes
@@ -49,9 +49,11 @@ class TaskCalled:
     """What tells the call from others, where a record of it may be needed."""
 
 
-@dataclass(slots=True)
-class Chunk:
-    """Something from inside a running task for whoever streams (tokens, custom data)."""
+class Chunk(NamedTuple):
+    """Something from inside a running task for whoever streams (tokens, custom data).
+
+    It is a part of the stream already: as it is, it goes through all runs around the task.
+    """
 
     ns: tuple[str, ...]
     mode: str

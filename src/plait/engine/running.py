@@ -161,7 +161,7 @@ class Running(Guards):
                 if kind is TaskFinished:
                     self._finished(event, resolved)
                 elif kind is Chunk:
-                    self.parts.append((event.ns, event.mode, event.payload))
+                    self.parts.append(event)
                 elif kind is TaskFailed:
                     yield from self._failed(event, resolved)
                 elif kind is TaskCalled:

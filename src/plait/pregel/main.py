@@ -342,9 +342,10 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
             extras=kwargs,
             control=control,
         )
+        asked, ns = _collected(stream_mode), run.ns
         parts: list[Any] = []
         for part in self._drive(run):
-            if part[1] in _asked(stream_mode) and part[0] == run.ns:
+            if asked and part[1] in asked and part[0] == ns:
                 parts.append(shaped(part, stream_mode, False, version))
         return result_of(run, stream_mode, parts, version)
 
@@ -379,9 +380,10 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
             extras=kwargs,
             control=control,
         )
+        asked, ns = _collected(stream_mode), run.ns
         parts: list[Any] = []
         async for part in self._adrive(run):
-            if part[1] in _asked(stream_mode) and part[0] == run.ns:
+            if asked and part[1] in asked and part[0] == ns:
                 parts.append(shaped(part, stream_mode, False, version))
         return result_of(run, stream_mode, parts, version)
 
@@ -575,6 +577,11 @@ def _older_durability(during: bool | None, durability: str | None) -> str | None
             "checkpoint_during= and durability= were both given; durability= is the one to keep."
         )
     return "async" if during else "exit"
+
+
+def _collected(mode: str | Sequence[str]) -> tuple[str, ...]:
+    """The modes whose parts are the result; the final state is none of them."""
+    return () if mode == "values" else _asked(mode)
 
 
 def _asked(mode: str | Sequence[str]) -> tuple[str, ...]:

@@ -40,9 +40,12 @@ def parts_of(run: Run) -> Generator[Part, None, None]:
     make = _sync_driver() if source is None else source.sync
     driver = run.driver = make(run.loop, run.scope, run.storage)
     try:
-        for part in driver.parts():
-            _pass_on(run, part)
-            yield part
+        if _is_passed_on(run):
+            for part in driver.parts():
+                _pass_on(run, part)
+                yield part
+        else:
+            yield from driver.parts()
     except ParentCommand as error:
         raise _for_parent(error, run) from None
     _bubble(run)
@@ -55,8 +58,10 @@ async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
     driver = run.driver = make(run.loop, run.scope, run.storage)
     parts = driver.parts()
     try:
+        passed_on = _is_passed_on(run)
         async for part in parts:
-            _pass_on(run, part)
+            if passed_on:
+                _pass_on(run, part)
             yield part
     except ParentCommand as error:
         raise _for_parent(error, run) from None
@@ -119,12 +124,18 @@ def _for_parent(error: ParentCommand, run: Run) -> ParentCommand:
     return ParentCommand(Command(update=command.update, resume=command.resume, goto=command.goto))
 
 
+def _is_passed_on(run: Run) -> bool:
+    """Whether parts are also for others than whoever drives the run."""
+    return bool(run.printed) or (run.parent is not None and run.parent.run.subgraphs)
+
+
 def _pass_on(run: Run, part: Part) -> None:
     """Print a part if that was asked for, and tell it to the run around a nested one."""
     if part[1] in run.printed:
         _print(part)
     if run.parent is not None and run.parent.run.subgraphs:
-        run.parent.deliver(Chunk(*part), run.parent.run)
+        chunk = part if type(part) is Chunk else Chunk(*part)
+        run.parent.deliver(chunk, run.parent.run)
 
 
 def _print(part: Part) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.callbacks.context import has_listeners
@@ -77,18 +78,23 @@ class Options:
     """When the run must have ended, as the caller says it."""
 
 
+@lru_cache(maxsize=256)
+def _levels(path: str) -> tuple[str, ...]:
+    return tuple(path.split(NS_SEP))
+
+
 class Run:
     """One run of one graph."""
 
     __slots__ = (
         "_config",
         "_of_all",
-        "_watched",
         "context",
         "driver",
         "extras",
         "given",
         "graph",
+        "is_watched",
         "listening",
         "loop",
         "message_stream",
@@ -167,7 +173,7 @@ class Run:
     def ns(self) -> tuple[str, ...]:
         """The namespace of the run, level by level."""
         path = self.ns_path
-        return tuple(path.split(NS_SEP)) if path else ()
+        return _levels(path) if path else ()
 
     def _inherit(self, options: Options) -> None:
         """Take from the options, and from the run this one is nested in."""
@@ -176,14 +182,14 @@ class Run:
         self.modes = options.modes
         self.subgraphs = options.subgraphs
         self.store = graph.store
-        self._watched = False
+        self.is_watched = False
         """Whether a task around it may have taken too long, unless it gives signs of life."""
         if parent is None:
             if self._config is not None and RUNTIME in self.configurable:
                 self._adopt(self.configurable[RUNTIME], options)
             return
         outer, task = parent.run, parent.task
-        self._watched = outer._watched or task.limit is not None or task.parent is not None
+        self.is_watched = outer.is_watched or task.limit is not None or task.parent is not None
         if outer.subgraphs:
             self.subgraphs = True
             self.modes = options.modes | outer.modes
@@ -353,7 +359,7 @@ class Run:
             NodeCancelledError: the run is nested in one that was told to stop.
         """
         if self.parent is not None:
-            if self._watched:
+            if self.is_watched:
                 self.parent.progress()
             if self.stopped():
                 raise NodeCancelledError(

@@ -95,7 +95,7 @@ class TaskScope:
                 if task.limit is not None:
                     task.limit.refresh(heartbeat=heartbeat)
                 task = task.parent
-            scope = scope.run.parent
+            scope = scope.run.parent if scope.run.is_watched else None
 
     def failure(self) -> NodeError:
         """Of an error handler: what it handles.
@@ -174,7 +174,8 @@ class TaskScope:
         Raises:
             NodeCancelledError: the stream was closed, or the task took too long.
         """
-        self.check_heard()
+        if self.attempt <= self.task.given_up:
+            self.check_heard()
         try:
             run.driver.deliver(chunk)
         except Closed:
