@@ -342,7 +342,8 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
             extras=kwargs,
             control=control,
         )
-        asked, ns = _collected(stream_mode), run.ns
+        asked = _collected(stream_mode)
+        ns = run.ns if asked else ()
         parts: list[Any] = []
         for part in self._drive(run):
             if asked and part[1] in asked and part[0] == ns:
@@ -380,7 +381,8 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
             extras=kwargs,
             control=control,
         )
-        asked, ns = _collected(stream_mode), run.ns
+        asked = _collected(stream_mode)
+        ns = run.ns if asked else ()
         parts: list[Any] = []
         async for part in self._adrive(run):
             if asked and part[1] in asked and part[0] == ns:
