@@ -30,14 +30,32 @@ _Put: TypeAlias = "tuple[Any, bool, Any, Any]"
 """A key, whether it was there, and the recipe of what it held."""
 
 
-class _ListLine:
+class _Line:
+    """A list or dict, at one of its versions."""
+
+    def __init__(self, codec: Codec, at: bytes) -> None:
+        self.at = at
+        self._behind: set[bytes] = set()
+        self._codec = codec
+
+    def knows(self, version: bytes) -> bool:
+        """Whether it is at a version, or can go back to it."""
+        return version == self.at or version in self._behind
+
+    def _went_on(self, version: bytes) -> None:
+        self._behind.add(self.at)
+        self.at = version
+
+    def _went_back(self, version: bytes) -> None:
+        self._behind.discard(version)
+        self.at = version
+
+
+class _ListLine(_Line):
     """A list, at one of its versions."""
 
     def __init__(self, codec: Codec, at: bytes, base: Recipes) -> None:
-        self.at = at
-        self.behind: set[bytes] = set()
-        """The versions that it can go back to."""
-        self._codec = codec
+        super().__init__(codec, at)
         self._recipes = base
         self._undo: list[tuple[bytes, list[_Splice]]] = []
 
@@ -55,13 +73,13 @@ class _ListLine:
         if len(hows) != length:
             raise damaged("list")
         self._undo.append((self.at, undo))
-        self.behind.add(self.at)
-        self.at = version
+        self._went_on(version)
 
     def go_back(self) -> None:
         """Take the last patch back."""
         hows, whats = self._recipes.hows, self._recipes.whats
-        self.at, undo = self._undo.pop()
+        at, undo = self._undo.pop()
+        self._went_back(at)
         for start, count, old_hows, old_whats in reversed(undo):
             hows[start : start + count], whats[start : start + count] = old_hows, old_whats
 
@@ -70,14 +88,11 @@ class _ListLine:
         return self._codec.again(self._recipes)
 
 
-class _DictLine:
+class _DictLine(_Line):
     """A dict, at one of its versions."""
 
     def __init__(self, codec: Codec, at: bytes, base: KeyedRecipes) -> None:
-        self.at = at
-        self.behind: set[bytes] = set()
-        """The versions that it can go back to."""
-        self._codec = codec
+        super().__init__(codec, at)
         self._recipes = base
         self._undo: list[tuple[bytes, list[_Put] | KeyedRecipes]] = []
 
@@ -94,12 +109,12 @@ class _DictLine:
         patch_recipes(recipes, gone, put, self._codec)
         if len(recipes.whats) != length:
             raise damaged("dict")
-        self.behind.add(self.at)
-        self.at = version
+        self._went_on(version)
 
     def go_back(self) -> None:
         """Take the last patch back."""
-        self.at, undo = self._undo.pop()
+        at, undo = self._undo.pop()
+        self._went_back(at)
         if isinstance(undo, KeyedRecipes):
             self._recipes = undo
             return
@@ -131,7 +146,7 @@ class Lines:
     def knows(self, channel: str, version: bytes) -> bool:
         """Whether a version needs no record any more."""
         line = self._lines.get(channel)
-        return line is not None and (version == line.at or version in line.behind)
+        return line is not None and line.knows(version)
 
     def read(
         self, channel: str, version: bytes, record: tuple[int, bytes] | None
@@ -154,7 +169,6 @@ class Lines:
         line = self._lines[channel]
         while line.at != version:
             line.go_back()
-            line.behind.discard(line.at)
         return line.made()
 
     def piece(self, ref: Ref) -> tuple[Any] | None:

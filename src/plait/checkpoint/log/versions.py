@@ -124,11 +124,12 @@ class Encoded:
 
     def find(self, value: Any, channel: str, codec: Codec) -> bytes | Ref:
         """What to store of a task's write: where this version holds the same, or its bytes."""
-        if self.kind != WHOLE and _holds_the_same(value, self.value):
+        same = _holds_the_same(value, self.value)
+        if same and self.kind != WHOLE:
             return Ref(channel, self.version.id, 0, ALL)
         if len(self.body) <= SMALL:
             return codec.dumps(value)
-        if self.kind == WHOLE and _holds_the_same(value, self.value):
+        if same:
             return Ref(channel, self.version.id, 0, ENTIRE)
         if self.kind == DICT_PATCH:
             if _is_same(value, self.fresh):

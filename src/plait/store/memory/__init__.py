@@ -91,21 +91,26 @@ class InMemoryStore(BaseStore):
     def get(
         self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
     ) -> Item | None:
-        if self._direct and namespace.__class__ is tuple and key.__class__ is str:
-            # Under what was checked when it was put nothing needs to be checked again.
-            row = self._items.get(namespace, _EMPTY).get(key)
-            if row is not None:
-                return row.item()
+        found = self._found(namespace, key)
+        if found is not None:
+            return found
         return super().get(namespace, key, refresh_ttl=refresh_ttl)
 
     async def aget(
         self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
     ) -> Item | None:
-        if self._direct and namespace.__class__ is tuple and key.__class__ is str:
-            row = self._items.get(namespace, _EMPTY).get(key)
-            if row is not None:
-                return row.item()
+        found = self._found(namespace, key)
+        if found is not None:
+            return found
         return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
+
+    def _found(self, namespace: Namespace, key: str) -> Item | None:
+        """An item that is there, without a batch: nothing needs to be checked again under what was
+        checked when it was put."""
+        if not self._direct or namespace.__class__ is not tuple or key.__class__ is not str:
+            return None
+        row = self._items.get(namespace, _EMPTY).get(key)
+        return None if row is None else row.item()
 
     def _do(self, op: Op) -> Result:
         # The namespace and the key are checked already; without embedding, that is all of a batch.
