@@ -178,7 +178,7 @@ class PageReader:
             else:
                 patch = self._patches.pop(version, None)
                 values[channel] = yield from self._lines.read(*version, patch)
-                if version in self._wholes:
+                if self._wholes.get(version, ()) is None:  # wanted, and not made yet
                     self._wholes[version] = ((yield from self._lines.read(*version, None)),)
         return values
 
