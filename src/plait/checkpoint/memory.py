@@ -96,18 +96,18 @@ class _Rows:
             self._make_rows(list(self._appended))
             for each in coming:
                 if not each.taken and each.rows is None:
-                    each.rows = each.session.rows_of(each.checkpoint, each.writes)
+                    each.rows = each.maker.rows_of(each.commit)
 
     def _append(self, request: Append) -> Done | Refused:
         request.taken = True
-        root = self._lanes.get((request.session.thread_id, ""))
+        maker = request.maker
+        root = self._lanes.get((maker.thread_id, ""))
         if root is None or root.claim.fence != request.fence:
             return Refused(root.row if root is not None else None)
-        session = request.session
         if request.rows is None:
-            self._appended.setdefault((session.thread_id, session.ns), []).append(request)
+            self._appended.setdefault((maker.thread_id, maker.ns), []).append(request)
         else:
-            self._lane(session.thread_id, session.ns).store(request.rows)
+            self._lane(maker.thread_id, maker.ns).store(request.rows)
         if request.release:
             root.claim = root.claim._replace(owner=None, lease=None)
         return _APPENDED
@@ -130,8 +130,7 @@ class _Rows:
     def _make_rows(self, lanes: Sequence[tuple[str, str]]) -> None:
         for place in lanes:
             for each in self._appended.pop(place, ()):
-                batch = each.session.rows_of(each.checkpoint, each.writes)
-                self._lane(*place).store(batch)
+                self._lane(*place).store(each.maker.rows_of(each.commit))
 
     def free(self) -> None:
         """In a forked child: the lock's holder does not exist here."""

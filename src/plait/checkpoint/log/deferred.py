@@ -52,7 +52,7 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
 
     If so, each small list or dict in it is a copy of its own from now on.
     """
-    if "sends" in checkpoint.frontier or not _all_settled(checkpoint.changed.values()):
+    if not _all_settled(checkpoint.changed.values()) or not settled_facts(checkpoint):
         return False
     for task in writes:
         if task.merge:
@@ -60,9 +60,6 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
         for _, value in task.writes:
             if type(value) not in SETTLED and not _all_settled((value,)):
                 return False
-    for key, fact in checkpoint.metadata.items():
-        if type(fact) not in FIXED and (key != "parents" or not _is_map_of_texts(fact)):
-            return False
     if not CONTAINERS.isdisjoint(map(type, checkpoint.changed.values())):
         checkpoint.changed = {name: given(value) for name, value in checkpoint.changed.items()}
     for task in writes:
@@ -70,6 +67,16 @@ def settled(checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> bool:
             if type(value) in CONTAINERS:
                 task.writes = [(channel, given(value)) for channel, value in task.writes]
                 break
+    return True
+
+
+def settled_facts(checkpoint: NewCheckpoint) -> bool:
+    """Whether a checkpoint's metadata and frontier cannot change any more."""
+    if "sends" in checkpoint.frontier:
+        return False
+    for key, fact in checkpoint.metadata.items():
+        if type(fact) not in FIXED and (key != "parents" or not _is_map_of_texts(fact)):
+            return False
     return True
 
 

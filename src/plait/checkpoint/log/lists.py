@@ -14,7 +14,7 @@ from typing import Any
 
 from plait.checkpoint.log.records import LIST_PATCH, MANIFEST, WHOLE, pack_frame
 from plait.checkpoint.log.seen import Seen
-from plait.checkpoint.log.splices import Splice, splices
+from plait.checkpoint.log.splices import splices
 from plait.checkpoint.log.versions import ROW, SMALL, Encoded, ListVersion, Run
 from plait.checkpoint.serde import Codec
 
@@ -35,47 +35,58 @@ def _whole(codec: Codec, value: list[Any], seen: Seen, key: bytes) -> Encoded:
 
 def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> Encoded | None:
     """A list written against its last version; None where nothing changed."""
-    before = old.seen
-    length, now = len(before.items), len(value)
+    before, length = old.seen, len(old.seen.items)
     if before.grow(value):
-        seen, fresh = before, value[length:]
-        changes = [Splice(length, 0, length, now)] if fresh else []
+        fresh = value[length:]
+        if not fresh:
+            return None
+        rows, kept = [(length, 0, len(fresh))], old.size
     else:
         # To keep a piece takes a row. More pieces than that is worth are not even looked for.
-        found = splices(before, value, codec, old.size // ROW + 1)
-        seen = Seen(value, codec)
-        if found is None:
-            return _whole(codec, value, seen, key)
-        changes = found
+        changes = splices(before, value, codec, old.size // ROW + 1)
+        old.seen = Seen(value, codec)  # perhaps the same content in new objects
+        if changes is None:
+            return _whole(codec, value, old.seen, key)
+        if not changes:
+            return None
         fresh = [*chain.from_iterable(value[each.first : each.last] for each in changes)]
-    if not changes:
-        old.seen = seen  # the same content, perhaps in new objects
-        return None
-    kept = old.size * (now - len(fresh)) // length if length else 0
+        rows = [(each.start, each.deleted, each.last - each.first) for each in changes]
+        kept = old.size * (len(value) - len(fresh)) // length if length else 0
     if kept <= SMALL:
-        return _whole(codec, value, seen, key)
+        return _whole(codec, value, old.seen, key)
+    return _patched(codec, old, value, fresh, rows, kept, key)
+
+
+def _patched(
+    codec: Codec, old: ListVersion, value: list[Any], fresh: list[Any],
+    rows: list[tuple[int, int, int]], kept: int, key: bytes,
+) -> Encoded:  # fmt: skip
+    """The list as splices of its last version, of which about `kept` bytes stay."""
     body = codec.dumps(fresh)
-    size = len(body) + kept
-    runs = _next_runs(old.runs, length, changes, key)
+    size, written = len(body) + kept, old.written + len(body)
+    runs, seen = _next_runs(old.runs, rows, len(value) - len(fresh), key), old.seen
     if len(runs) * ROW > size or size * 4 < old.written:
         return _whole(codec, value, seen, key)
-    depth, written = old.depth + 1, old.written + len(body)
+    depth = old.depth + 1
     if depth > 2 * len(runs) + _PATCHES:
         version = ListVersion(key, key, 0, seen, runs, size, written)
-        payload = pack_frame((now, runs, body))
+        payload = pack_frame((len(value), runs, body))
         return Encoded(MANIFEST, payload, version, value, fresh, body)
     version = ListVersion(key, old.anchor, depth, seen, runs, size, written)
-    rows = [(each.start, each.deleted, each.last - each.first) for each in changes]
-    payload = pack_frame((old.id, old.anchor, depth, now, rows, body))
+    payload = pack_frame((old.id, old.anchor, depth, len(value), rows, body))
     return Encoded(LIST_PATCH, payload, version, value, fresh, body)
 
 
-def _next_runs(runs: list[Run], length: int, changes: list[Splice], key: bytes) -> list[Run]:
+def _next_runs(
+    runs: list[Run], rows: list[tuple[int, int, int]], kept: int, key: bytes
+) -> list[Run]:
     """Where the items are stored after the changes: pieces of the old runs and of version `key`."""
-    if len(changes) == 1 and changes[0].start == length:
-        runs.append((key, 0, changes[0].last - changes[0].first))
-        return runs
-    return splice_runs(runs, [(c.start, c.deleted, c.last - c.first) for c in changes], key)
+    if len(rows) == 1:
+        start, deleted, inserted = rows[0]
+        if start == kept and not deleted:  # what is there stays, and more comes after it
+            runs.append((key, 0, inserted))
+            return runs
+    return splice_runs(runs, rows, key)
 
 
 def splice_runs(runs: list[Run], rows: list[tuple[int, int, int]], key: bytes) -> list[Run]:

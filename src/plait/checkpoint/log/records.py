@@ -16,7 +16,7 @@ users are encoded by the codec and sit inside the frame as bytes, so a frame is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 import ormsgpack
 
@@ -85,6 +85,10 @@ class Ref(NamedTuple):
     version: bytes
     start: int
     length: int
+
+
+Form: TypeAlias = "tuple[str, int, Any]"
+"""A task's write as it is stored: (channel, form, data)."""
 
 
 def is_list(value: object) -> TypeGuard[list[Any]]:
@@ -215,15 +219,16 @@ def _is_ref(data: list[Any], form: int) -> bool:
     return (data[3] in _WIDE) == (form == WIDE)
 
 
-def write_writes(writes: Sequence[tuple[str, bytes | Ref]]) -> bytes:
+def write_writes(forms: Sequence[Form]) -> bytes:
     """The payload of a WRITES record."""
-    return pack_frame([(channel, *_form_of(data)) for channel, data in writes])
+    return pack_frame(forms)
 
 
-def _form_of(data: bytes | Ref) -> tuple[int, Any]:
-    if isinstance(data, Ref):
-        return (WIDE if data.length in _WIDE else REF), tuple(data)
-    return INLINE, data
+def form_of(channel: str, data: bytes | Ref) -> Form:
+    """How a write is stored."""
+    if type(data) is Ref:
+        return channel, (WIDE if data.length in _WIDE else REF), tuple(data)
+    return channel, INLINE, data
 
 
 def write_checkpoint(

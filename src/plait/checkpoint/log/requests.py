@@ -14,8 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
-from plait.engine.records import NewCheckpoint, TaskWrites
-
 
 class LaneRow(NamedTuple):
     """One row of *lanes*."""
@@ -207,7 +205,7 @@ class Transact:
 
 
 class RowMaker(Protocol):
-    """The session of an `Append`."""
+    """Makes the rows of what was appended to a lane."""
 
     @property
     def thread_id(self) -> str: ...
@@ -215,31 +213,24 @@ class RowMaker(Protocol):
     @property
     def ns(self) -> str: ...
 
-    def rows_of(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
-        """The transaction that the append stands for."""
+    def rows_of(self, commit: Any) -> Transact:
+        """The transaction that a commit stands for."""
         ...
 
 
 class Append:
     """A commit whose rows are made when the lane is next looked at. Answer: Done or Refused.
 
-    Only for savers in memory, and of values that cannot change.
+    Only for savers in memory, and of what cannot change.
     """
 
-    __slots__ = ("checkpoint", "fence", "release", "rows", "session", "taken", "writes")
+    __slots__ = ("commit", "fence", "maker", "release", "rows", "taken")
 
-    def __init__(
-        self,
-        session: RowMaker,
-        fence: int,
-        checkpoint: NewCheckpoint,
-        writes: Sequence[TaskWrites],
-        release: bool,
-    ) -> None:
-        self.session = session
+    def __init__(self, maker: RowMaker, fence: int, commit: Any, release: bool) -> None:
+        self.maker = maker
         self.fence = fence
-        self.checkpoint = checkpoint
-        self.writes = writes
+        self.commit = commit
+        """What the maker noted of it."""
         self.release = release
         self.rows: Transact | None = None
         """What it stands for, where that had to be made before the saver was asked."""

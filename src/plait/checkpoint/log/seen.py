@@ -8,12 +8,12 @@ be so without a step of Python per item.
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, filterfalse
 from operator import is_
 from typing import Any
 
 from plait.checkpoint.log.loose import Loose
-from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, seals
+from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, is_sealed, sealer, seals
 from plait.checkpoint.serde import Codec
 
 _NEVER: list[Any] = [None]
@@ -23,7 +23,7 @@ _NEVER: list[Any] = [None]
 class Seen:
     """An own shallow copy of a list, and what its items held."""
 
-    __slots__ = ("_as_of", "_changes", "_compared", "_loose", "items", "kinds", "stamps")
+    __slots__ = ("_as_of", "_changes", "_compared", "_loose", "_seal", "items", "kinds", "stamps")
 
     def __init__(self, value: list[Any], codec: Codec) -> None:
         self.items = value.copy()
@@ -32,7 +32,8 @@ class Seen:
         self._changes = _changes_of(self.kinds)
         self._as_of: Any = self._changes[0]
         self._compared = _compared_of(self.kinds)
-        self.stamps: list[Stamp] = seals(value, self.kinds)
+        self._seal = sealer(self.kinds)
+        self.stamps: list[Stamp] = seals(value, self._seal)
         """Of messages, their stamps."""
         self._loose = Loose(codec)
         self._loose.watch(self.items, self.kinds)
@@ -41,7 +42,7 @@ class Seen:
         """The ids of items that were changed in place since they were seen."""
         if self._changes[0] is self._as_of and not self._loose.changed():
             return set()
-        now = seals(self.items, self.kinds)
+        now = seals(self.items, self._seal)
         pairs = zip(self.items, self.stamps, now, strict=True)
         return self._loose.altered() | {id(item) for item, a, b in pairs if a != b}
 
@@ -75,18 +76,25 @@ class Seen:
     def _take(self, fresh: list[Any]) -> bool:
         """See more items. False: they are sealed in another way than those seen before."""
         kinds = set(map(type, fresh))
-        if not kinds <= self.kinds:
-            changes = _changes_of(kinds)
-            if self._changes is _NEVER:
-                self._changes, self._as_of = changes, changes[0]
-            elif changes is not _NEVER and changes is not self._changes:
-                return False
-            self.kinds |= kinds
-            self._compared = _compared_of(self.kinds)
-        stamps = seals(fresh, kinds)
-        self._loose.watch(fresh, kinds)
-        self.stamps += stamps
+        if not kinds <= self.kinds and not self._know(kinds):
+            return False
+        self.stamps += seals(fresh, self._seal)
+        loose = fresh if self._seal is None else [*filterfalse(is_sealed, fresh)]
+        if loose:
+            self._loose.watch(loose, kinds)
         self.items += fresh
+        return True
+
+    def _know(self, kinds: set[type]) -> bool:
+        """There are items of other types, too. False: they are sealed in another way."""
+        changes = _changes_of(kinds)
+        if self._changes is _NEVER:
+            self._changes, self._as_of = changes, changes[0]
+        elif changes is not _NEVER and changes is not self._changes:
+            return False
+        self.kinds |= kinds
+        self._compared = _compared_of(self.kinds)
+        self._seal = sealer(self.kinds)
         return True
 
 

@@ -8,27 +8,27 @@ they return only carry bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from time import time_ns
 from typing import Any, NamedTuple, TypeAlias
 
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
-from plait.checkpoint.log.deferred import Deferred, settled
+from plait.checkpoint.log.deferred import settled, settled_facts
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.looking import LogReading
 from plait.checkpoint.log.reader import LaneReader, own_values, reads_live
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent, Written
-from plait.checkpoint.log.records import (
-    CHECKPOINT,
-    WHOLE,
-    WRITES,
-    CheckpointFrame,
-    Ref,
-    write_checkpoint,
-    write_writes,
+from plait.checkpoint.log.recording import (
+    Commit,
+    Live,
+    Outcome,
+    Recorder,
+    Value,
+    body_of,
+    packed,
 )
+from plait.checkpoint.log.records import Ref, form_of
 from plait.checkpoint.log.requests import (
     Append,
     CheckpointRow,
@@ -42,18 +42,10 @@ from plait.checkpoint.log.requests import (
     Transact,
     WriteRow,
 )
-from plait.checkpoint.log.versions import Encoded, Point, Unchanged, Version
+from plait.checkpoint.log.versions import Encoded, Unchanged, Version
 from plait.checkpoint.log.writing import encode_version
-from plait.checkpoint.serde import Codec, guarded, held_in, place, seal
+from plait.checkpoint.serde import Codec, held_in
 from plait.errors import UnregisteredTypeError
-
-_FULL_EVERY = 16
-_SMALL = 4
-"""A map of so few channels is stored whole each time: it costs no more bytes than a difference, and
-a checkpoint is read without its ancestors."""
-_NO_CHANNEL = place("")
-_part = lru_cache(maxsize=1024)(place)
-
 
 Parts: TypeAlias = "list[tuple[str, bytes | Ref]]"
 """What one task wrote, encoded: (channel, bytes or reference)."""
@@ -71,40 +63,23 @@ def _replace(stored: Parts, new: Parts) -> Parts:
 class _Late(NamedTuple):
     """A checkpoint whose record must wait until its parent's is read."""
 
-    key: bytes
+    id: str
     parent: bytes | None
     changed: list[str]
     removed: Sequence[str]
     body: bytes
 
 
-_Frame: TypeAlias = "tuple[bytes | None, int, list[str], list[str], dict[str, bytes] | None]"
-"""What a checkpoint's payload says besides its body: see `write_checkpoint`."""
-
-
-def _whole_record(codec: Codec, lane: bytes, id: str, name: str, value: Any) -> bytes:
-    return seal(WHOLE, lane + place(id) + _part(name), codec.dumps(value))
-
-
-def _checkpoint_record(
-    codec: Codec, lane: bytes, checkpoint: NewCheckpoint, frame: _Frame
-) -> bytes:
-    facts = [checkpoint.made_at, dict(checkpoint.metadata), dict(checkpoint.frontier)]
-    payload = write_checkpoint(*frame, codec.dumps(facts))
-    return seal(CHECKPOINT, lane + place(checkpoint.id) + _NO_CHANNEL, payload)
-
-
-def _writes_record(codec: Codec, lane: bytes, task: TaskWrites) -> bytes:
-    parts = [(channel, codec.dumps(value)) for channel, value in task.writes]
-    where = lane + place(task.checkpoint_id, f"writes:{task.task_id}")
-    return seal(WRITES, where, write_writes(parts))
+def _outcome(task: TaskWrites, parts: Parts) -> Outcome:
+    forms = [form_of(channel, data) for channel, data in parts]
+    return task.checkpoint_id, task.task_id, task.path, forms
 
 
 class LogSession(LogReading):
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
-    __slots__ = ("_appended", "_at", "_coming", "_drain", "_guest", "_hold", "_lane", "_loaded",
-                 "_loaded_fence", "_place", "_tip", "_versions", "_written")  # fmt: skip
+    __slots__ = ("_appended", "_coming", "_drain", "_guest", "_hold", "_lane", "_loaded",
+                 "_loaded_fence", "_recorder", "_tip", "_versions", "_written")  # fmt: skip
 
     def __init__(
         self,
@@ -119,8 +94,7 @@ class LogSession(LogReading):
     ) -> None:
         super().__init__(thread_id, ns, codec, recent=recent, in_memory=drain is not None)
         self._hold = hold
-        self._place = guarded(place(thread_id, ns), codec.guard)
-        self._at: Point | None = None
+        self._recorder = Recorder(thread_id, ns, codec)
         self._versions: dict[str, Version] = {}
         self._lane: int | None = None
         follows = recent is not None and drain is None and reads_live(codec)
@@ -224,12 +198,13 @@ class LogSession(LogReading):
             values, versions = yield from read_values(
                 reader, point.map, track=True, live=reader.live, again=again
             )
-        self._at, self._versions, self._tip = point, versions, unpack(found.id)
+        self._recorder.at, self._versions, self._tip = point, versions, unpack(found.id)
         snapshot = yield from reader.snapshot(found, frame, values)
         return snapshot
 
     def _reader(self, lane: int) -> LaneReader:
-        return LaneReader(self.thread_id, self.ns, self.codec, lane, self.recent, self._place)
+        lane_place = self._recorder.lane
+        return LaneReader(self.thread_id, self.ns, self.codec, lane, self.recent, lane_place)
 
     # --- claims ----------------------------------------------------------------------------------
 
@@ -315,15 +290,12 @@ class LogSession(LogReading):
             ThreadBusyError: The claim is refused, or was lost to another run.
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
-        plain = newest and self._drain is not None and self._hold.held
-        if plain and self._tip == checkpoint.parent_id and settled(checkpoint, writes):
-            self._tip, self._appended = checkpoint.id, True
-            release = release and not self._guest
-            append = Append(self, self._hold.fence, checkpoint, writes, release)
-            self._coming = [*(each for each in self._coming if not each.taken), append]
-            return self._append(append)
-        self._make_appended()
         try:
+            if newest and self._drain is not None and self._hold.held:
+                noted = self._noted(checkpoint, writes)
+                if noted is not None:
+                    return self._append(noted, release=release and not self._guest)
+            self._make_appended()
             batch, merges, late = self._encode(checkpoint, writes, newest)
             self._tip = checkpoint.id
         except BaseException:
@@ -337,34 +309,28 @@ class LogSession(LogReading):
         self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], newest: bool
     ) -> tuple[Transact, Merges, _Late | None]:
         """The transaction of a commit, and what must be read before it can be sent."""
-        key = pack(checkpoint.id)
         parent = pack(checkpoint.parent_id) if checkpoint.parent_id is not None else None
-        at = self._at
+        at = self._recorder.at
         follows = at.id == parent if at is not None else parent is None
         if at is None or not follows:
             self._versions = {}
         body = self._body_of(checkpoint)
-        where = self._place + place(checkpoint.id)
-        encoded, same = self._encode_values(checkpoint.changed, key)
-        batch = Transact(self.thread_id, self.ns, head=key if newest else None)
-        batch.values = [
-            (name, key, seal(each.kind, where + _part(name), each.payload))
-            for name, each in encoded.items()
-        ]
+        values, found = self._encode_values(checkpoint)
+        outcomes, merges = self._encode_writes(writes, found)
+        batch = self._recorder.batch(checkpoint.id, values, outcomes, newest=newest)
         if self._written is not None:
             self._written.sealed(batch.values)
-        late: _Late | None = None
+        late = _Late(
+            checkpoint.id, parent, [name for name, _, _ in values], checkpoint.removed, body
+        )
         if follows:
-            frame = self._advance(key, list(encoded), checkpoint.removed, body)
-            batch.checkpoints = [(key, parent, seal(CHECKPOINT, where + _NO_CHANNEL, frame))]
-        else:
-            late = _Late(key, parent, list(encoded), checkpoint.removed, body)
-        return batch, self._encode_writes(batch, writes, {**encoded, **same}), late
+            self._recorder.add_checkpoint(batch, *late)
+        return batch, merges, None if follows else late
 
     def _body_of(self, checkpoint: NewCheckpoint) -> bytes:
-        metadata, frontier = dict(checkpoint.metadata), dict(checkpoint.frontier)
+        metadata, frontier = checkpoint.metadata, checkpoint.frontier
         try:
-            return self.codec.dumps([checkpoint.made_at, metadata, frontier])
+            return body_of(self.codec, checkpoint.made_at, metadata, frontier)
         except UnregisteredTypeError as error:
             parts = {"The metadata": metadata, "What runs next": frontier}
             raise self._blame(error, parts) from None
@@ -381,8 +347,31 @@ class LogSession(LogReading):
                 return held_in(found, holder, self.thread_id)
         return held_in(error, " or ".join(parts), self.thread_id)
 
-    def _append(self, append: Append) -> Plan[None]:
-        """Commit what cannot change any more; its rows are made when somebody looks."""
+    def _noted(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Commit | None:
+        """The commit as something that cannot change any more, if it follows the last one."""
+        if self._tip != checkpoint.parent_id:
+            return None
+        if settled(checkpoint, writes):
+            for names in (checkpoint.changed, checkpoint.removed):
+                for name in names:
+                    self._versions.pop(name, None)
+            noted: Commit = Live(checkpoint, writes)
+        elif any(task.merge for task in writes):
+            return None
+        else:
+            body = None if settled_facts(checkpoint) else self._body_of(checkpoint)
+            values, found = self._encode_values(checkpoint)
+            noted = packed(checkpoint, values, self._encode_writes(writes, found)[0], body)
+        self._tip, self._appended = checkpoint.id, True
+        return noted
+
+    def _append(self, noted: Commit, *, release: bool) -> Plan[None]:
+        """Commit what was noted; its rows are made when somebody looks."""
+        append = Append(self._recorder, self._hold.fence, noted, release)
+        self._coming = [*(each for each in self._coming if not each.taken), append]
+        return self._appending(append)
+
+    def _appending(self, append: Append) -> Plan[None]:
         try:
             answer: Done | Refused = yield append
         except BaseException:
@@ -395,33 +384,6 @@ class LogSession(LogReading):
         if append.release:
             self._hold.held = False
 
-    def rows_of(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
-        """The transaction of an appended commit; its records are made when they are read."""
-        codec, lane, id = self.codec, self._place, checkpoint.id
-        changed, key = checkpoint.changed, pack(checkpoint.id)
-        parent = pack(checkpoint.parent_id) if checkpoint.parent_id is not None else None
-        batch = Transact(self.thread_id, self.ns, head=key)
-        batch.values = [
-            (name, key, Deferred(value, _whole_record, codec, lane, id, name, value))
-            for name, value in changed.items()
-        ]
-        for name in changed:
-            self._versions[name] = Version(key, key, 0)
-        frame = self._move(key, list(changed), checkpoint.removed)
-        holds = (checkpoint, CheckpointFrame(*frame, b""))
-        made = Deferred(holds, _checkpoint_record, codec, lane, checkpoint, frame)
-        batch.checkpoints = [(key, parent, made)]
-        batch.writes = [
-            (
-                pack(task.checkpoint_id),
-                pack(task.task_id),
-                task.path,
-                Deferred(task, _writes_record, codec, lane, task),
-            )
-            for task in writes
-        ]
-        return batch
-
     def _make_appended(self) -> None:
         """Make the rows of what was only appended: they build on where the session stands."""
         if self._appended and self._drain is not None:
@@ -432,7 +394,7 @@ class LogSession(LogReading):
     def _forget(self) -> None:
         """Stand nowhere: the next commit looks up its parent."""
         self._make_appended()
-        self._at = self._tip = None
+        self._recorder.at = self._tip = None
         self._versions = {}
         if self._written is not None:
             self._written.forget()
@@ -450,16 +412,14 @@ class LogSession(LogReading):
         """Send a transaction for which something stored must be read first."""
         if late is not None:
             yield from self._arrive(late.parent)
-            frame = self._advance(late.key, late.changed, late.removed, late.body)
-            where = self._place + place(unpack(late.key)) + _NO_CHANNEL
-            batch.checkpoints = [(late.key, late.parent, seal(CHECKPOINT, where, frame))]
+            self._recorder.add_checkpoint(batch, *late)
         if merges:
             yield from self._merge(batch, merges, join)
         yield from self.send(batch, claim=claim, release=release)
 
     def _arrive(self, parent: bytes | None) -> Plan[None]:
         """Stand at a parent that this session neither loaded nor made."""
-        self._at = None
+        self._recorder.at = None
         if parent is None:
             return
         lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
@@ -467,54 +427,32 @@ class LogSession(LogReading):
             reader = self._reader(lane.lane)
             row = yield from reader.row(parent)
             if row is not None:
-                self._at = yield from reader.resolve(row, reader.open_checkpoint(row))
-
-    def _advance(
-        self, key: bytes, changed: list[str], removed: Sequence[str], body: bytes
-    ) -> bytes:
-        """Move to the new checkpoint; returns its payload."""
-        return write_checkpoint(*self._move(key, changed, removed), body)
-
-    def _move(self, key: bytes, changed: list[str], removed: Sequence[str]) -> _Frame:
-        """Move to the new checkpoint; its frame has a full map where the chain grew long."""
-        at = self._at
-        gone: list[str] = []
-        if at is None:
-            at = Point(key, key, -1, {})
-        at = Point(key, at.anchor, at.depth + 1, at.map)
-        map = at.map
-        for name in changed:
-            map[name] = key
-        for name in removed:
-            if map.pop(name, None) is not None:
-                gone.append(name)
-            self._versions.pop(name, None)
-        self._at = at
-        if len(map) <= _SMALL or at.anchor == key or at.depth >= max(_FULL_EVERY, len(map)):
-            at.anchor, at.depth = key, 0
-            return None, 0, changed, gone, dict(map)
-        return at.anchor, at.depth, changed, gone, None
+                at = yield from reader.resolve(row, reader.open_checkpoint(row))
+                self._recorder.at = at
 
     def _encode_values(
-        self, changed: Mapping[str, Any], key: bytes
-    ) -> tuple[dict[str, Encoded], dict[str, Unchanged]]:
-        """The new versions, and the values that turn out to be what they were."""
-        codec, versions = self.codec, self._versions
-        out: dict[str, Encoded] = {}
-        same: dict[str, Unchanged] = {}
-        for name, value in changed.items():
+        self, checkpoint: NewCheckpoint
+    ) -> tuple[list[Value], dict[str, Encoded | Unchanged]]:
+        """The new versions, and by channel what else was found out about the values."""
+        codec, versions, key = self.codec, self._versions, pack(checkpoint.id)
+        values: list[Value] = []
+        found: dict[str, Encoded | Unchanged] = {}
+        for name, value in checkpoint.changed.items():
+            old = versions.get(name)
             try:
-                encoded = encode_version(codec, versions.get(name), value, key)
+                encoded = encode_version(codec, old, value, key)
             except UnregisteredTypeError as error:
                 raise self._blame(error, {f"Key {name!r}": value}) from None
-            if encoded is not None:
-                if self._written is not None:
-                    self._written.note(self._lane, name, versions.get(name), encoded)
-                out[name] = encoded
-                versions[name] = encoded.version
-            else:
-                same[name] = Unchanged(value, versions[name].id)
-        return out, same
+            if encoded is None:
+                found[name] = Unchanged(value, versions[name].id)
+                continue
+            if self._written is not None:
+                self._written.note(self._lane, name, old, encoded)
+            values.append((name, encoded.kind, encoded.payload))
+            found[name], versions[name] = encoded, encoded.version
+        for name in checkpoint.removed:
+            versions.pop(name, None)
+        return values, found
 
     def save_writes(
         self, writes: Sequence[TaskWrites], *, claim: bool = False, release: bool = False
@@ -526,25 +464,23 @@ class LogSession(LogReading):
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
         batch = Transact(self.thread_id, self.ns)
-        merges = self._encode_writes(batch, writes, {})
+        outcomes, merges = self._encode_writes(writes, {})
+        batch.writes = [self._recorder.outcome(*each) for each in outcomes]
         if merges:
             return self._finish(batch, merges, claim=claim, release=release)
         return self.send(batch, claim=claim, release=release)
 
     def _encode_writes(
-        self,
-        batch: Transact,
-        writes: Sequence[TaskWrites],
-        encoded: Mapping[str, Encoded | Unchanged],
-    ) -> Merges:
-        """Fill in the rows of task writes; returns those that first need what is stored."""
+        self, writes: Sequence[TaskWrites], found: Mapping[str, Encoded | Unchanged]
+    ) -> tuple[list[Outcome], Merges]:
+        """What tasks wrote, encoded; and that for which what is stored must first be read."""
         merges: Merges = []
-        rows: list[tuple[bytes, bytes, str, bytes]] = []
+        outcomes: list[Outcome] = []
         codec = self.codec
         for task in writes:
             parts: Parts = []
             for channel, value in task.writes:
-                each = encoded.get(channel)
+                each = found.get(channel)
                 if each is None:
                     try:
                         parts.append((channel, codec.dumps(value)))
@@ -555,28 +491,21 @@ class LogSession(LogReading):
             if task.merge:
                 merges.append((task, parts))
             else:
-                rows.append(self._write_row(task, parts))
-        batch.writes = rows
-        return merges
-
-    def _write_row(
-        self, task: TaskWrites, parts: Sequence[tuple[str, bytes | Ref]]
-    ) -> tuple[bytes, bytes, str, bytes]:
-        where = self._place + place(task.checkpoint_id, f"writes:{task.task_id}")
-        record = seal(WRITES, where, write_writes(parts))
-        return pack(task.checkpoint_id), pack(task.task_id), task.path, record
+                outcomes.append(_outcome(task, parts))
+        return outcomes, merges
 
     def save_merged(self, task: TaskWrites, join: Join) -> Plan[None]:
         """Store one task's writes together with what is stored of it, as `join` says."""
         batch = Transact(self.thread_id, self.ns)
-        merges = self._encode_writes(batch, [task], {})
+        _, merges = self._encode_writes([task], {})
         return self._finish(batch, merges, join=join)
 
     def stand_at(self, checkpoint_id: str | None) -> Plan[Sequence[str]]:
         """Build on a checkpoint without reading its values. Returns the channels it holds."""
-        self._versions = {}
+        self._versions, self._tip = {}, None
         yield from self._arrive(pack(checkpoint_id) if checkpoint_id is not None else None)
-        return list(self._at.map) if self._at is not None else []
+        at = self._recorder.at
+        return list(at.map) if at is not None else []
 
     def _merge(
         self,
@@ -594,5 +523,5 @@ class LogSession(LogReading):
                 for row in stored:
                     if row.task == key:
                         parts = join(self._reader(lane.lane).writes_frame(row), parts)
-            rows.append(self._write_row(task, parts))
+            rows.append(self._recorder.outcome(*_outcome(task, parts)))
         batch.writes = rows

@@ -63,19 +63,28 @@ def is_message(kind: type) -> bool:
     return hasattr(kind, "__plait_revision__")
 
 
-def seals(items: list[Any], kinds: set[type]) -> list[Stamp]:
-    """The stamps of those items that are messages; None for all others.
+def sealer(kinds: set[type]) -> Callable[[Any], Stamp] | None:
+    """What gives items of these types their stamps: messages only have some (None: all have none).
 
     A message that holds nothing mutable is sealed by it (see `__plait_changes__`).
     """
-    own: dict[type, Any] = {
-        kind: getattr(kind, "__plait_stamp__", _no_stamp) for kind in kinds if is_message(kind)
-    }
+    own: dict[type, Any] = {kind: kind.__plait_stamp__ for kind in kinds if is_message(kind)}
     if not own:
-        return [None] * len(items)
+        return None
     if len(own) == len(kinds) and len(different := set(own.values())) == 1:
-        return [*map(different.pop(), items)]  # messages of several types share one
-    return [own.get(item.__class__, _no_stamp)(item) for item in items]
+        return different.pop()  # messages of several types share one
+    return lambda item: own.get(item.__class__, _no_stamp)(item)
+
+
+def seals(items: list[Any], seal: Callable[[Any], Stamp] | None) -> list[Stamp]:
+    """The stamps of items, as their `sealer` gives them."""
+    return [None] * len(items) if seal is None else [*map(seal, items)]
+
+
+def is_sealed(item: Any) -> bool:
+    """Whether an item tells when it changes, or cannot: it was stamped, or is immutable."""
+    kind: type[Any] = item.__class__
+    return kind in IMMUTABLE or (is_message(kind) and item.__plait_revision__ & 1 == 1)
 
 
 def stamps_of(items: Collection[Any], kinds: set[type], codec: Codec) -> list[Stamp]:
