@@ -1,6 +1,6 @@
 """Commits as rows of one lane: where the next checkpoint stands, and the records of it.
 
-An ordinary commit to a saver in memory is only noted (`Live`, `Packed`): it cannot change any more,
+An ordinary commit to a saver in memory is only noted (`Commit`): it cannot change any more,
 and its rows are made when somebody looks at the lane.
 """
 
@@ -45,11 +45,14 @@ _Frame: TypeAlias = "tuple[bytes | None, int, list[str], list[str], dict[str, by
 """What a checkpoint's payload says besides its body: see `write_checkpoint`."""
 
 
-class Live(NamedTuple):
-    """A commit of values that cannot change, as it was handed over."""
+class Facts(NamedTuple):
+    """What the record of a checkpoint says."""
 
-    checkpoint: NewCheckpoint
-    writes: Sequence[TaskWrites]
+    id: str
+    parent: bytes | None
+    changed: list[str]
+    removed: Sequence[str]
+    body: bytes
 
 
 class Packed(NamedTuple):
@@ -64,7 +67,8 @@ class Packed(NamedTuple):
     """When it was made, metadata and frontier, if they had to be encoded."""
 
 
-Commit: TypeAlias = "Live | Packed"
+Commit: TypeAlias = "tuple[NewCheckpoint, Sequence[TaskWrites]] | Packed"
+"""A commit that was noted: of values that cannot change, as it was handed over."""
 
 
 class Recorder:
@@ -82,32 +86,35 @@ class Recorder:
         """The checkpoint that the next one builds on."""
 
     def batch(
-        self, id: str, values: Sequence[Value], outcomes: Sequence[Outcome], *, newest: bool
-    ) -> Transact:
-        """The transaction of a commit, as yet without its checkpoint."""
+        self, facts: Facts, values: Sequence[Value], outcomes: Sequence[Outcome], *, newest: bool,
+        follows: bool = True,
+    ) -> Transact:  # fmt: skip
+        """The transaction of a commit; only with its checkpoint if that `follows` the last one."""
+        id = facts.id
         key, where = pack(id), self.lane + place(id)
         batch = Transact(self.thread_id, self.ns, head=key if newest else None)
         batch.values = [
             (name, key, seal(kind, where + _part(name), payload)) for name, kind, payload in values
         ]
+        if follows:
+            batch.checkpoints = [self._next(facts, key, where)]
         batch.writes = [self.outcome(*each) for each in outcomes]
         return batch
 
-    def add_checkpoint(
-        self, batch: Transact, id: str, parent: bytes | None, changed: list[str],
-        removed: Sequence[str], body: bytes,
-    ) -> None:  # fmt: skip
+    def add_checkpoint(self, batch: Transact, facts: Facts) -> None:
         """Move to a commit's checkpoint, and add it to the transaction."""
-        key = pack(id)
+        batch.checkpoints = [self._next(facts, pack(facts.id), self.lane + place(facts.id))]
+
+    def _next(self, facts: Facts, key: bytes, where: bytes) -> tuple[bytes, bytes | None, bytes]:
+        _, parent, changed, removed, body = facts
         payload = write_checkpoint(*self.move(key, changed, removed), body)
-        record = seal(CHECKPOINT, self.lane + place(id) + _NO_CHANNEL, payload)
-        batch.checkpoints = [(key, parent, record)]
+        return key, parent, seal(CHECKPOINT, where + _NO_CHANNEL, payload)
 
     def outcome(
         self, checkpoint_id: str, task_id: str, path: str, forms: Sequence[Form]
     ) -> tuple[bytes, bytes, str, bytes]:
         """The row of a task's writes."""
-        where = self.lane + place(checkpoint_id, f"writes:{task_id}")
+        where = self.lane + place(checkpoint_id) + place(f"writes:{task_id}")
         return pack(checkpoint_id), pack(task_id), path, seal(WRITES, where, write_writes(forms))
 
     def move(self, key: bytes, changed: list[str], removed: Sequence[str]) -> _Frame:
@@ -130,9 +137,9 @@ class Recorder:
 
     def rows_of(self, commit: Commit) -> Transact:
         """The transaction that a noted commit stands for."""
-        if isinstance(commit, Live):
-            return self._of_live(*commit)
-        return self._of_packed(*commit)
+        if isinstance(commit, Packed):
+            return self._of_packed(*commit)
+        return self._of_live(*commit)
 
     def _of_live(self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites]) -> Transact:
         """Its records are made when they are read."""
@@ -166,10 +173,9 @@ class Recorder:
         if body is None:
             made_at = NewCheckpoint(id, parent, ts, metadata, frontier, {}).made_at
             body = body_of(self.codec, made_at, metadata, frontier)
-        batch = self.batch(id, values, outcomes, newest=True)
         names = [name for name, _, _ in values]
-        self.add_checkpoint(batch, id, _packed_id(parent), names, removed, body)
-        return batch
+        facts = Facts(id, _packed_id(parent), names, removed, body)
+        return self.batch(facts, values, outcomes, newest=True)
 
 
 def body_of(

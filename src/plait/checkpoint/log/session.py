@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from time import time_ns
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
@@ -21,7 +21,7 @@ from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent, Written
 from plait.checkpoint.log.recording import (
     Commit,
-    Live,
+    Facts,
     Outcome,
     Recorder,
     Value,
@@ -58,16 +58,6 @@ def _replace(stored: Parts, new: Parts) -> Parts:
     """New writes replace what was stored for the channels that they name."""
     named = {channel for channel, _ in new}
     return [*(part for part in stored if part[0] not in named), *new]
-
-
-class _Late(NamedTuple):
-    """A checkpoint whose record must wait until its parent's is read."""
-
-    id: str
-    parent: bytes | None
-    changed: list[str]
-    removed: Sequence[str]
-    body: bytes
 
 
 def _outcome(task: TaskWrites, parts: Parts) -> Outcome:
@@ -294,7 +284,11 @@ class LogSession(LogReading):
             if newest and self._drain is not None and self._hold.held:
                 noted = self._noted(checkpoint, writes)
                 if noted is not None:
-                    return self._append(noted, release=release and not self._guest)
+                    release = release and not self._guest
+                    append = Append(self._recorder, self._hold.fence, noted, release)
+                    self._coming = [each for each in self._coming if not each.taken]
+                    self._coming.append(append)
+                    return self._append(append)
             self._make_appended()
             batch, merges, late = self._encode(checkpoint, writes, newest)
             self._tip = checkpoint.id
@@ -307,7 +301,7 @@ class LogSession(LogReading):
 
     def _encode(
         self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], newest: bool
-    ) -> tuple[Transact, Merges, _Late | None]:
+    ) -> tuple[Transact, Merges, Facts | None]:
         """The transaction of a commit, and what must be read before it can be sent."""
         parent = pack(checkpoint.parent_id) if checkpoint.parent_id is not None else None
         at = self._recorder.at
@@ -317,15 +311,12 @@ class LogSession(LogReading):
         body = self._body_of(checkpoint)
         values, found = self._encode_values(checkpoint)
         outcomes, merges = self._encode_writes(writes, found)
-        batch = self._recorder.batch(checkpoint.id, values, outcomes, newest=newest)
+        names = [name for name, _, _ in values]
+        facts = Facts(checkpoint.id, parent, names, checkpoint.removed, body)
+        batch = self._recorder.batch(facts, values, outcomes, newest=newest, follows=follows)
         if self._written is not None:
             self._written.sealed(batch.values)
-        late = _Late(
-            checkpoint.id, parent, [name for name, _, _ in values], checkpoint.removed, body
-        )
-        if follows:
-            self._recorder.add_checkpoint(batch, *late)
-        return batch, merges, None if follows else late
+        return batch, merges, None if follows else facts
 
     def _body_of(self, checkpoint: NewCheckpoint) -> bytes:
         metadata, frontier = checkpoint.metadata, checkpoint.frontier
@@ -351,11 +342,12 @@ class LogSession(LogReading):
         """The commit as something that cannot change any more, if it follows the last one."""
         if self._tip != checkpoint.parent_id:
             return None
+        noted: Commit
         if settled(checkpoint, writes):
-            for names in (checkpoint.changed, checkpoint.removed):
-                for name in names:
+            if self._versions:
+                for name in (*checkpoint.changed, *checkpoint.removed):
                     self._versions.pop(name, None)
-            noted: Commit = Live(checkpoint, writes)
+            noted = checkpoint, writes
         elif any(task.merge for task in writes):
             return None
         else:
@@ -365,13 +357,8 @@ class LogSession(LogReading):
         self._tip, self._appended = checkpoint.id, True
         return noted
 
-    def _append(self, noted: Commit, *, release: bool) -> Plan[None]:
+    def _append(self, append: Append) -> Plan[None]:
         """Commit what was noted; its rows are made when somebody looks."""
-        append = Append(self._recorder, self._hold.fence, noted, release)
-        self._coming = [*(each for each in self._coming if not each.taken), append]
-        return self._appending(append)
-
-    def _appending(self, append: Append) -> Plan[None]:
         try:
             answer: Done | Refused = yield append
         except BaseException:
@@ -405,14 +392,14 @@ class LogSession(LogReading):
         merges: Merges,
         *,
         join: Join = _replace,
-        late: _Late | None = None,
+        late: Facts | None = None,
         claim: bool = False,
         release: bool = False,
     ) -> Plan[None]:
         """Send a transaction for which something stored must be read first."""
         if late is not None:
             yield from self._arrive(late.parent)
-            self._recorder.add_checkpoint(batch, *late)
+            self._recorder.add_checkpoint(batch, late)
         if merges:
             yield from self._merge(batch, merges, join)
         yield from self.send(batch, claim=claim, release=release)

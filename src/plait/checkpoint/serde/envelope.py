@@ -82,28 +82,25 @@ def place(*parts: str) -> bytes:
 
 
 _LENGTHS = [length.to_bytes(4, "big") for length in range(256)]
-"""Those of most parts: to look one up costs less than to make it."""
+"""Those of most parts: to look one up costs less than to make it. And of most places: """
+_LONG_LENGTHS = [length.to_bytes(8, "big") for length in range(256)]
 
 
 def _part(part: str) -> bytes:
     raw = part.encode("utf-8", "surrogatepass")
-    return _length(raw) + raw
+    size = len(raw)
+    return (_LENGTHS[size] if size < 256 else size.to_bytes(4, "big")) + raw
 
 
-def _length(raw: bytes) -> bytes:
-    length = len(raw)
-    return _LENGTHS[length] if length < 256 else length.to_bytes(4, "big")
-
-
-_NO_MORE = bytes(4)
-"""The upper half of a place's length."""
 _BEGUN = blake2b(digest_size=_DIGEST, person=b"plait")
 """To copy it costs less than to make one."""
 
 
 def _digest(head: bytes, where: bytes, payload: bytes) -> bytes:
     digest = _BEGUN.copy()
-    digest.update(b"".join((head, _NO_MORE, _length(where), where, payload)))
+    size = len(where)
+    length = _LONG_LENGTHS[size] if size < 256 else size.to_bytes(8, "big")
+    digest.update(b"".join((head, length, where, payload)))
     return digest.digest()
 
 

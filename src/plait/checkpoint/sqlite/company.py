@@ -28,8 +28,9 @@ empty, and would be read and written again with a row of which something else is
 class Commit(NamedTuple):
     """An ordinary commit: the row of its checkpoint, and what does not travel with it."""
 
-    row: tuple[bytes, bytes | None, Any, bytes | None, bytes | None]
-    """(id, parent, record, kept, acks)."""
+    row: tuple[bytes, bytes | None, bytearray, bytearray | None, bytearray | None]
+    """(id, parent, record, kept, acks). The sqlite3 module looks in several places for an adapter
+    of every `bytes`; a bytearray it takes as it is."""
     values: Sequence[tuple[str, bytes, Any]]
     writes: Sequence[tuple[bytes, bytes, str, Any]]
 
@@ -53,11 +54,11 @@ def commit_of(request: Transact) -> Commit | None:
             return None
         acks += (task, path, written)
     beside, before = _small(kept), _small(acks)
-    row = id, parent, record, beside, before
+    row = id, parent, bytearray(record), beside, before
     return Commit(row, () if beside else values, () if before else writes)
 
 
-def _small(pieces: list[Any]) -> bytes | None:
+def _small(pieces: list[Any]) -> bytearray | None:
     """The pieces of rows in one, if they are small (and any)."""
     if not pieces or len(pieces[-1]) > _SMALL:
         return None
@@ -65,7 +66,7 @@ def _small(pieces: list[Any]) -> bytes | None:
         packed = ormsgpack.packb(pieces)
     except TypeError:  # a name that msgpack has no form for
         return None
-    return packed if len(packed) <= _SMALL else None
+    return bytearray(packed) if len(packed) <= _SMALL else None
 
 
 def values_in(kept: bytes) -> Iterator[tuple[str, bytes]]:
