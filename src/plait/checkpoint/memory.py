@@ -1,7 +1,7 @@
 """The saver in memory, for tests, examples and short-lived threads.
 
-It keeps the same sealed bytes as a database would, so what was stored never changes afterwards,
-whatever the program does to its values.
+What was stored never changes afterwards, whatever the program does to its values. Whoever looks at
+it finds the same sealed bytes as in a database; an ordinary commit is only noted until then.
 """
 
 from __future__ import annotations

@@ -68,9 +68,8 @@ def sealer(kinds: set[type]) -> Callable[[Any], Stamp] | None:
 
     A message that holds nothing mutable is sealed by it (see `__plait_changes__`).
     """
-    own: dict[type, Any] = {
-        kind: getattr(kind, "__plait_stamp__") for kind in kinds if is_message(kind)
-    }
+    messages = filter(is_message, kinds)
+    own: dict[type, Any] = {kind: getattr(kind, "__plait_stamp__", None) for kind in messages}
     if not own:
         return None
     if len(own) == len(kinds) and len(different := set(own.values())) == 1:
