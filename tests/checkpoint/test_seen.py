@@ -182,3 +182,28 @@ def test_what_is_stored_is_what_the_list_was_at_each_commit(seed: int) -> None:
         assert found is not None
         got = [m.__plait_state__() | {"type": m.type} for m in found.values["messages"]]
         assert got == states, f"step {step} of seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("item", "alter"),
+    [
+        ({"a": [1]}, lambda item: item["a"].append(2)),
+        ([1, {"b": 2}], lambda item: item[1].update(b=3)),
+        (HumanMessage("text"), lambda item: setattr(item, "content", "other")),
+        (AIMessage("", tool_calls=[{"name": "f", "args": {}, "id": "1"}]),
+         lambda item: item.tool_calls[0]["args"].update(n=1)),
+        ({1, 2}, lambda item: item.add(3)),
+    ],
+)  # fmt: skip
+def test_two_sightings_of_the_same_objects_are_alike_until_one_changes(
+    item: Any, alter: Any
+) -> None:
+    items = ["text", 1, item]
+    first = Seen([], CODEC)
+    for length in (1, 2, 3):  # seen as it grew, and at once
+        if not first.grow(items[:length]):
+            first = Seen(items[:length], CODEC)
+    assert Seen(items, CODEC).is_like(first)
+    alter(item)
+    assert not Seen(items, CODEC).is_like(first)
+    assert Seen(items, CODEC).is_like(Seen(items, CODEC))

@@ -29,6 +29,7 @@ from plait.checkpoint.log.retention import (
     Tell,
     Version,
     delete_thread,
+    depth,
     released,
 )
 from plait.checkpoint.log.session import LogSession
@@ -62,7 +63,8 @@ def copy_thread(codec: Any, source: str, target: LogSession, tell: Tell) -> Plan
 def _copy_lanes(
     codec: Any, source: str, lanes: Sequence[LaneRow], target: LogSession, tell: Tell
 ) -> Plan[None]:
-    for done, lane in enumerate(lanes, 1):
+    inner_first = sorted(lanes, key=depth, reverse=True)  # they borrow from those around them
+    for done, lane in enumerate(inner_first, 1):
         yield from _copy_lane(LaneReader(source, lane.ns, codec, lane.lane), lane, target)
         if tell is not None:
             tell(Progress(source, done, len(lanes)))

@@ -19,8 +19,9 @@ from plait.checkpoint.log.reading import (
     patch_recipes,
     piece_of,
     whole_dict,
+    whole_of,
 )
-from plait.checkpoint.log.records import DICT_PATCH, Ref, damaged
+from plait.checkpoint.log.records import BORROWED, DICT_PATCH, WHOLE, Ref, damaged
 from plait.checkpoint.log.requests import ReadValues
 from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes
 
@@ -164,6 +165,8 @@ class Lines:
                     self._source.lane, [(channel, version)]
                 )
                 record = self._source.open_value(channel, version, records[0])
+                if record[0] == BORROWED:
+                    record = WHOLE, (yield from whole_of(self._source, record[1]))
             begin = self._dict_line if record[0] == DICT_PATCH else self._list_line
             self._lines[channel] = yield from begin(channel, version, *record)
         line = self._lines[channel]

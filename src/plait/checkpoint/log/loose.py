@@ -82,6 +82,12 @@ class Loose:
         others = self._others
         return bool(others) and self._stamps_now() != self._stamps
 
+    def is_like(self, other: Loose) -> bool:
+        """Whether the same items, but for messages, held the same when they were seen there."""
+        return self._stamps == other._stamps and {
+            kind: sealed and sealed.held for kind, sealed in self._sealed.items()
+        } == {kind: sealed and sealed.held for kind, sealed in other._sealed.items()}
+
     def altered(self) -> set[int]:
         """The ids of items that are not what they were, but for messages."""
         ids = {
@@ -108,6 +114,11 @@ class _Sealed:
         self._parts = parts
         self._items: list[Any] = []
         self._bytes = b""
+
+    @property
+    def held(self) -> bytes:
+        """What they held, packed."""
+        return self._bytes
 
     def add(self, items: list[Any]) -> bool:
         """More of them. False: there is more than plain data in one, so none was added."""

@@ -14,8 +14,8 @@ from plait.checkpoint.base.port import Live, Plan, Stored
 from plait.checkpoint.log.deferred import FIXED, Deferred
 from plait.checkpoint.log.lines import Lines
 from plait.checkpoint.log.reader import LaneReader, all_live, changed_map, changed_values, fits
-from plait.checkpoint.log.reading import piece_of
-from plait.checkpoint.log.records import ALL, WHOLE, CheckpointFrame, Ref
+from plait.checkpoint.log.reading import piece_of, whole_of
+from plait.checkpoint.log.records import ALL, BORROWED, WHOLE, CheckpointFrame, Ref
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     ReadCheckpoints,
@@ -156,6 +156,8 @@ class PageReader:
                     self._packed[version] = reader.codec.dumps(record.holds)
                 continue
             kind, payload = reader.open_value(*version, record)
+            if kind == BORROWED:
+                kind, payload = WHOLE, (yield from whole_of(reader, payload))
             if kind != WHOLE:
                 self._patches[version] = kind, payload
                 continue

@@ -16,6 +16,7 @@ from plait.checkpoint.base.port import (
 )
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import UUID, UUID_TEXT, unpack, unpack_all
+from plait.checkpoint.log.loans import is_outer
 from plait.checkpoint.log.reading import read_items, read_values
 from plait.checkpoint.log.recent import KeptHead, Recent
 from plait.checkpoint.log.records import (
@@ -30,7 +31,9 @@ from plait.checkpoint.log.records import (
 )
 from plait.checkpoint.log.requests import (
     CheckpointRow,
+    LaneRow,
     ReadCheckpoints,
+    ReadLane,
     ReadWrites,
     ValueRow,
     WriteRow,
@@ -80,6 +83,19 @@ class LaneReader:
         if self._place is None:
             self._place = guarded(place(self.thread_id, self.ns), self.codec.guard)
         return self._place
+
+    def outer(self, ns: str) -> Plan[LaneReader]:
+        """The lane of a namespace around this one, for what is borrowed there."""
+        row: LaneRow | None = None
+        if is_outer(ns, self.ns):  # also so that no two lanes borrow from each other
+            row = yield ReadLane(self.thread_id, ns)
+        if row is None:
+            raise CorruptCheckpointError(
+                f"A stored value stands on namespace {ns!r}, which is not there (thread "
+                f"{self.thread_id!r}, namespace {self.ns!r}). It was deleted by hand; restore the "
+                "database from a backup."
+            )
+        return LaneReader(self.thread_id, ns, self.codec, row.lane, self.recent)
 
     def row(self, key: bytes, *, live: bool = False) -> Plan[CheckpointRow | None]:
         """The row of one checkpoint."""

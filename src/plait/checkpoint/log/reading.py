@@ -17,6 +17,7 @@ from plait.checkpoint.log.lists import splice_runs
 from plait.checkpoint.log.recent import CHANNELS, LONG, Constant, Kept, KeptDict, Recent, is_small
 from plait.checkpoint.log.records import (
     ALL,
+    BORROWED,
     DICT_PATCH,
     ENTIRE,
     LIST_PATCH,
@@ -29,6 +30,7 @@ from plait.checkpoint.log.records import (
     damaged,
     is_dict,
     is_list,
+    read_borrowed,
     read_manifest,
     read_patch,
 )
@@ -61,6 +63,10 @@ class Source(Protocol):
 
     def open_value(self, channel: str, key: bytes, record: bytes | None) -> tuple[int, bytes]:
         """The kind and payload of a version; complains where there is no record."""
+        ...
+
+    def outer(self, ns: str) -> Plan[Source]:
+        """The lane of a namespace around this one, for what is borrowed there."""
         ...
 
     def open_patches(self, kind: int, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
@@ -115,6 +121,8 @@ def read_values(
             values[channel], versions[channel] = given(record.holds), Version(key, key, 0)
             continue
         kind, payload = source.open_value(channel, key, record)
+        if kind == BORROWED:
+            kind, payload = WHOLE, (yield from whole_of(source, payload))
         if kind == WHOLE:
             values[channel] = value = codec.loads(payload)
             if track:
@@ -150,6 +158,8 @@ def read_items(source: Source, ref: Ref) -> Plan[Any]:
         return values[channel]
     records: list[bytes | None] = yield ReadValues(source.lane, [(channel, key)])
     kind, payload = source.open_value(channel, key, records[0])
+    if kind == BORROWED:
+        kind, payload = WHOLE, (yield from whole_of(source, payload))
     if ref.length == PUT:
         if kind != DICT_PATCH:
             raise damaged("task's writes")
@@ -158,6 +168,26 @@ def read_items(source: Source, ref: Ref) -> Plan[Any]:
     if kind != WHOLE and not is_list(value):
         raise damaged("list")
     return piece_of(value, ref)
+
+
+def whole_of(source: Source, payload: bytes) -> Plan[bytes]:
+    """The payload that a record of borrowed lists would have if it were a whole value.
+
+    Raises:
+        CorruptCheckpointError: One of them is missing, damaged, or no list.
+    """
+    body, loans = read_borrowed(payload)
+    value = source.codec.loads(body)
+    for key, ns, channel, version in loans:
+        lane = yield from source.outer(ns)
+        values, _ = yield from read_values(lane, {channel: version}, track=False)
+        if not is_list(values[channel]) or (key is not None and not is_dict(value)):
+            raise damaged("borrowed value")
+        if key is None:
+            value = values[channel]
+        else:
+            value[key] = values[channel]
+    return source.codec.dumps(value)
 
 
 def piece_of(values: Any, ref: Ref) -> Any:
@@ -422,7 +452,10 @@ class ChainReader:
         if record is None:
             records: list[bytes | None] = yield ReadValues(self._lane, [(self._channel, key)])
             record = records[0]
-        return self._source.open_value(self._channel, key, record)
+        kind, payload = self._source.open_value(self._channel, key, record)
+        if kind == BORROWED:
+            return WHOLE, (yield from whole_of(self._source, payload))
+        return kind, payload
 
     def _fetch_range(self, kind: int, first: bytes, last: bytes) -> Plan[None]:
         rows: list[ValueRow] = yield ReadVersions(self._lane, self._channel, first, last)

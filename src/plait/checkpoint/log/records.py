@@ -11,12 +11,13 @@ users are encoded by the codec and sit inside the frame as bytes, so a frame is 
 | LIST_PATCH | [base, anchor, depth, length, [[start, deleted, inserted], ...], items]; starts count in the base, items is one codec list of all inserted |
 | DICT_PATCH | [base, anchor, depth, length, body]; body is [keys deleted, dict of keys set] by the codec |
 | MANIFEST | [length, [[version, start, count], ...], items]: a list made of pieces of the items that records of the channel hold, this one too |
+| BORROWED | [body, [[key, namespace, channel, version], ...]]; body is the value by the codec, with nil where a list of an outer namespace stands (under that key; key nil: it is the value) |
 """  # noqa: E501
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard, cast
 
 import ormsgpack
 
@@ -28,6 +29,7 @@ WHOLE: Final = 8
 LIST_PATCH: Final = 9
 DICT_PATCH: Final = 10
 MANIFEST: Final = 11
+BORROWED: Final = 12
 
 INLINE: Final = 0
 REF: Final = 1
@@ -76,6 +78,16 @@ class Manifest(NamedTuple):
     length: int
     runs: list[tuple[bytes, int, int]]
     items: bytes
+
+
+class Loan(NamedTuple):
+    """A list that a value holds and another namespace of the thread stores."""
+
+    key: str | None
+    """Where in a dict it stands (None: it is the value)."""
+    ns: str
+    channel: str
+    version: bytes
 
 
 class Ref(NamedTuple):
@@ -184,6 +196,17 @@ def read_manifest(payload: bytes) -> Manifest:
     """Open a MANIFEST payload. Raises CorruptCheckpointError."""
     length, runs, items = _frame(payload, "list", (int, list, bytes))
     return Manifest(length, _rows(runs, "list", bytes, int, int), items)
+
+
+def read_borrowed(payload: bytes) -> tuple[bytes, list[Loan]]:
+    """Open a BORROWED payload. Raises CorruptCheckpointError."""
+    body, rows = _frame(payload, "borrowed value", (bytes, list))
+    for row in cast("list[Any]", rows):
+        if not is_list(row) or [*map(type, row)][1:] != [str, str, bytes]:
+            raise damaged("borrowed value")
+        if row[0] is not None and type(row[0]) is not str:
+            raise damaged("borrowed value")
+    return body, [Loan(*row) for row in rows]
 
 
 def read_writes(payload: bytes) -> list[tuple[str, bytes | Ref]]:

@@ -20,12 +20,14 @@ from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.reader import LaneReader
 from plait.checkpoint.log.records import (
+    BORROWED,
     CHECKPOINT,
     DICT_PATCH,
     LIST_PATCH,
     MANIFEST,
     CheckpointFrame,
     Ref,
+    read_borrowed,
     read_manifest,
     read_patch,
     write_checkpoint,
@@ -47,7 +49,7 @@ from plait.checkpoint.log.requests import (
 )
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import place, seal
-from plait.constants import NS_END
+from plait.constants import NS_END, NS_SEP
 from plait.errors import ConfigError, ThreadBusyError, nearest
 
 Version: TypeAlias = tuple[str, bytes]
@@ -320,26 +322,49 @@ def _prune_thread(session: LogSession, keep: Keep, *, spare_head: bool) -> Plan[
 
 
 def _prune_lanes(session: LogSession, keep: Keep, spare_head: bool) -> Plan[None]:
-    """Lane by lane, the root's first: those of graphs inside tasks follow it."""
+    """Lane by lane, those of graphs inside tasks first: what is left of them may borrow outside."""
+    judged = yield from _judge_all(session, keep, spare_head)
+    if all(each.stays for each in judged):
+        return
+    yield from session.claim()  # judge again what nobody else can change now
+    judged = yield from _judge_all(session, keep, spare_head)
+    if judged and judged[0].reader.ns == "" and judged[0].rows and not judged[0].kept:
+        yield from _drop_lanes(session)
+        return
+    lent: dict[str, set[Version]] = {}
+    for each in reversed(judged):
+        yield from _keep(session, each, lent)
+
+
+class _Judged(NamedTuple):
+    """One lane, and which of its checkpoints are kept."""
+
+    reader: LaneReader
+    rows: list[CheckpointRow]
+    kept: set[bytes]
+    head: bytes | None
+
+    @property
+    def stays(self) -> bool:
+        """Whether nothing of it goes."""
+        return len(self.kept) == len(self.rows)
+
+
+def _judge_all(session: LogSession, keep: Keep, spare_head: bool) -> Plan[list[_Judged]]:
+    """All lanes, from the root's to the innermost: those of graphs inside tasks follow it."""
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
-    claimed = False
+    judged: list[_Judged] = []
     roots: _Roots | None = None
-    for lane in sorted(lanes, key=_root_last, reverse=True):
+    for lane in sorted(lanes, key=depth):
         reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
         rows, kept, roots = yield from _judge(reader, lane, keep, spare_head, roots)
-        if len(kept) == len(rows):
-            continue
-        if not claimed:  # it may have moved on: judge again what nobody else can change now
-            yield from session.claim()
-            claimed = True
-            row: LaneRow | None = yield ReadLane(lane.thread_id, lane.ns)
-            if row is None:
-                return
-            rows, kept, roots = yield from _judge(reader, row, keep, spare_head, roots)
-        if not kept and lane.ns == "":
-            yield from _drop_lanes(session)
-            return
-        yield from _keep(session, reader, rows, kept, lane.head)
+        judged.append(_Judged(reader, rows, kept, lane.head))
+    return judged
+
+
+def depth(lane: LaneRow) -> int:
+    """How many tasks a lane is inside of (the root: none)."""
+    return 1 + lane.ns.count(NS_SEP) if lane.ns else 0
 
 
 def _judge(
@@ -364,21 +389,32 @@ def _judge(
     return rows, kept, roots
 
 
-def _keep(
-    session: LogSession,
-    reader: LaneReader,
-    rows: Sequence[CheckpointRow],
-    kept: set[bytes],
-    head: bytes | None,
-) -> Plan[None]:
-    """Drop all but the kept checkpoints of a lane (none: the lane), in one transaction."""
+def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -> Plan[None]:
+    """Drop all but the kept checkpoints of a lane (none: the lane), in one transaction.
+
+    Args:
+        session: Holds the claim.
+        judged: The lane.
+        lent: By namespace the versions that graphs inside still borrow; what is left of this lane
+            adds its own loans.
+    """
+    reader, rows, kept, head = judged
+    borrowed = lent.get(reader.ns, set())
+    if borrowed and not kept:
+        kept = {rows[0].id}  # a lane is where its checkpoints are
     if not kept:
-        yield from _drop_lane(session, reader.lane)
+        if rows:
+            yield from _drop_lane(session, reader.lane)
+        return
+    stored: list[Version] = yield ListValues(reader.lane)
+    if judged.stays:
+        if reader.ns != "":
+            yield from _closure(reader, stored, lent)
         return
     by_id = {row.id: row for row in rows}
     batch = session.batch(reader.ns)
     rewritten: list[tuple[bytes, bytes | None, bytes]] = []
-    needed: set[Version] = set()
+    needed = {*borrowed}
     for row in rows:
         if row.id not in kept:
             continue
@@ -395,8 +431,7 @@ def _keep(
                 for _, ref in reader.writes_frame(write)
                 if isinstance(ref, Ref)
             )
-    needed = yield from _closure(reader, needed)
-    stored: list[Version] = yield ListValues(reader.lane)
+    needed = yield from _closure(reader, needed, lent)
     batch.checkpoints = rewritten
     batch.drop_checkpoints = [row.id for row in rows if row.id not in kept]
     batch.drop_values = [version for version in stored if version not in needed]
@@ -426,8 +461,10 @@ def _with_full_map(
     return seal(CHECKPOINT, reader.place + place(unpack(key), ""), payload)
 
 
-def _closure(reader: LaneReader, roots: Iterable[Version]) -> Plan[set[Version]]:
-    """All versions that reading some versions touches."""
+def _closure(
+    reader: LaneReader, roots: Iterable[Version], lent: dict[str, set[Version]]
+) -> Plan[set[Version]]:
+    """All versions of the lane that reading some versions touches; those of others go to `lent`."""
     seen: set[Version] = set(roots)
     front = list(seen)
     while front:
@@ -439,11 +476,13 @@ def _closure(reader: LaneReader, roots: Iterable[Version]) -> Plan[set[Version]]
                 if (channel, base) not in seen:
                     seen.add((channel, base))
                     front.append((channel, base))
+            for loan in read_borrowed(payload)[1] if kind == BORROWED else ():
+                lent.setdefault(loan.ns, set()).add((loan.channel, loan.version))
     return seen
 
 
 def _stands_on(kind: int, payload: bytes) -> list[bytes]:
-    """The other versions that a record points at."""
+    """The other versions of its channel that a record points at."""
     if kind in (LIST_PATCH, DICT_PATCH):
         return [read_patch(kind, payload).base]
     if kind == MANIFEST:
@@ -459,6 +498,7 @@ __all__ = [
     "Tell",
     "delete_for_runs",
     "delete_thread",
+    "depth",
     "moment",
     "prune",
     "prune_threads",

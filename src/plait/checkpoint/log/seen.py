@@ -59,6 +59,10 @@ class Seen:
             return False
         return not fresh or self._take(fresh)
 
+    def is_like(self, other: Seen) -> bool:
+        """Whether this list held the same as another one of the same objects, when it was seen."""
+        return self.stamps == other.stamps and self._loose.is_like(other._loose)
+
     def _holds(self, old: list[Any]) -> bool:
         """Whether a list holds the very objects that were seen."""
         compared = self._compared

@@ -8,6 +8,7 @@ they return only carry bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from time import time_ns
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import settled, settled_facts
 from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.loans import WORTH, borrowed, is_outer
 from plait.checkpoint.log.looking import LogReading
 from plait.checkpoint.log.reader import LaneReader, own_values, reads_live
 from plait.checkpoint.log.reading import read_values
@@ -42,7 +44,7 @@ from plait.checkpoint.log.requests import (
     Transact,
     WriteRow,
 )
-from plait.checkpoint.log.versions import Encoded, Unchanged, Version
+from plait.checkpoint.log.versions import Encoded, ListVersion, Unchanged, Version
 from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, held_in
 from plait.errors import UnregisteredTypeError
@@ -68,8 +70,9 @@ def _outcome(task: TaskWrites, parts: Parts) -> Outcome:
 class LogSession(LogReading):
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
-    __slots__ = ("_appended", "_coming", "_drain", "_guest", "_hold", "_lane", "_loaded",
-                 "_loaded_fence", "_recorder", "_tip", "_versions", "_written")  # fmt: skip
+    __slots__ = ("_appended", "_coming", "_drain", "_hold", "_lane", "_lender", "_loaded",
+                 "_loaded_fence", "_recorder", "_stored", "_tip", "_versions",
+                 "_written")  # fmt: skip
 
     def __init__(
         self,
@@ -78,7 +81,7 @@ class LogSession(LogReading):
         codec: Codec,
         hold: Hold,
         *,
-        guest: bool = False,
+        lender: LogSession | None = None,
         drain: Drain | None = None,
         recent: Recent | None = None,
     ) -> None:
@@ -99,8 +102,10 @@ class LogSession(LogReading):
         """Appends that the saver may not have been asked for yet: `async` durability runs ahead."""
         self._tip: str | None = None
         """The checkpoint that this session loaded or made last."""
-        self._guest = guest
-        """Whether the claim is another session's to give back."""
+        self._stored: bytes | None = None
+        """The last checkpoint that is known to be stored."""
+        self._lender = lender
+        """The session of an outer namespace: the claim is its to give back."""
 
     @property
     def parked(self) -> bool:
@@ -137,7 +142,7 @@ class LogSession(LogReading):
     def nested(self, ns: str) -> LogSession:
         """The lane of another namespace of this thread, under the same claim and fence."""
         return LogSession(
-            self.thread_id, ns, self.codec, self._hold, guest=True, drain=self._drain,
+            self.thread_id, ns, self.codec, self._hold, lender=self, drain=self._drain,
             recent=self.recent,
         )  # fmt: skip
 
@@ -189,6 +194,7 @@ class LogSession(LogReading):
                 reader, point.map, track=True, live=reader.live, again=again
             )
         self._recorder.at, self._versions, self._tip = point, versions, unpack(found.id)
+        self._stored = found.id
         snapshot = yield from reader.snapshot(found, frame, values)
         return snapshot
 
@@ -210,7 +216,7 @@ class LogSession(LogReading):
         """Give the claim back, if this run still holds it."""
         hold = self._hold
         self._leave_lists()
-        if hold.held and not self._guest:
+        if hold.held and self._lender is None:
             hold.held = False
             yield Transact(self.thread_id, "", fence=hold.fence, release=True)
 
@@ -228,7 +234,7 @@ class LogSession(LogReading):
     def send(self, batch: Transact, *, claim: bool = False, release: bool = False) -> Plan[None]:
         """Send a transaction under the claim, taking and giving it back as asked."""
         hold = self._hold
-        ends, release = release, release and not self._guest
+        ends, release = release, release and self._lender is None
         if hold.refused and not claim:
             raise hold.lost((yield ReadLane(self.thread_id, "")))
         if not hold.held:
@@ -253,6 +259,8 @@ class LogSession(LogReading):
             hold.held = False
         if batch.ns == self.ns:
             self._lane = answer.lane
+            if batch.checkpoints:
+                self._stored = batch.checkpoints[-1][0]
             if ends:
                 self._leave_lists()
 
@@ -284,7 +292,7 @@ class LogSession(LogReading):
             if newest and self._drain is not None and self._hold.held:
                 noted = self._noted(checkpoint, writes)
                 if noted is not None:
-                    release = release and not self._guest
+                    release = release and self._lender is None
                     append = Append(self._recorder, self._hold.fence, noted, release)
                     self._coming = [each for each in self._coming if not each.taken]
                     self._coming.append(append)
@@ -417,24 +425,46 @@ class LogSession(LogReading):
                 at = yield from reader.resolve(row, reader.open_checkpoint(row))
                 self._recorder.at = at
 
+    def stored_list(self, items: list[Any]) -> tuple[str, ListVersion] | None:
+        """The channel and version that hold these very items, if it is stored and worth a loan."""
+        for channel, version in [*self._versions.items()]:
+            if type(version) is not ListVersion or version.size < WORTH:
+                continue
+            held = version.seen.items
+            if len(held) != len(items) or not all(map(is_, held, items)):
+                continue
+            # In memory nothing is written late.
+            if self._drain is not None or (self._stored is not None and version.id <= self._stored):
+                return channel, version
+        return None
+
+    def _encode_value(self, name: str, value: Any, key: bytes) -> Encoded | None:
+        """A new version of a channel; None where nothing changed."""
+        old, lender = self._versions.get(name), self._lender
+        if old is None and lender is not None and is_outer(lender.ns, self.ns):
+            encoded = borrowed(self.codec, value, key, lender)
+            if encoded is not None:
+                return encoded
+        encoded = encode_version(self.codec, old, value, key)
+        if encoded is not None and self._written is not None:
+            self._written.note(self._lane, name, old, encoded)
+        return encoded
+
     def _encode_values(
         self, checkpoint: NewCheckpoint
     ) -> tuple[list[Value], dict[str, Encoded | Unchanged]]:
         """The new versions, and by channel what else was found out about the values."""
-        codec, versions, key = self.codec, self._versions, pack(checkpoint.id)
+        versions, key = self._versions, pack(checkpoint.id)
         values: list[Value] = []
         found: dict[str, Encoded | Unchanged] = {}
         for name, value in checkpoint.changed.items():
-            old = versions.get(name)
             try:
-                encoded = encode_version(codec, old, value, key)
+                encoded = self._encode_value(name, value, key)
             except UnregisteredTypeError as error:
                 raise self._blame(error, {f"Key {name!r}": value}) from None
             if encoded is None:
                 found[name] = Unchanged(value, versions[name].id)
                 continue
-            if self._written is not None:
-                self._written.note(self._lane, name, old, encoded)
             values.append((name, encoded.kind, encoded.payload))
             found[name], versions[name] = encoded, encoded.version
         for name in checkpoint.removed:
