@@ -11,7 +11,14 @@ import pytest
 
 from plait.checkpoint.log.keys import unpack
 from plait.checkpoint.log.records import BORROWED, read_borrowed
-from plait.checkpoint.log.requests import ListLanes, ListValues, ReadValues, Transact
+from plait.checkpoint.log.requests import (
+    ListLanes,
+    ListValues,
+    ReadCheckpoints,
+    ReadValues,
+    ReadWrites,
+    Transact,
+)
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde import place, seal, unseal
 from plait.engine.records import snapshot_of
@@ -167,6 +174,43 @@ def test_pruning_leaves_nothing_that_nobody_needs(saver: Any) -> None:
     saver.prune(["1"], keep_last=1)
     assert sorted(each[1:3] for each in _records(saver)) == once
     assert len(once) < 8 * 4
+
+
+def _side_by_side(saver: Any, turns: int) -> Any:
+    """Two nested graphs in each super-step: one is stored before the other ends."""
+    inner = StateGraph(MessagesState).add_node(
+        "say", lambda state: {"messages": [AIMessage(_text("say", len(state["messages"])))]}
+    )
+    inner.add_edge(START, "say").add_edge("say", END)
+    outer = StateGraph(MessagesState).add_node("user", lambda state: {"messages": []})
+    outer.add_node("one", inner.compile()).add_node("two", inner.compile())
+    outer.add_edge(START, "user").add_edge("user", "one").add_edge("user", "two")
+    outer.add_node("both", lambda state: {})
+    outer.add_edge(["one", "two"], "both").add_conditional_edges(
+        "both", lambda state: "user" if len(state["messages"]) < 2 * turns else END
+    )
+    return outer.compile(checkpointer=saver)
+
+
+def test_lists_that_parallel_tasks_return_cost_what_is_new(saver: Any) -> None:
+    sizes: list[int] = []
+    for n, turns in enumerate((8, 16)):
+        config: Any = {**CONFIG, "configurable": {"thread_id": str(n)}}
+        graph = _side_by_side(saver, turns)
+        graph.invoke(_begin(), config)
+        writes = [
+            row
+            for lane in saver.execute(ListLanes(str(n)))
+            for checkpoint in saver.execute(ReadCheckpoints(lane.lane))
+            for row in saver.execute(ReadWrites(lane.lane, checkpoint.id))
+        ]
+        sizes.append(sum(len(row.record) for row in writes))
+        wrote = [text for _, values, text in _shown(graph, str(n))[""] if "both" not in str(values)]
+        assert sum("say" in line for text in wrote for line in text) == 2 * turns
+    assert sizes[1] < 2.3 * sizes[0]
+    saver.prune(["1"], keep_last=3)
+    again = _shown(graph, "1")[""]
+    assert len(again) == 3
 
 
 def test_an_answer_hours_later_finds_what_was_borrowed(saver: Any) -> None:

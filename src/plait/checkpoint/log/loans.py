@@ -15,9 +15,6 @@ from plait.checkpoint.log.versions import Encoded, ListVersion, Version
 from plait.checkpoint.serde import Codec
 from plait.constants import NS_SEP
 
-WORTH = 512
-"""Bytes of a list from which on it is borrowed: to read a loan takes two requests more."""
-
 
 class Lender(Protocol):
     """The session of the graph around a nested one."""
@@ -85,7 +82,7 @@ def _find(codec: Codec, items: list[Any], lender: Lender) -> tuple[str, ListVers
     if found is None:
         return None
     seen = Seen(items, codec)
-    return (*found, seen) if seen.is_like(found[1].seen) else None
+    return (*found, seen) if seen.begins(found[1].seen) else None
 
 
 def _encoded(body: bytes, loans: list[Loan], version: Version, value: Any) -> Encoded:
@@ -93,4 +90,4 @@ def _encoded(body: bytes, loans: list[Loan], version: Version, value: Any) -> En
     return Encoded(BORROWED, payload, version, value, None, payload)
 
 
-__all__ = ["WORTH", "Lender", "borrowed", "is_outer"]
+__all__ = ["Lender", "borrowed", "is_outer"]

@@ -82,11 +82,19 @@ class Loose:
         others = self._others
         return bool(others) and self._stamps_now() != self._stamps
 
-    def is_like(self, other: Loose) -> bool:
-        """Whether the same items, but for messages, held the same when they were seen there."""
-        return self._stamps == other._stamps and {
-            kind: sealed and sealed.held for kind, sealed in self._sealed.items()
-        } == {kind: sealed and sealed.held for kind, sealed in other._sealed.items()}
+    def begins(self, other: Loose) -> bool:
+        """Whether what is watched there begins with what is here, but for messages, and held the
+        same."""
+        if self._stamps != other._stamps[: len(self._stamps)]:
+            return False
+        for kind, sealed in self._sealed.items():
+            theirs = other._sealed.get(kind)
+            if sealed is None or theirs is None:
+                if sealed is not theirs:
+                    return False
+            elif not theirs.held.startswith(sealed.held):
+                return False
+        return True
 
     def altered(self) -> set[int]:
         """The ids of items that are not what they were, but for messages."""

@@ -15,7 +15,7 @@ from plait.checkpoint.log.deferred import FIXED, Deferred
 from plait.checkpoint.log.lines import Lines
 from plait.checkpoint.log.reader import LaneReader, all_live, changed_map, changed_values, fits
 from plait.checkpoint.log.reading import piece_of, whole_of
-from plait.checkpoint.log.records import ALL, BORROWED, WHOLE, CheckpointFrame, Ref
+from plait.checkpoint.log.records import ALL, BORROWED, WHOLE, CheckpointFrame, Ref, ref_of
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     ReadCheckpoints,
@@ -89,8 +89,8 @@ class PageReader:
         self._wholes = {
             (ref.channel, ref.version): None
             for _, frame in opened
-            for _, ref in frame or ()
-            if isinstance(ref, Ref) and ref.length == ALL
+            for ref in [ref_of(data) for _, data in frame or ()]
+            if ref is not None and ref.length == ALL
         }
         yield from self._read_values(found, maps)
         yield from self._reader.add_writes(opened, found, self._piece)

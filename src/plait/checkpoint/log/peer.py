@@ -22,7 +22,7 @@ from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.looking import PAGE
 from plait.checkpoint.log.reader import LaneReader, Point
-from plait.checkpoint.log.records import CheckpointFrame, Ref
+from plait.checkpoint.log.records import CheckpointFrame, Data
 from plait.checkpoint.log.requests import CheckpointRow, LaneRow, ListLanes, ReadLane
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import Codec
@@ -165,9 +165,7 @@ def put_writes(
     return session.save_merged(task, _join)
 
 
-def _join(
-    stored: list[tuple[str, bytes | Ref]], new: list[tuple[str, bytes | Ref]]
-) -> list[tuple[str, bytes | Ref]]:
+def _join(stored: list[tuple[str, Data]], new: list[tuple[str, Data]]) -> list[tuple[str, Data]]:
     """A task's writes after more came in."""
     replaced = {channel for channel, _ in new if channel in WRITES_IDX_MAP}
     plain = [each for each in stored if each[0] not in WRITES_IDX_MAP]

@@ -17,12 +17,14 @@ from plait.checkpoint.base.port import (
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import UUID, UUID_TEXT, unpack, unpack_all
 from plait.checkpoint.log.loans import is_outer
-from plait.checkpoint.log.reading import read_items, read_values
+from plait.checkpoint.log.reading import longer, read_items, read_values
 from plait.checkpoint.log.recent import KeptHead, Recent
 from plait.checkpoint.log.records import (
     CHECKPOINT,
     WRITES,
     CheckpointFrame,
+    Data,
+    Longer,
     Ref,
     damaged,
     is_list,
@@ -45,7 +47,7 @@ from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
 """Timestamp, metadata and frontier of a checkpoint."""
-Frame: TypeAlias = "list[tuple[str, bytes | Ref]]"
+Frame: TypeAlias = "list[tuple[str, Data]]"
 """What a task wrote: of each channel the packed value, or where it is."""
 Opened: TypeAlias = "tuple[WriteRow, Frame | None]"
 """A task's writes; None where they are at hand as they were."""
@@ -251,6 +253,9 @@ class LaneReader:
         for channel, data in frame:
             if isinstance(data, Ref):
                 value = yield from self._deref(data, pieces)
+            elif isinstance(data, Longer):
+                stored = yield from self._deref(data.stored, pieces)
+                value = longer(stored, data.length, self.codec.loads(data.more))
             else:
                 value = self.codec.loads(data)
             pairs.append((channel, value))

@@ -201,6 +201,13 @@ def piece_of(values: Any, ref: Ref) -> Any:
     return values[ref.start : ref.start + ref.length]
 
 
+def longer(stored: Any, count: int, more: Any) -> list[Any]:
+    """What a task's write is that begins with so many items of a stored list."""
+    if not is_list(stored) or not is_list(more) or count > len(stored):
+        raise damaged("task's writes")
+    return [*stored[:count], *more]
+
+
 def _packed(kind: int, payload: bytes) -> bytes:
     """The bytes of what a record itself holds."""
     if kind == WHOLE:

@@ -6,7 +6,7 @@ users are encoded by the codec and sit inside the frame as bytes, so a frame is 
 | kind | payload |
 |---|---|
 | CHECKPOINT | [anchor, depth, changed names, removed names, full map or nil, body]; body is [ts, metadata, frontier] by the codec |
-| WRITES | [[channel, form, data], ...]; form INLINE: codec bytes; form REF: [channel, version, start, count], a piece of the items that a value's record holds; count -1 is the single item, -2 the whole value; form WIDE: as REF, but count -3 is the value as it is at that version, -4 what a patch of a dict sets |
+| WRITES | [[channel, form, data], ...]; form INLINE: codec bytes; form REF: [channel, version, start, count], a piece of the items that a value's record holds; count -1 is the single item, -2 the whole value; form WIDE: as REF, but count -3 is the value as it is at that version, -4 what a patch of a dict sets; form LONGER: [channel, version, count, items]: so many of the first items of the list as it is at that version, and then these |
 | WHOLE | the value, by the codec |
 | LIST_PATCH | [base, anchor, depth, length, [[start, deleted, inserted], ...], items]; starts count in the base, items is one codec list of all inserted |
 | DICT_PATCH | [base, anchor, depth, length, body]; body is [keys deleted, dict of keys set] by the codec |
@@ -34,6 +34,7 @@ BORROWED: Final = 12
 INLINE: Final = 0
 REF: Final = 1
 WIDE: Final = 2
+LONGER: Final = 3
 SINGLE: Final = -1
 ENTIRE: Final = -2
 ALL: Final = -3
@@ -97,6 +98,33 @@ class Ref(NamedTuple):
     version: bytes
     start: int
     length: int
+
+
+class Longer(NamedTuple):
+    """A task's write that begins as a stored list."""
+
+    channel: str
+    version: bytes
+    length: int
+    """So many items of that list."""
+    more: bytes
+    """The others."""
+
+    @property
+    def stored(self) -> Ref:
+        """The list."""
+        return Ref(self.channel, self.version, 0, ALL)
+
+
+Data: TypeAlias = "bytes | Ref | Longer"
+"""A task's write: by the codec, or where it is."""
+
+
+def ref_of(data: Data) -> Ref | None:
+    """Where a write refers to."""
+    if isinstance(data, Longer):
+        return data.stored
+    return data if isinstance(data, Ref) else None
 
 
 Form: TypeAlias = "tuple[str, int, Any]"
@@ -209,22 +237,29 @@ def read_borrowed(payload: bytes) -> tuple[bytes, list[Loan]]:
     return body, [Loan(*row) for row in rows]
 
 
-def read_writes(payload: bytes) -> list[tuple[str, bytes | Ref]]:
+def read_writes(payload: bytes) -> list[tuple[str, Data]]:
     """Open a WRITES payload: (channel, codec bytes or reference). Raises CorruptCheckpointError."""
     try:
         rows = _unpack(payload)
     except ValueError as error:
         raise damaged("task's writes") from error
-    out: list[tuple[str, bytes | Ref]] = []
+    out: list[tuple[str, Data]] = []
     for row in _rows_of_writes(rows):
         channel, form, data = row
         if form == INLINE and type(data) is bytes:
             out.append((channel, data))
         elif form in (REF, WIDE) and is_list(data) and _is_ref(data, form):
             out.append((channel, Ref(*data)))
+        elif form == LONGER and is_list(data) and [*map(type, data)] == _LONGER:
+            if data[2] < 0:
+                raise damaged("task's writes")
+            out.append((channel, Longer(*data)))
         else:
             raise damaged("task's writes")
     return out
+
+
+_LONGER = [str, bytes, int, bytes]
 
 
 def _rows_of_writes(rows: Any) -> list[list[Any]]:
@@ -247,11 +282,11 @@ def write_writes(forms: Sequence[Form]) -> bytes:
     return pack_frame(forms)
 
 
-def form_of(channel: str, data: bytes | Ref) -> Form:
+def form_of(channel: str, data: Data) -> Form:
     """How a write is stored."""
     if type(data) is Ref:
         return channel, (WIDE if data.length in _WIDE else REF), tuple(data)
-    return channel, INLINE, data
+    return (channel, LONGER, tuple(data)) if type(data) is Longer else (channel, INLINE, data)
 
 
 def write_checkpoint(

@@ -26,10 +26,10 @@ from plait.checkpoint.log.records import (
     LIST_PATCH,
     MANIFEST,
     CheckpointFrame,
-    Ref,
     read_borrowed,
     read_manifest,
     read_patch,
+    ref_of,
     write_checkpoint,
 )
 from plait.checkpoint.log.requests import (
@@ -428,8 +428,8 @@ def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -
         for write in found:
             needed.update(
                 (ref.channel, ref.version)
-                for _, ref in reader.writes_frame(write)
-                if isinstance(ref, Ref)
+                for ref in [ref_of(data) for _, data in reader.writes_frame(write)]
+                if ref is not None
             )
     needed = yield from _closure(reader, needed, lent)
     batch.checkpoints = rewritten

@@ -59,9 +59,13 @@ class Seen:
             return False
         return not fresh or self._take(fresh)
 
-    def is_like(self, other: Seen) -> bool:
-        """Whether this list held the same as another one of the same objects, when it was seen."""
-        return self.stamps == other.stamps and self._loose.is_like(other._loose)
+    def begins(self, other: Seen) -> bool:
+        """Whether another list begins with the same objects as this one, and they held the same.
+
+        The objects themselves are not compared.
+        """
+        stamps = other.stamps[: len(self.stamps)]
+        return self.stamps == stamps and self._loose.begins(other._loose)
 
     def _holds(self, old: list[Any]) -> bool:
         """Whether a list holds the very objects that were seen."""

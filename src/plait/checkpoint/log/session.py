@@ -16,7 +16,7 @@ from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import settled, settled_facts
 from plait.checkpoint.log.keys import pack, unpack
-from plait.checkpoint.log.loans import WORTH, borrowed, is_outer
+from plait.checkpoint.log.loans import borrowed, is_outer
 from plait.checkpoint.log.looking import LogReading
 from plait.checkpoint.log.reader import LaneReader, own_values, reads_live
 from plait.checkpoint.log.reading import read_values
@@ -30,7 +30,7 @@ from plait.checkpoint.log.recording import (
     body_of,
     packed,
 )
-from plait.checkpoint.log.records import Ref, form_of
+from plait.checkpoint.log.records import Data, form_of, is_list
 from plait.checkpoint.log.requests import (
     Append,
     CheckpointRow,
@@ -44,12 +44,19 @@ from plait.checkpoint.log.requests import (
     Transact,
     WriteRow,
 )
-from plait.checkpoint.log.versions import Encoded, ListVersion, Unchanged, Version
+from plait.checkpoint.log.versions import (
+    WORTH,
+    Encoded,
+    ListVersion,
+    Unchanged,
+    Version,
+    beginning,
+)
 from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, held_in
 from plait.errors import UnregisteredTypeError
 
-Parts: TypeAlias = "list[tuple[str, bytes | Ref]]"
+Parts: TypeAlias = "list[tuple[str, Data]]"
 """What one task wrote, encoded: (channel, bytes or reference)."""
 Merges: TypeAlias = "list[tuple[TaskWrites, Parts]]"
 Join: TypeAlias = "Callable[[Parts, Parts], Parts]"
@@ -433,7 +440,7 @@ class LogSession(LogReading):
             held = version.seen.items
             if len(held) != len(items) or not all(map(is_, held, items)):
                 continue
-            # In memory nothing is written late.
+            # In memory, nothing is written late.
             if self._drain is not None or (self._stored is not None and version.id <= self._stored):
                 return channel, version
         return None
@@ -497,14 +504,16 @@ class LogSession(LogReading):
         for task in writes:
             parts: Parts = []
             for channel, value in task.writes:
-                each = found.get(channel)
-                if each is None:
-                    try:
-                        parts.append((channel, codec.dumps(value)))
-                    except UnregisteredTypeError as error:
-                        raise self._blame(error, {f"Key {channel!r}": value}) from None
-                else:
-                    parts.append((channel, each.find(value, channel, codec)))
+                each, begun = found.get(channel), None
+                try:
+                    if each is not None:
+                        parts.append((channel, each.find(value, channel, codec)))
+                        continue
+                    if is_list(value):
+                        begun = beginning(codec, value, channel, self._versions.get(channel))
+                    parts.append((channel, begun or codec.dumps(value)))
+                except UnregisteredTypeError as error:
+                    raise self._blame(error, {f"Key {channel!r}": value}) from None
             if task.merge:
                 merges.append((task, parts))
             else:

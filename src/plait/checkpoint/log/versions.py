@@ -6,10 +6,22 @@ node holds: nodes mutate theirs.
 
 from __future__ import annotations
 
-from operator import is_
+from itertools import compress, count
+from operator import is_, is_not
 from typing import Any, cast
 
-from plait.checkpoint.log.records import ALL, DICT_PATCH, ENTIRE, PUT, SINGLE, WHOLE, Ref, is_list
+from plait.checkpoint.log.records import (
+    ALL,
+    DICT_PATCH,
+    ENTIRE,
+    PUT,
+    SINGLE,
+    WHOLE,
+    Data,
+    Longer,
+    Ref,
+    is_list,
+)
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.serde import Codec
@@ -22,6 +34,8 @@ ROW = 64
 """About what a row costs beside its data."""
 SMALL = 96
 """Values up to this size are not worth a reference or a difference."""
+WORTH = 512
+"""Bytes of a list from which on it is borrowed, and looked for in what tasks write."""
 
 
 class Point:
@@ -122,11 +136,15 @@ class Encoded:
         self.body = body
         """Their encoding."""
 
-    def find(self, value: Any, channel: str, codec: Codec) -> bytes | Ref:
+    def find(self, value: Any, channel: str, codec: Codec) -> Data:
         """What to store of a task's write: where this version holds the same, or its bytes."""
         same = _holds_the_same(value, self.value)
         if same and self.kind != WHOLE:
             return Ref(channel, self.version.id, 0, ALL)
+        if is_list(value) and len(value) > len(self.fresh or ()):
+            begun = beginning(codec, value, channel, self.version)
+            if begun is not None:
+                return begun
         if len(self.body) <= SMALL:
             return codec.dumps(value)
         if same:
@@ -164,6 +182,23 @@ class Unchanged:
         if _holds_the_same(value, self.value) and (type(value) not in CONTAINERS or value):
             return Ref(channel, self.version, 0, ALL)
         return codec.dumps(value)
+
+
+def beginning(
+    codec: Codec, value: list[Any], channel: str, version: Version | None
+) -> Longer | None:
+    """What to store of a list that begins as a version of a channel does, if that is much: tasks of
+    one super-step may each return all that was there, and something new."""
+    if type(version) is not ListVersion or version.size < WORTH:
+        return None
+    held = version.seen.items
+    shorter = min(len(held), len(value))
+    alike = next(compress(count(), map(is_not, held, value)), shorter)
+    if alike * version.size < WORTH * len(held):
+        return None
+    if not Seen(value[:alike], codec).begins(version.seen):
+        return None
+    return Longer(channel, version.id, alike, codec.dumps(value[alike:]))
 
 
 def _holds_the_same(value: Any, other: Any) -> bool:
