@@ -118,50 +118,43 @@ def given(value: Any) -> Any:
     return value.copy() if type(value) in CONTAINERS else value
 
 
-@dataclass(slots=True, eq=False)
-class Live:
-    """One stored checkpoint as it was handed over, in this process: nobody changes these parts."""
+Live: TypeAlias = "tuple[NewCheckpoint, dict[str, Any], list[TaskWrites]]"
+"""One stored checkpoint as it was handed over, in this process: nobody changes these parts.
 
-    checkpoint: NewCheckpoint
-    values: dict[str, Any]
-    """Channel name to checkpoint value, every channel that holds something."""
-    tasks: list[TaskWrites]
-    """What was stored for it since, in the order of task path."""
-
-    @property
-    def id(self) -> str:
-        """As of a `Snapshot`."""
-        return self.checkpoint.id
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """As of a `Snapshot`, but not to be changed."""
-        return self.checkpoint.metadata
-
-    @property
-    def frontier(self) -> Mapping[str, Any]:
-        """As of a `Snapshot`, but not to be changed."""
-        return self.checkpoint.frontier
-
-    def snapshot(self) -> Snapshot:
-        """The same, to do with as one likes."""
-        made = self.checkpoint
-        metadata = {**made.metadata}
-        if "parents" in metadata:
-            metadata["parents"] = {**metadata["parents"]}
-        snapshot = Snapshot(
-            made.id, made.parent_id, made.made_at, metadata, {**made.frontier},
-            {name: given(value) for name, value in self.values.items()}, [], None, {},
-        )  # fmt: skip
-        for task in self.tasks:
-            snapshot.add(task)
-        return snapshot
-
-
+They are the checkpoint; channel name to checkpoint value, every channel that holds something; and
+what was stored for it since, in the order of task path.
+"""
 Stored: TypeAlias = "Snapshot | Live"
 """A checkpoint that is read only to be looked at."""
 
 
+def id_of(stored: Stored) -> str:
+    """Its id."""
+    return stored.id if isinstance(stored, Snapshot) else stored[0].id
+
+
+def metadata_of(stored: Stored) -> Mapping[str, Any]:
+    """Its metadata, not to be changed."""
+    return stored.metadata if isinstance(stored, Snapshot) else stored[0].metadata
+
+
+def values_of(stored: Stored) -> dict[str, Any]:
+    """Its values, by channel."""
+    return stored.values if isinstance(stored, Snapshot) else stored[1]
+
+
 def snapshot_of(stored: Stored) -> Snapshot:
     """A checkpoint, to do with as one likes."""
-    return stored if isinstance(stored, Snapshot) else stored.snapshot()
+    if isinstance(stored, Snapshot):
+        return stored
+    made, values, tasks = stored
+    metadata = {**made.metadata}
+    if "parents" in metadata:
+        metadata["parents"] = {**metadata["parents"]}
+    snapshot = Snapshot(
+        made.id, made.parent_id, made.made_at, metadata, {**made.frontier},
+        {name: given(value) for name, value in values.items()}, [], None, {},
+    )  # fmt: skip
+    for task in tasks:
+        snapshot.add(task)
+    return snapshot

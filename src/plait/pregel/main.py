@@ -32,7 +32,7 @@ from plait.warnings import take_renamed, warn_renamed
 
 if TYPE_CHECKING:
     from plait.cache.base import BaseCache
-    from plait.pregel.viewer import Layout
+    from plait.pregel.layout import Layout
     from plait.runnables.config import RunnableConfig
     from plait.runtime import RunControl
     from plait.store.base import BaseStore

@@ -20,7 +20,7 @@ from plait.constants import NS_END, NS_SEP
 from plait.engine.formers import FormerStep
 from plait.engine.frontier import Frontier
 from plait.engine.namespaces import inside, numbered, remembered
-from plait.engine.records import Origin
+from plait.engine.records import Origin, snapshot_of
 from plait.engine.tasks import task_id
 
 if TYPE_CHECKING:
@@ -138,9 +138,10 @@ class Nest:
                     stored = yield from lane.look(mark.id)
                     if stored is None:  # it was pruned meanwhile
                         return None
-                    sends = Frontier.restored(stored.frontier).sends
-                    number = stored.metadata["step"] + 1
-                    return FormerStep(lane.ns, stored.id, number, sends, former.heard)
+                    checkpoint = snapshot_of(stored)
+                    sends = Frontier.restored(checkpoint.frontier).sends
+                    number = checkpoint.metadata["step"] + 1
+                    return FormerStep(lane.ns, checkpoint.id, number, sends, former.heard)
             if len(page) < MARKS:
                 return None
             at = page[-1].id

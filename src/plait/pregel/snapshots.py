@@ -11,6 +11,7 @@ from plait.constants import NS_SEP
 from plait.drivers.base import PlanRunner, Storage
 from plait.engine.inside import graph_inside
 from plait.engine.namespaces import node_names, remembered
+from plait.engine.records import id_of, metadata_of
 from plait.errors import ConfigError
 from plait.pregel.configs import check_config
 from plait.pregel.nested import MARKS, around
@@ -127,7 +128,7 @@ def _read(
     if stored is None:
         config = cast(Any, {"configurable": dict(configurable)})
         return StateSnapshot({}, (), config, None, None, None, (), ())
-    snapshot = Viewer(graph, lane).show(stored, pending=checkpoint_id is None)
+    snapshot = Viewer(graph, lane).show(stored, checkpoint_id is None)
     if not subgraphs:
         return snapshot
     tasks: list[PregelTask] = []
@@ -139,7 +140,7 @@ def _read(
             if inner.checkpointer is True:
                 memory = lane.nested(remembered(lane.ns, node.first_name))
                 place = {**place, "checkpoint_ns": memory.ns}
-                place |= yield from _made_in(memory, lane.ns, stored.id)
+                place |= yield from _made_in(memory, lane.ns, id_of(stored))
             nested = lane.nested(place["checkpoint_ns"])
             state = yield from _read(inner, place, nested, True)
             task = task._replace(state=state)
@@ -174,8 +175,8 @@ def history(
     graph, configurable, saver, lane = _to_read(graph, config)
     viewer = Viewer(graph, lane)
     for page in _pages(lane, configurable, filter, before, limit):
-        for stored in saver.run(page):
-            yield viewer.show(stored, pending=False)
+        for snapshots in viewer.history(saver.run(page)):
+            yield from snapshots
 
 
 async def ahistory(
@@ -185,8 +186,9 @@ async def ahistory(
     graph, configurable, saver, lane = _to_read(graph, config)
     viewer = Viewer(graph, lane)
     for page in _pages(lane, configurable, filter, before, limit):
-        for stored in await saver.arun(page):
-            yield viewer.show(stored, pending=False)
+        for snapshots in viewer.history(await saver.arun(page)):
+            for snapshot in snapshots:
+                yield snapshot
 
 
 def _pages(
@@ -225,5 +227,6 @@ def _only(
     stored = yield from lane.look(checkpoint_id)
     if stored is None or limit == 0:
         return []
-    matches = all(stored.metadata.get(key) == value for key, value in (filter or {}).items())
+    metadata = metadata_of(stored)
+    matches = all(metadata.get(key) == value for key, value in (filter or {}).items())
     return [stored] if matches else []

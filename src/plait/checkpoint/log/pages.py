@@ -7,13 +7,20 @@ them share a list.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
 
-from plait.checkpoint.base.port import Live, Plan, Stored
+from plait.checkpoint.base.port import Plan, Stored
 from plait.checkpoint.log.deferred import FIXED, Deferred
 from plait.checkpoint.log.lines import Lines
-from plait.checkpoint.log.reader import LaneReader, all_live, changed_map, changed_values, fits
+from plait.checkpoint.log.reader import (
+    LaneReader,
+    all_lives,
+    changed_map,
+    changed_values,
+    fits,
+    live_tasks,
+)
 from plait.checkpoint.log.reading import piece_of, whole_of
 from plait.checkpoint.log.records import ALL, BORROWED, WHOLE, CheckpointFrame, Ref, ref_of
 from plait.checkpoint.log.requests import (
@@ -24,13 +31,25 @@ from plait.checkpoint.log.requests import (
     ReadWrites,
     WriteRow,
 )
+from plait.engine.records import TaskWrites, metadata_of, values_of
 
 _Version = tuple[str, bytes]
 """(channel, version)."""
 _Map = Mapping[str, bytes]
 """Channel to version."""
+_LOOSE: Any = object()
+"""In the place of a value that can change, until it is made."""
 _Rows: TypeAlias = "Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]]"
 """Checkpoints, and what their tasks wrote if that was read with them."""
+
+
+class _Place(NamedTuple):
+    """Where the values of a checkpoint are."""
+
+    map: _Map
+    before: bytes | None
+    """The checkpoint of the same page that has all of it but what changed; None: there is none."""
+    frame: CheckpointFrame
 
 
 class PageReader:
@@ -69,18 +88,22 @@ class PageReader:
             wanted: only those whose metadata holds these entries.
             most: at most so many.
         """
+        if not wanted:
+            lives = all_lives(rows)
+            if lives is not None:
+                return [*lives[:most]]
         found: dict[bytes, Stored] = {}
         later: dict[bytes, CheckpointFrame] = {}
         waiting: list[WriteRow] = []
         for row, writes in rows:
-            stored = None if writes is None else all_live(row, writes)
-            if stored is None:
-                stored = self._opened(row, later)
+            tasks = live_tasks(writes) if writes else []
+            if tasks is None or type(cast("Any", row.record)) is not Deferred:
                 waiting += writes or ()
-            found[row[0]] = stored
+                tasks = []
+            found[row.id] = self._opened(row, tasks, later)
         maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
         if wanted:
-            found = {id: each for id, each in found.items() if fits(each.metadata, wanted)}
+            found = {id: each for id, each in found.items() if fits(metadata_of(each), wanted)}
         for id in [*found][most:] if most is not None else ():
             del found[id]
         if not self._in_memory:
@@ -96,8 +119,14 @@ class PageReader:
         yield from self._reader.add_writes(opened, found, self._piece)
         return [*found.values()]
 
-    def _opened(self, row: CheckpointRow, later: dict[bytes, CheckpointFrame]) -> Stored:
-        """A checkpoint without its writes. If its values must be read, its frame is in `later`."""
+    def _opened(
+        self, row: CheckpointRow, tasks: list[TaskWrites], later: dict[bytes, CheckpointFrame]
+    ) -> Stored:
+        """A checkpoint. If its values must be read, its frame is in `later`.
+
+        Args:
+            tasks: its writes, if they are at hand as they were.
+        """
         record: Any = row.record
         if type(record) is not Deferred:
             later[row.id] = frame = self._reader.open_checkpoint(row)
@@ -106,37 +135,64 @@ class PageReader:
         values = changed_values(checkpoint, frame)
         if values is None:
             later[row.id], values = frame, {}
-        return Live(checkpoint, values, [])
+        return checkpoint, values, tasks
 
     def _maps(
         self, rows: Sequence[CheckpointRow], later: Mapping[bytes, CheckpointFrame]
-    ) -> Plan[dict[bytes, _Map]]:
+    ) -> Plan[dict[bytes, _Place]]:
         """The map of each checkpoint of `later`: most often its parent's, with what changed."""
-        known: dict[bytes, _Map] = {}
+        places: dict[bytes, _Place] = {}
         for row in reversed(rows):
             frame = later.get(row.id) or self._reader.open_checkpoint(row)
-            before = None if row.parent is None else known.get(row.parent)
+            before = None if row.parent is None else places.get(row.parent)
             if frame.full is not None:
-                known[row.id] = frame.full
+                places[row.id] = _Place(frame.full, None, frame)
             elif before is None:
-                known[row.id] = (yield from self._reader.resolve(row, frame)).map
+                map = (yield from self._reader.resolve(row, frame)).map
+                places[row.id] = _Place(map, None, frame)
             else:
-                known[row.id] = changed_map(before, row.id, frame)
-        return {id: known[id] for id in later}
+                map = changed_map(before.map, row.id, frame)
+                places[row.id] = _Place(map, row.parent, frame)
+        return {id: places[id] for id in later}
 
-    def _read_values(self, found: Mapping[bytes, Stored], maps: Mapping[bytes, _Map]) -> Plan[None]:
-        """Read the values of those checkpoints of which there is a map."""
-        missing = [(found[id], map) for id, map in maps.items() if id in found]
-        yield from self._read_versions([map for _, map in missing])
-        for stored, map in missing:
-            stored.values.update((yield from self._values(map)))
+    def _read_values(
+        self, found: Mapping[bytes, Stored], places: Mapping[bytes, _Place]
+    ) -> Plan[None]:
+        """Read the values of those checkpoints of which the place is known."""
+        wanted = {id: place for id, place in places.items() if id in found}
+        yield from self._read_versions(_versions(wanted))
+        loose = {id: self._put_fixed(id, found, wanted) for id in reversed(wanted)}
+        for id, place in wanted.items():  # lists and dicts are read newest first
+            values = values_of(found[id])
+            for channel in loose[id]:
+                values[channel] = yield from self._value((channel, place.map[channel]))
 
-    def _read_versions(self, maps: Sequence[_Map]) -> Plan[None]:
+    def _put_fixed(
+        self, id: bytes, found: Mapping[bytes, Stored], places: Mapping[bytes, _Place]
+    ) -> Collection[str]:
+        """Put into a checkpoint those of its values that cannot change, most of them by way of its
+        parent's.
+
+        Returns:
+            The other channels: they have their place among the values.
+        """
+        map, before, frame = places[id]
+        values, fixed = values_of(found[id]), self._fixed
+        names: Iterable[str] = map
+        if before is not None and before in places:
+            values.update(values_of(found[before]))
+            for channel in frame.removed:
+                values.pop(channel, None)
+            names = frame.changed
+        for channel in names:
+            values[channel] = fixed.get((channel, map[channel]), _LOOSE)
+        return [channel for channel, value in values.items() if value is _LOOSE]
+
+    def _read_versions(self, needed: Sequence[_Version]) -> Plan[None]:
         """Read the versions that the page before has not: into those that stay, and others."""
         fixed, packed, lines = self._fixed, self._packed, self._lines
-        if not maps:
+        if not needed:
             return
-        needed = list(dict.fromkeys(version for map in maps for version in map.items()))
         self._fixed = {version: fixed[version] for version in needed if version in fixed}
         self._packed = {version: packed[version] for version in needed if version in packed}
         missing = [
@@ -167,22 +223,14 @@ class PageReader:
             else:
                 self._packed[version] = payload
 
-    def _values(self, map: _Map) -> Plan[dict[str, Any]]:
-        """The values of one checkpoint."""
-        fixed, packed = self._fixed, self._packed
-        values: dict[str, Any] = {}
-        for version in map.items():
-            channel = version[0]
-            if version in fixed:
-                values[channel] = fixed[version]
-            elif version in packed:
-                values[channel] = self._reader.codec.loads(packed[version])
-            else:
-                patch = self._patches.pop(version, None)
-                values[channel] = yield from self._lines.read(*version, patch)
-                if self._wholes.get(version, ()) is None:  # wanted, and not made yet
-                    self._wholes[version] = ((yield from self._lines.read(*version, None)),)
-        return values
+    def _value(self, version: _Version) -> Plan[Any]:
+        """A value that can change, new."""
+        if version in self._packed:
+            return self._reader.codec.loads(self._packed[version])
+        value = yield from self._lines.read(*version, self._patches.pop(version, None))
+        if self._wholes.get(version, ()) is None:  # wanted, and not made yet
+            self._wholes[version] = ((yield from self._lines.read(*version, None)),)
+        return value
 
     def _piece(self, ref: Ref) -> tuple[Any] | None:
         """What a task's write refers to, where this page has read it."""
@@ -210,3 +258,15 @@ class PageReader:
         for request in requests:
             rows += yield request
         return rows
+
+
+def _versions(places: Mapping[bytes, _Place]) -> list[_Version]:
+    """All versions that these checkpoints have, each once."""
+    versions: dict[_Version, None] = {}
+    for id, (map, before, frame) in places.items():
+        if before in places:
+            for channel in frame.changed:
+                versions[channel, id] = None
+        else:
+            versions.update(dict.fromkeys(map.items()))
+    return [*versions]

@@ -55,6 +55,11 @@ Pieces: TypeAlias = "Callable[[Ref], tuple[Any] | None]"
 """What a task's write refers to, alone in a tuple, where it is known without storage."""
 
 
+_RECORD = CheckpointRow._fields.index("record")
+_WRITTEN = WriteRow._fields.index("record")
+_FULL = CheckpointFrame._fields.index("full")
+
+
 def reads_live(codec: Codec) -> bool:
     """Whether parts may be read in place of bytes: not where a serializer has a say in them."""
     return type(codec) is Codec and codec.guard is None
@@ -170,7 +175,7 @@ class LaneReader:
         record: Any = row.record
         stored: Stored
         if type(record) is Deferred:
-            stored = Live(record.holds[0], values, [])
+            stored = (record.holds[0], values, [])
         else:
             stored = self.sealed(row, frame, values)
         if writes:
@@ -204,7 +209,7 @@ class LaneReader:
             if isinstance(stored, Snapshot):
                 stored.add(written)
             else:
-                stored.tasks.append(written)
+                stored[2].append(written)
 
     def _open(self, record: bytes, where: str, *parts: str) -> tuple[int, bytes]:
         """Unseal a record. `where` says of its parts what they are, for the error."""
@@ -302,7 +307,7 @@ class LaneReader:
             kept = None
         if kept is not None:
             first = kept.point.id
-        rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, first, row.id)
+        rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, first, row.id, live=self.live)
         by_id = {each.id: each for each in rows}
         if kept is not None and not _leads_to(kept, row, by_id):
             return (yield from self.resolve(row, frame))
@@ -352,20 +357,39 @@ def own_values(row: CheckpointRow) -> dict[str, Any] | None:
 
 def all_live(row: CheckpointRow, writes: Sequence[WriteRow]) -> Live | None:
     """A checkpoint of which everything was read live and that has made its every version."""
-    record: Any = row.record
-    if type(record) is not Deferred:
-        return None
-    checkpoint, frame = record.holds
-    values, full = checkpoint.changed, frame.full
-    if full is None or len(full) != len(values):
-        return None
-    tasks: list[TaskWrites] = []
-    for write in writes:
-        written: Any = write.record
-        if type(written) is not Deferred:
+    lives = all_lives([(row, writes)])
+    return None if lives is None else lives[0]
+
+
+def all_lives(
+    rows: Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]],
+) -> list[Live] | None:
+    """Many checkpoints and their writes (None: not read); None unless each is such a one."""
+    lives: list[Live] = []
+    for row, writes in rows:
+        record: Any = row[_RECORD]
+        if type(record) is not Deferred or writes is None:
             return None
-        tasks.append(written.holds)
-    return Live(checkpoint, values, tasks)
+        checkpoint, frame = record.holds
+        values, full = checkpoint.changed, frame[_FULL]
+        if full is None or len(full) != len(values):
+            return None
+        tasks = live_tasks(writes)
+        if tasks is None:
+            return None
+        lives.append((checkpoint, values, tasks))
+    return lives
+
+
+def live_tasks(rows: Sequence[WriteRow]) -> list[TaskWrites] | None:
+    """What tasks wrote; None unless all was read live."""
+    tasks: list[TaskWrites] = []
+    for row in rows:
+        record: Any = row[_WRITTEN]
+        if type(record) is not Deferred:
+            return None
+        tasks.append(record.holds)
+    return tasks
 
 
 def changed_values(checkpoint: NewCheckpoint, frame: CheckpointFrame) -> dict[str, Any] | None:

@@ -1,0 +1,119 @@
+"""Checkpoints whose tasks did no more than update each key once, as users see them.
+
+Long histories are made of such checkpoints, so they are shown in few calls. Of others, `Viewer`
+knows more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from plait.engine.namespaces import inside
+from plait.engine.records import CONTAINERS, Live, TaskWrites, new_tuple
+from plait.engine.tasks import task_id
+from plait.pregel.layout import SPECIAL, Layout, Row, Seat
+from plait.types import PregelTask, StateSnapshot
+
+
+class PlainView:
+    """Shows checkpoints of a thread's own graph, as they were handed over.
+
+    Args:
+        layout: of the graph; its values are stored as they are shown.
+        thread_id: whose checkpoints they are.
+    """
+
+    __slots__ = ("_address", "_layout", "_members", "_thread_id")
+
+    def __init__(self, layout: Layout, thread_id: str) -> None:
+        self._layout = layout
+        self._members = layout.members
+        self._thread_id = thread_id
+        self._address: dict[str, Any] = {
+            "thread_id": thread_id,
+            "checkpoint_ns": "",
+            "checkpoint_id": None,
+        }
+
+    def show(self, lives: Iterable[Live], pending: bool) -> list[StateSnapshot | None]:
+        """Checkpoints (see `Viewer.show`); None for those of which there is more to say."""
+        layout = self._layout
+        shown: list[StateSnapshot | None] = []
+        last = row = only = None
+        for made, held, outcomes in lives:
+            if made.frontier is not last:  # those of a loop are most often one
+                last = made.frontier
+                row = layout.row(last)
+                only = row[0][0] if row is not None and len(row[0]) == 1 else None
+            if only is not None and len(outcomes) == 1:
+                task = None if pending else self._task(made.id, only, outcomes[0])
+                tasks = None if task is None else (task,)
+            else:
+                tasks = None if row is None else self._tasks(made.id, row, outcomes, pending)
+            if row is None or tasks is None:
+                shown.append(None)
+                continue
+            metadata = {**made.metadata}
+            if "parents" in metadata:
+                parents = metadata["parents"]
+                metadata["parents"] = {**parents} if parents else {}
+            ts, before = made.ts, made.parent_id
+            parts = (
+                layout.show(held, held is made.changed),
+                row[1],
+                {"configurable": self._at(made.id)},
+                metadata,
+                ts if type(ts) is str else made.made_at,
+                None if before is None else {"configurable": self._at(before)},
+                tasks,
+                (),
+            )
+            shown.append(new_tuple(StateSnapshot, parts))
+        return shown
+
+    def _tasks(
+        self, id: str, row: Row, outcomes: Sequence[TaskWrites], pending: bool
+    ) -> tuple[PregelTask, ...] | None:
+        """The tasks of a checkpoint; None if there is more to say of one."""
+        if pending and outcomes:
+            return None
+        done = {outcome.path: outcome for outcome in outcomes} if outcomes else {}
+        tasks: list[PregelTask] = []
+        for seat in row[0]:
+            task = self._task(id, seat, done.pop(seat[2], None))
+            if task is None:
+                return None
+            tasks.append(task)
+        return None if done else tuple(tasks)
+
+    def _task(self, id: str, seat: Seat, outcome: TaskWrites | None) -> PregelTask | None:
+        """A task and what it updated; None if there is more to say of it."""
+        name, path, order, nests = seat
+        if outcome is None:
+            task, result = task_id(id, "", name, order), None
+        elif outcome.path != order or not outcome.derived:
+            return None
+        else:
+            members, result = self._members, {}
+            for channel, value in outcome.writes:
+                if channel in members:
+                    if channel in result:
+                        return None
+                    result[channel] = value.copy() if type(value) in CONTAINERS else value
+                elif channel in SPECIAL:
+                    return None
+            task = outcome.task_id
+        state = self._inside(name, task) if nests else None
+        return new_tuple(PregelTask, (task, name, path, None, (), state, result))
+
+    def _at(self, id: str) -> dict[str, Any]:
+        """What is configurable of a checkpoint's config."""
+        place = self._address.copy()
+        place["checkpoint_id"] = id
+        return place
+
+    def _inside(self, name: str, id: str) -> dict[str, Any]:
+        """The config of the checkpoints of the graph inside a task."""
+        ns = inside("", name, id)
+        return {"configurable": {"thread_id": self._thread_id, "checkpoint_ns": ns}}
