@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +16,7 @@ from typing_extensions import TypedDict
 from plait.checkpoint.log.looking import PAGE
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import CorruptCheckpointError
 from plait.graph import END, START, StateGraph
 from plait.types import Command, PregelTask, interrupt
 
@@ -34,14 +37,18 @@ def tick(state: State) -> State:
     return {"n": n} if n % 3 else {"n": n, "log": [n], "notes": {"n": n}, "even": n % 2 == 0}
 
 
-def ticking(saver: Any, steps: int) -> Any:
+def ticking_graph(saver: Any, steps: int = 0) -> Any:
     graph = StateGraph(State).add_node("tick", tick).add_edge(START, "tick")
 
     def again(state: State) -> str:
         return "tick" if state.get("n", 0) < steps else END
 
     graph.add_conditional_edges("tick", again, ["tick", END])
-    compiled = graph.compile(checkpointer=saver)
+    return graph.compile(checkpointer=saver)
+
+
+def ticking(saver: Any, steps: int) -> Any:
+    compiled = ticking_graph(saver, steps)
     config: Any = {**THREAD, "recursion_limit": steps + 5}
     compiled.invoke({"word": "x", "spare": "y"}, config)
     return compiled
@@ -167,3 +174,34 @@ def test_a_filter_and_a_limit_hold_across_pages(saver: Any) -> None:
     few = list(graph.get_state_history(THREAD, limit=PAGE + 2))
     assert [each.values["n"] for each in few] == list(range(PAGE + 9, 7, -1))
     assert list(graph.get_state_history(THREAD, limit=0)) == []
+
+
+def test_lists_of_a_page_are_not_shared_through_a_parent(saver: Any) -> None:
+    graph = ticking(saver, 9)
+    history = list(graph.get_state_history(THREAD))
+    lists = [each.values["log"] for each in history if each.values.get("log") == [3, 6]]
+    assert len(lists) == 3  # two of these checkpoints have the list of their parent
+    assert len({id(each) for each in lists}) == 3
+    task = next(task for each in history for task in each.tasks if "log" in (task.result or {}))
+    task.result["log"].append("mine")
+    assert "mine" not in str(list(graph.get_state_history(THREAD)))
+    assert "mine" not in str([each.values for each in history])
+
+
+@pytest.mark.parametrize("column", ["record", "kept", "acks"])
+def test_a_page_says_which_of_its_records_is_damaged(tmp_path: Path, column: str) -> None:
+    path = tmp_path / "threads.db"
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        ids = [each.config for each in ticking(saver, 20).get_state_history(THREAD)]
+    damaged = bytes.fromhex(ids[10]["configurable"]["checkpoint_id"].replace("-", ""))
+    with closing(sqlite3.connect(path)) as db:
+        (stored,) = db.execute(f"SELECT {column} FROM checkpoints WHERE id = ?", [damaged])
+        spoilt = stored[0][:-1] + bytes([stored[0][-1] ^ 1])
+        db.execute(f"UPDATE checkpoints SET {column} = ? WHERE id = ?", [spoilt, damaged])
+        db.commit()
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        history = ticking_graph(saver).get_state_history(THREAD)
+        with pytest.raises(CorruptCheckpointError, match="damaged") as caught:
+            list(history)
+    says = ids[11 if column == "acks" else 10]["configurable"]["checkpoint_id"]
+    assert says in str(caught.value)

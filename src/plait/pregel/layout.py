@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plait.constants import FAILED, PULL, PUSH, RETURN, START, STATE_VERSION
+from plait.engine import report
 from plait.engine.inside import graph_inside
 from plait.engine.journal import MARKS
+from plait.engine.namespaces import inside
 from plait.engine.plan import GraphPlan, View
 from plait.engine.records import CONTAINERS
 from plait.engine.tasks import order_of
@@ -31,6 +33,35 @@ Seat: TypeAlias = "tuple[str, tuple[Any, ...], str, bool]"
 Row: TypeAlias = "tuple[Sequence[Seat], tuple[str, ...]]"
 """The nodes that run together, and their names."""
 _EMPTY: Row = ((), ())
+
+
+class Address:
+    """What addresses the checkpoints of one lane, and of those inside their tasks."""
+
+    __slots__ = ("_root", "ns", "thread_id")
+
+    def __init__(self, thread_id: str, ns: str) -> None:
+        self.thread_id = thread_id
+        self.ns = ns
+        self._root: dict[str, Any] = {
+            "thread_id": thread_id,
+            "checkpoint_ns": "",
+            "checkpoint_id": None,
+        }
+
+    def config(self, id: str, metadata: Mapping[str, Any]) -> Any:
+        """The config of a checkpoint."""
+        if self.ns:
+            thread = {"thread_id": self.thread_id}
+            return report.config_of(thread, self.ns, id, metadata.get("parents"))
+        place = self._root.copy()
+        place["checkpoint_id"] = id
+        return {"configurable": place}
+
+    def inside(self, name: str, id: str) -> dict[str, Any]:
+        """The config of the checkpoints of the graph inside a task."""
+        ns = inside(self.ns, name, id)
+        return {"configurable": {"thread_id": self.thread_id, "checkpoint_ns": ns}}
 
 
 class Layout:

@@ -7,38 +7,31 @@ knows more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from plait.engine.namespaces import inside
 from plait.engine.records import CONTAINERS, Live, TaskWrites, new_tuple
 from plait.engine.tasks import task_id
-from plait.pregel.layout import SPECIAL, Layout, Row, Seat
+from plait.pregel.layout import SPECIAL, Address, Layout, Row, Seat
 from plait.types import PregelTask, StateSnapshot
 
 
 class PlainView:
-    """Shows checkpoints of a thread's own graph, as they were handed over.
+    """Shows checkpoints of a lane, as they were handed over.
 
     Args:
         layout: of the graph; its values are stored as they are shown.
-        thread_id: whose checkpoints they are.
+        address: of the lane.
     """
 
-    __slots__ = ("_address", "_layout", "_members", "_thread_id")
+    __slots__ = ("_address", "_layout", "_members")
 
-    def __init__(self, layout: Layout, thread_id: str) -> None:
+    def __init__(self, layout: Layout, address: Address) -> None:
         self._layout = layout
         self._members = layout.members
-        self._thread_id = thread_id
-        self._address: dict[str, Any] = {
-            "thread_id": thread_id,
-            "checkpoint_ns": "",
-            "checkpoint_id": None,
-        }
+        self._address = address
 
     def show(self, lives: Iterable[Live], pending: bool) -> list[StateSnapshot | None]:
         """Checkpoints (see `Viewer.show`); None for those of which there is more to say."""
-        layout = self._layout
+        layout, config_of = self._layout, self._address.config
         shown: list[StateSnapshot | None] = []
         last = row = only = None
         for made, held, outcomes in lives:
@@ -62,10 +55,10 @@ class PlainView:
             parts = (
                 layout.show(held, held is made.changed),
                 row[1],
-                {"configurable": self._at(made.id)},
+                config_of(made.id, metadata),
                 metadata,
                 ts if type(ts) is str else made.made_at,
-                None if before is None else {"configurable": self._at(before)},
+                None if before is None else config_of(before, metadata),
                 tasks,
                 (),
             )
@@ -91,8 +84,8 @@ class PlainView:
         """A task and what it updated; None if there is more to say of it."""
         name, path, order, nests = seat
         if outcome is None:
-            task, result = task_id(id, "", name, order), None
-        elif outcome.path != order or not outcome.derived:
+            task, result = task_id(id, self._address.ns, name, order), None
+        elif outcome.path != order:
             return None
         else:
             members, result = self._members, {}
@@ -104,16 +97,7 @@ class PlainView:
                 elif channel in SPECIAL:
                     return None
             task = outcome.task_id
-        state = self._inside(name, task) if nests else None
+            if not outcome.derived and task != task_id(id, self._address.ns, name, order):
+                return None
+        state = self._address.inside(name, task) if nests else None
         return new_tuple(PregelTask, (task, name, path, None, (), state, result))
-
-    def _at(self, id: str) -> dict[str, Any]:
-        """What is configurable of a checkpoint's config."""
-        place = self._address.copy()
-        place["checkpoint_id"] = id
-        return place
-
-    def _inside(self, name: str, id: str) -> dict[str, Any]:
-        """The config of the checkpoints of the graph inside a task."""
-        ns = inside("", name, id)
-        return {"configurable": {"thread_id": self._thread_id, "checkpoint_ns": ns}}

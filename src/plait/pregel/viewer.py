@@ -8,7 +8,7 @@ checkpoint and is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Reading
@@ -23,7 +23,6 @@ from plait.engine import report
 from plait.engine.inside import graph_inside
 from plait.engine.journal import MARKS
 from plait.engine.loop import Loop
-from plait.engine.namespaces import inside
 from plait.engine.plan import Writes
 from plait.engine.records import Live, Snapshot, Stored, snapshot_of
 from plait.engine.reporting import task_order
@@ -32,7 +31,7 @@ from plait.engine.spec import RunSpec
 from plait.engine.state import State
 from plait.engine.tasks import Task, task_id
 from plait.errors import InvalidUpdateError, UnknownNodeError
-from plait.pregel.layout import TELLING, Layout, Seat
+from plait.pregel.layout import TELLING, Address, Layout, Seat
 from plait.pregel.plain import PlainView
 from plait.types import Interrupt, PregelTask, StateSnapshot
 
@@ -55,10 +54,9 @@ class Viewer:
     def __init__(self, graph: Pregel, lane: Reading) -> None:
         self._layout = Layout.of(graph)
         self._plan = graph.plan
-        self._thread_id = lane.thread_id
-        self._ns = lane.ns
-        told = not lane.ns and self._layout.keys is not None
-        self._plain = PlainView(self._layout, lane.thread_id) if told else None
+        self._address = Address(lane.thread_id, lane.ns)
+        told = self._layout.keys is not None
+        self._plain = PlainView(self._layout, self._address) if told else None
 
     def show(self, stored: Stored, pending: bool) -> StateSnapshot:
         """One checkpoint.
@@ -109,19 +107,13 @@ class Viewer:
         return StateSnapshot(
             values,
             tuple(following),
-            self._config(stored.id, metadata),
+            self._address.config(stored.id, metadata),
             metadata,
             stored.ts,
-            None if parent is None else self._config(parent, metadata),
+            None if parent is None else self._address.config(parent, metadata),
             tuple(tasks),
             tuple(asked),
         )
-
-    def _config(self, id: str, metadata: Mapping[str, Any]) -> Any:
-        thread_id, ns = self._thread_id, self._ns
-        if ns:
-            return report.config_of({"thread_id": thread_id}, ns, id, metadata.get("parents"))
-        return {"configurable": {"thread_id": thread_id, "checkpoint_ns": "", "checkpoint_id": id}}
 
     # --- read off ---------------------------------------------------------------------------------
 
@@ -145,18 +137,13 @@ class Viewer:
         tasks: list[PregelTask] = []
         known = stored.ids
         for name, path, order, nests in seats:
-            id = known.get(order) or task_id(stored.id, self._ns, name, order)
+            id = known.get(order) or task_id(stored.id, self._address.ns, name, order)
             writes = written.get(id, _NOTHING)
             if pending and report.is_outcome(writes):
                 return None
-            state = self._inside(name, id) if nests else None
+            state = self._address.inside(name, id) if nests else None
             tasks.append(self._task(id, name, path, state, writes, pending))
         return tasks
-
-    def _inside(self, name: str, id: str) -> dict[str, Any]:
-        """The config of the checkpoints of the graph inside a task."""
-        ns = inside(self._ns, name, id)
-        return {"configurable": {"thread_id": self._thread_id, "checkpoint_ns": ns}}
 
     def _task(
         self, id: str, name: str, path: Any, state: Any, writes: Writes, pending: bool
@@ -189,7 +176,7 @@ class Viewer:
     def _restored(self, stored: Snapshot, pending: bool) -> StateSnapshot:
         """Ask the engine what the checkpoint is to this graph."""
         plan = self._plan
-        loop = Loop(RunSpec(plan=plan, saved=True, ns=self._ns), SYSTEM)
+        loop = Loop(RunSpec(plan=plan, saved=True, ns=self._address.ns), SYSTEM)
         loop.restore(stored)
         try:
             adopt(loop, stored)
@@ -213,7 +200,7 @@ class Viewer:
 
     def _looked_at(self, task: Task, done: bool, pending: bool) -> PregelTask:
         """A restored task; what finished in a thread as it stands has no open questions."""
-        state = self._inside(task.identity, task.id) if graph_inside(task.node) else None
+        state = self._address.inside(task.identity, task.id) if graph_inside(task.node) else None
         writes = task.prior if task.handled else [*task.prior, *task.writes]
         shown = self._task(task.id, task.name, task.path, state, writes, pending)
         return shown._replace(interrupts=()) if done else shown

@@ -7,14 +7,18 @@ them share a list.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from plait.checkpoint.base.port import Plan, Stored
 from plait.checkpoint.log.deferred import FIXED, Deferred
+from plait.checkpoint.log.keys import unpack
 from plait.checkpoint.log.lines import Lines
+from plait.checkpoint.log.opening import open_checkpoints, open_tasks
 from plait.checkpoint.log.reader import (
+    Facts,
     LaneReader,
+    Opened,
     all_lives,
     changed_map,
     changed_values,
@@ -29,9 +33,10 @@ from plait.checkpoint.log.requests import (
     ReadPage,
     ReadValues,
     ReadWrites,
+    ValueRow,
     WriteRow,
 )
-from plait.engine.records import TaskWrites, metadata_of, values_of
+from plait.engine.records import NewCheckpoint, metadata_of, values_of
 
 _Version = tuple[str, bytes]
 """(channel, version)."""
@@ -64,8 +69,8 @@ class PageReader:
         """Values that cannot change: one object does for all snapshots."""
         self._packed: dict[_Version, bytes] = {}
         """The bytes of whole values that can."""
-        self._patches: dict[_Version, tuple[int, bytes]] = {}
-        """Kind and payload of lists and dicts that stand on other versions."""
+        self._sealed: dict[_Version, bytes] = {}
+        """Records of this page that are not opened yet: most of them, the lines will not need."""
         self._lines = Lines(reader)
         self._wholes: dict[_Version, tuple[Any] | None] = {}
         """The values that writes of this page are, as soon as they are read."""
@@ -95,12 +100,23 @@ class PageReader:
         found: dict[bytes, Stored] = {}
         later: dict[bytes, CheckpointFrame] = {}
         waiting: list[WriteRow] = []
+        sealed = [row for row, _ in rows if type(cast("Any", row.record)) is not Deferred]
+        opened = iter(open_checkpoints(self._reader, sealed) if sealed else ())
         for row, writes in rows:
+            record: Any = row.record
             tasks = live_tasks(writes) if writes else []
-            if tasks is None or type(cast("Any", row.record)) is not Deferred:
+            if tasks is None:
                 waiting += writes or ()
                 tasks = []
-            found[row.id] = self._opened(row, tasks, later)
+            if type(record) is Deferred:
+                checkpoint, frame = record.holds
+                values = changed_values(checkpoint, frame)
+            else:
+                frame, facts = next(opened)
+                checkpoint, values = _checkpoint(row, facts), None
+            if values is None:
+                later[row.id], values = frame, {}
+            found[row.id] = checkpoint, values, tasks
         maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
         if wanted:
             found = {id: each for id, each in found.items() if fits(metadata_of(each), wanted)}
@@ -108,7 +124,7 @@ class PageReader:
             del found[id]
         if not self._in_memory:
             waiting = yield from self._read_writes(found, whole=len(found) == len(rows))
-        opened = self._reader.open_writes(waiting, found)
+        opened = self._open_writes(waiting, found)
         self._wholes = {
             (ref.channel, ref.version): None
             for _, frame in opened
@@ -118,24 +134,6 @@ class PageReader:
         yield from self._read_values(found, maps)
         yield from self._reader.add_writes(opened, found, self._piece)
         return [*found.values()]
-
-    def _opened(
-        self, row: CheckpointRow, tasks: list[TaskWrites], later: dict[bytes, CheckpointFrame]
-    ) -> Stored:
-        """A checkpoint. If its values must be read, its frame is in `later`.
-
-        Args:
-            tasks: its writes, if they are at hand as they were.
-        """
-        record: Any = row.record
-        if type(record) is not Deferred:
-            later[row.id] = frame = self._reader.open_checkpoint(row)
-            return self._reader.sealed(row, frame, {})
-        checkpoint, frame = record.holds
-        values = changed_values(checkpoint, frame)
-        if values is None:
-            later[row.id], values = frame, {}
-        return checkpoint, values, tasks
 
     def _maps(
         self, rows: Sequence[CheckpointRow], later: Mapping[bytes, CheckpointFrame]
@@ -161,32 +159,43 @@ class PageReader:
         """Read the values of those checkpoints of which the place is known."""
         wanted = {id: place for id, place in places.items() if id in found}
         yield from self._read_versions(_versions(wanted))
-        loose = {id: self._put_fixed(id, found, wanted) for id in reversed(wanted)}
+        loose: dict[bytes, Collection[str]] = {}
+        for id in reversed(wanted):
+            loose[id] = self._put_fixed(id, found, wanted, loose)
         for id, place in wanted.items():  # lists and dicts are read newest first
             values = values_of(found[id])
             for channel in loose[id]:
                 values[channel] = yield from self._value((channel, place.map[channel]))
 
     def _put_fixed(
-        self, id: bytes, found: Mapping[bytes, Stored], places: Mapping[bytes, _Place]
+        self,
+        id: bytes,
+        found: Mapping[bytes, Stored],
+        places: Mapping[bytes, _Place],
+        loose: Mapping[bytes, Collection[str]],
     ) -> Collection[str]:
         """Put into a checkpoint those of its values that cannot change, most of them by way of its
         parent's.
 
         Returns:
-            The other channels: they have their place among the values.
+            The other channels (`loose` has those of its parent): they have their place among the
+            values.
         """
         map, before, frame = places[id]
         values, fixed = values_of(found[id]), self._fixed
+        others: list[str] = []
         names: Iterable[str] = map
         if before is not None and before in places:
+            names = frame.changed
             values.update(values_of(found[before]))
             for channel in frame.removed:
                 values.pop(channel, None)
-            names = frame.changed
+            others += [name for name in loose[before] if name in values and name not in names]
         for channel in names:
-            values[channel] = fixed.get((channel, map[channel]), _LOOSE)
-        return [channel for channel, value in values.items() if value is _LOOSE]
+            value = values[channel] = fixed.get((channel, map[channel]), _LOOSE)
+            if value is _LOOSE:
+                others.append(channel)
+        return others
 
     def _read_versions(self, needed: Sequence[_Version]) -> Plan[None]:
         """Read the versions that the page before has not: into those that stay, and others."""
@@ -200,36 +209,59 @@ class PageReader:
             for version in needed
             if version not in fixed and version not in packed and not lines.knows(*version)
         ]
+        self._sealed = {}
         if not missing:
             return
-        reader = self._reader
-        records: list[Any] = yield ReadValues(self.lane, missing, live=reader.live)
+        records: list[Any] = yield ReadValues(self.lane, missing, live=self._reader.live)
+        whole: dict[_Version, bytes] = {}
+        sealed: dict[str, list[ValueRow]] = {}
         for version, record in zip(missing, records, strict=True):
-            if type(record) is Deferred:
-                if type(record.holds) in FIXED:
-                    self._fixed[version] = record.holds
-                else:
-                    self._packed[version] = reader.codec.dumps(record.holds)
-                continue
-            kind, payload = reader.open_value(*version, record)
-            if kind == BORROWED:
-                kind, payload = WHOLE, (yield from whole_of(reader, payload))
-            if kind != WHOLE:
-                self._patches[version] = kind, payload
-                continue
-            value = reader.codec.loads(payload)
+            if type(record) is not Deferred:
+                sealed.setdefault(version[0], []).append(ValueRow(*version, record))
+            elif type(record.holds) in FIXED:
+                self._fixed[version] = record.holds
+            else:
+                self._packed[version] = self._reader.codec.dumps(record.holds)
+        for channel, rows in sealed.items():
+            whole |= self._open_values(channel, rows)
+        values = self._reader.loads_each([*whole.values()])
+        for (version, payload), value in zip(whole.items(), values, strict=True):
             if type(value) in FIXED:
                 self._fixed[version] = value
             else:
                 self._packed[version] = payload
 
+    def _open_values(self, channel: str, rows: Sequence[ValueRow]) -> dict[_Version, bytes]:
+        """The whole values among the versions of a channel, packed. What else there is waits until
+        it is asked for: most often the first of it, for all that comes after."""
+        kind, payload = self._reader.open_value(*rows[0])
+        if kind != WHOLE:
+            self._sealed.update({(channel, row.id): row.record for row in rows})
+            return {}
+        wholes = {(channel, rows[0].id): payload}
+        others = [row for row in rows[1:] if row.record]
+        payloads = self._reader.open_all(WHOLE, channel, others)
+        for row in rows[1:]:
+            if row.id in payloads:
+                wholes[channel, row.id] = payloads[row.id]
+            else:
+                self._sealed[channel, row.id] = row.record
+        return wholes
+
     def _value(self, version: _Version) -> Plan[Any]:
         """A value that can change, new."""
+        lines, record = self._lines, None
+        if version not in self._packed and version in self._sealed and not lines.knows(*version):
+            record = self._reader.open_value(*version, self._sealed[version])
+            if record[0] == BORROWED:
+                record = WHOLE, (yield from whole_of(self._reader, record[1]))
+            if record[0] == WHOLE:
+                self._packed[version] = record[1]
         if version in self._packed:
             return self._reader.codec.loads(self._packed[version])
-        value = yield from self._lines.read(*version, self._patches.pop(version, None))
+        value = yield from lines.read(*version, record)
         if self._wholes.get(version, ()) is None:  # wanted, and not made yet
-            self._wholes[version] = ((yield from self._lines.read(*version, None)),)
+            self._wholes[version] = ((yield from lines.read(*version, None)),)
         return value
 
     def _piece(self, ref: Ref) -> tuple[Any] | None:
@@ -258,6 +290,23 @@ class PageReader:
         for request in requests:
             rows += yield request
         return rows
+
+    def _open_writes(self, rows: Sequence[WriteRow], to: Container[bytes]) -> Sequence[Opened]:
+        """What tasks of these checkpoints wrote, in the order of the rows."""
+        rows = [row for row in rows if row.checkpoint in to]
+        sealed = [row for row in rows if type(cast("Any", row.record)) is not Deferred]
+        frames = iter(open_tasks(self._reader, sealed) if sealed else ())
+        return [
+            (row, None if type(cast("Any", row.record)) is Deferred else next(frames))
+            for row in rows
+        ]
+
+
+def _checkpoint(row: CheckpointRow, facts: Facts) -> NewCheckpoint:
+    """A checkpoint as its record says it, without its values."""
+    ts, metadata, frontier = facts
+    parent = None if row.parent is None else unpack(row.parent)
+    return NewCheckpoint(unpack(row.id), parent, ts, metadata, frontier, {})
 
 
 def _versions(places: Mapping[bytes, _Place]) -> list[_Version]:

@@ -30,6 +30,7 @@ from plait.checkpoint.log.records import (
     is_list,
     read_checkpoint,
     read_writes,
+    ref_of,
 )
 from plait.checkpoint.log.requests import (
     CheckpointRow,
@@ -55,6 +56,7 @@ Pieces: TypeAlias = "Callable[[Ref], tuple[Any] | None]"
 """What a task's write refers to, alone in a tuple, where it is known without storage."""
 
 
+_FACTS = [str, dict, dict]
 _RECORD = CheckpointRow._fields.index("record")
 _WRITTEN = WriteRow._fields.index("record")
 _FULL = CheckpointFrame._fields.index("full")
@@ -122,10 +124,20 @@ class LaneReader:
 
     def body(self, frame: CheckpointFrame) -> Facts:
         """Timestamp, metadata and frontier of a checkpoint."""
-        body = self.codec.loads(frame.body)
-        if not is_list(body) or [type(part) for part in body] != [str, dict, dict]:
-            raise damaged("checkpoint")
-        return body[0], body[1], body[2]
+        return facts_of(self.codec.loads(frame.body))
+
+    def loads_each(self, parts: Sequence[bytes]) -> Sequence[Any]:
+        """Decode many values: together, or, to say which of them is damaged, one by one."""
+        if self.live and len(parts) > 1:
+            try:
+                values = self.codec.loads(
+                    b"".join((b"\xdd", len(parts).to_bytes(4, "big"), *parts))
+                )
+            except CorruptCheckpointError:
+                pass
+            else:
+                return values
+        return [*map(self.codec.loads, parts)]
 
     def sealed(
         self, row: CheckpointRow, frame: CheckpointFrame, values: dict[str, Any]
@@ -195,21 +207,37 @@ class LaneReader:
         self, opened: Sequence[Opened], to: Mapping[bytes, Stored], pieces: Pieces | None = None
     ) -> Plan[None]:
         """Add what tasks wrote to the checkpoints that it belongs to."""
+        inline = [
+            data.more if isinstance(data, Longer) else data
+            for _, frame in opened
+            for _, data in frame or ()
+            if not isinstance(data, Ref)
+        ]
+        values = iter(self.loads_each(inline))
         for row, frame in opened:
-            stored, record = to[row.checkpoint], cast("Any", row.record)
+            stored, record = to[row[0]], cast("Any", row.record)
             if frame is None:
                 written: TaskWrites = record.holds
             else:
-                wrote = yield from self._values_of(frame, pieces)
-                id = unpack(row.task)
-                if isinstance(stored, Snapshot):
-                    stored.writes += [(id, channel, value) for channel, value in wrote]
-                    continue
-                written = TaskWrites(unpack(row.checkpoint), id, row.path, wrote)
-            if isinstance(stored, Snapshot):
+                wrote: list[tuple[str, Any]] = []
+                for channel, data in frame:
+                    ref = ref_of(data)
+                    if ref is None:
+                        wrote.append((channel, next(values)))
+                        continue
+                    found = None if pieces is None else pieces(ref)
+                    value = found[0] if found else (yield from read_items(self, ref))
+                    if isinstance(data, Longer):
+                        value = longer(value, data.length, next(values))
+                    wrote.append((channel, value))
+                written = TaskWrites(unpack(row[0]), unpack(row[1]), row.path, wrote)
+            if not isinstance(stored, Snapshot):
+                stored[2].append(written)
+            elif frame is None:
                 stored.add(written)
             else:
-                stored[2].append(written)
+                id = written.task_id
+                stored.writes += [(id, channel, value) for channel, value in written.writes]
 
     def _open(self, record: bytes, where: str, *parts: str) -> tuple[int, bytes]:
         """Unseal a record. `where` says of its parts what they are, for the error."""
@@ -241,30 +269,16 @@ class LaneReader:
             )
         return self._open(record, "checkpoint {!r}, channel {!r}", id, channel)
 
-    def open_patches(self, kind: int, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
-        """The payloads of patches among rows, by id; what is missing, `open_value` says."""
+    def open_all(self, kind: int, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
+        """The payloads of this kind among rows, by id; of others, `open_value` says more."""
         keys = [row[1] for row in rows]
-        if self.codec.guard is not None or set(map(len, keys)) != {UUID}:
+        if self.codec.guard is not None or {*map(len, keys)} != {UUID}:
             return {}
         before = self.place + UUID_TEXT.to_bytes(4, "big")
         records = [row[2] for row in rows]
         payloads = unseal_all(kind, before, unpack_all(keys), place(channel), records)
         pairs = zip(keys, payloads, strict=True)
         return {key: payload for key, payload in pairs if payload is not None}
-
-    def _values_of(self, frame: Frame, pieces: Pieces | None) -> Plan[list[tuple[str, Any]]]:
-        """What a task wrote, by channel."""
-        pairs: list[tuple[str, Any]] = []
-        for channel, data in frame:
-            if isinstance(data, Ref):
-                value = yield from self._deref(data, pieces)
-            elif isinstance(data, Longer):
-                stored = yield from self._deref(data.stored, pieces)
-                value = longer(stored, data.length, self.codec.loads(data.more))
-            else:
-                value = self.codec.loads(data)
-            pairs.append((channel, value))
-        return pairs
 
     def writes_frame(self, row: WriteRow) -> Frame:
         """What the record of a task's writes says."""
@@ -274,12 +288,6 @@ class LaneReader:
         if kind != WRITES:
             raise damaged("task's writes")
         return read_writes(payload)
-
-    def _deref(self, ref: Ref, pieces: Pieces | None) -> Plan[Any]:
-        found = None if pieces is None else pieces(ref)
-        if found is None:
-            found = ((yield from read_items(self, ref)),)
-        return found[0]
 
     def stand(self, row: CheckpointRow) -> Plan[tuple[CheckpointFrame, Point, bool]]:
         """A checkpoint opened, its channel map, and whether it was the last one read here."""
@@ -344,6 +352,13 @@ def _leads_to(kept: KeptHead, row: CheckpointRow, by_id: Mapping[bytes, Checkpoi
         if at.id == kept.point.id:
             return type(at.record) is bytes and proof(at.record) == kept.proof
     return False
+
+
+def facts_of(body: Any) -> Facts:
+    """Timestamp, metadata and frontier, as the body of a checkpoint says them."""
+    if not is_list(body) or [*map(type, body)] != _FACTS:
+        raise damaged("checkpoint")
+    return body[0], body[1], body[2]
 
 
 def own_values(row: CheckpointRow) -> dict[str, Any] | None:

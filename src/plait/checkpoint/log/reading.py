@@ -69,8 +69,8 @@ class Source(Protocol):
         """The lane of a namespace around this one, for what is borrowed there."""
         ...
 
-    def open_patches(self, kind: int, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
-        """The payloads of the patches of this kind among some versions."""
+    def open_all(self, kind: int, channel: str, rows: Sequence[ValueRow]) -> dict[bytes, bytes]:
+        """The payloads of this kind among some versions."""
         ...
 
 
@@ -467,7 +467,7 @@ class ChainReader:
     def _fetch_range(self, kind: int, first: bytes, last: bytes) -> Plan[None]:
         rows: list[ValueRow] = yield ReadVersions(self._lane, self._channel, first, last)
         self._rows.update(map(_ID_AND_RECORD, rows))
-        self._patches.update(self._source.open_patches(kind, self._channel, rows))
+        self._patches.update(self._source.open_all(kind, self._channel, rows))
 
     def _fetch(self, keys: Iterable[bytes]) -> Plan[None]:
         missing = [key for key in dict.fromkeys(keys) if key not in self._rows]

@@ -16,11 +16,12 @@ users are encoded by the codec and sit inside the frame as bytes, so a frame is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard, cast
 
 import ormsgpack
 
+from plait.engine.records import new_tuple
 from plait.errors import CorruptCheckpointError
 
 CHECKPOINT: Final = 1
@@ -40,6 +41,7 @@ ENTIRE: Final = -2
 ALL: Final = -3
 PUT: Final = -4
 _WIDE = frozenset({ALL, PUT})
+_NONE = type(None)
 
 _unpack = ormsgpack.unpackb
 pack_frame = ormsgpack.packb
@@ -177,21 +179,42 @@ def _rows(rows: list[Any], what: str, *types: type) -> list[Any]:
     return out
 
 
-_CHECKPOINT = ((bytes, type(None)), int, list, list, (dict, type(None)), bytes)
+_CHECKPOINT = frozenset(
+    (anchor, int, list, list, full, bytes) for anchor in (bytes, _NONE) for full in (dict, _NONE)
+)
+"""Types of the parts of a checkpoint."""
+_TEXT = frozenset({str})
+_BYTES = frozenset({bytes})
 
 
 def read_checkpoint(payload: bytes) -> CheckpointFrame:
     """Open a CHECKPOINT payload. Raises CorruptCheckpointError."""
-    frame = CheckpointFrame(*_frame(payload, "checkpoint", _CHECKPOINT))
-    names: Iterable[Any] = [*frame.changed, *frame.removed, *(frame.full or ())]
-    if not all(type(name) is str for name in names):
+    return read_checkpoints([payload])[0]
+
+
+def read_checkpoints(payloads: Sequence[bytes]) -> list[CheckpointFrame]:
+    """Open CHECKPOINT payloads. Raises CorruptCheckpointError."""
+    return [_checkpoint(parts) for parts in _unpacked(payloads, "checkpoint")]
+
+
+def _checkpoint(parts: Any) -> CheckpointFrame:
+    if not is_list(parts) or (*map(type, parts),) not in _CHECKPOINT:
         raise damaged("checkpoint")
-    if frame.full is None:
-        if frame.anchor is None:
-            raise damaged("checkpoint")
-    elif not all(type(key) is bytes for key in frame.full.values()):
+    anchor, _, changed, removed, full, _ = parts
+    if not _TEXT.issuperset(map(type, (*changed, *removed, *(full or ())))):
         raise damaged("checkpoint")
-    return frame
+    if anchor is None if full is None else not _BYTES.issuperset(map(type, full.values())):
+        raise damaged("checkpoint")
+    return new_tuple(CheckpointFrame, parts)
+
+
+def _unpacked(payloads: Sequence[bytes], what: str) -> list[Any]:
+    """Unpack payloads together."""
+    count = len(payloads).to_bytes(4, "big")
+    try:
+        return _unpack(b"".join((b"\xdd", count, *payloads)))
+    except ValueError as error:
+        raise damaged(what) from error
 
 
 _LIST_PATCH = [bytes, bytes, int, int, list, bytes]
@@ -239,36 +262,36 @@ def read_borrowed(payload: bytes) -> tuple[bytes, list[Loan]]:
 
 def read_writes(payload: bytes) -> list[tuple[str, Data]]:
     """Open a WRITES payload: (channel, codec bytes or reference). Raises CorruptCheckpointError."""
-    try:
-        rows = _unpack(payload)
-    except ValueError as error:
-        raise damaged("task's writes") from error
+    return read_tasks([payload])[0]
+
+
+def read_tasks(payloads: Sequence[bytes]) -> list[list[tuple[str, Data]]]:
+    """Open WRITES payloads. Raises CorruptCheckpointError."""
+    return [_writes(rows) for rows in _unpacked(payloads, "task's writes")]
+
+
+def _writes(rows: Any) -> list[tuple[str, Data]]:
+    if not is_list(rows):
+        raise damaged("task's writes")
     out: list[tuple[str, Data]] = []
-    for row in _rows_of_writes(rows):
+    for row in rows:
+        if not is_list(row) or len(row) != 3:
+            raise damaged("task's writes")
         channel, form, data = row
+        if type(channel) is not str:
+            raise damaged("task's writes")
         if form == INLINE and type(data) is bytes:
             out.append((channel, data))
         elif form in (REF, WIDE) and is_list(data) and _is_ref(data, form):
-            out.append((channel, Ref(*data)))
-        elif form == LONGER and is_list(data) and [*map(type, data)] == _LONGER:
-            if data[2] < 0:
-                raise damaged("task's writes")
-            out.append((channel, Longer(*data)))
+            out.append((channel, new_tuple(Ref, data)))
+        elif form == LONGER and is_list(data) and [*map(type, data)] == _LONGER and data[2] >= 0:
+            out.append((channel, new_tuple(Longer, data)))
         else:
             raise damaged("task's writes")
     return out
 
 
 _LONGER = [str, bytes, int, bytes]
-
-
-def _rows_of_writes(rows: Any) -> list[list[Any]]:
-    if not is_list(rows):
-        raise damaged("task's writes")
-    for row in rows:
-        if not is_list(row) or len(row) != 3 or type(row[0]) is not str:
-            raise damaged("task's writes")
-    return rows
 
 
 def _is_ref(data: list[Any], form: int) -> bool:

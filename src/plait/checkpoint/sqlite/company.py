@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import ormsgpack
 
 from plait.checkpoint.log.records import is_list
 from plait.checkpoint.log.requests import Transact, WriteRow
+from plait.engine.records import new_tuple
 from plait.errors import CorruptCheckpointError
 from plait.sql import Statements
 from plait.sqlite import fetch
@@ -71,23 +73,25 @@ def _small(pieces: list[Any]) -> bytearray | None:
 
 def values_in(kept: bytes) -> Iterator[tuple[str, bytes]]:
     """(channel, record) of the versions in a row. Raises CorruptCheckpointError."""
-    pieces = _pieces(kept, (str, bytes))
+    pieces = _pieces(kept, [str, bytes])
     return zip(pieces[::2], pieces[1::2], strict=True)
 
 
-def writes_in(acks: bytes, parent: bytes) -> Iterator[WriteRow]:
+def writes_in(acks: bytes, parent: bytes) -> list[WriteRow]:
     """The task writes in a row of which this is the parent. Raises CorruptCheckpointError."""
-    pieces = _pieces(acks, (bytes, str, bytes))
-    for task, path, record in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
-        yield WriteRow(parent, task, path, record)
+    pieces = _pieces(acks, [bytes, str, bytes])
+    if len(pieces) == 3:
+        return [new_tuple(WriteRow, (parent, *pieces))]
+    rows = zip(repeat(parent), pieces[::3], pieces[1::3], pieces[2::3], strict=False)
+    return [new_tuple(WriteRow, row) for row in rows]
 
 
-def _pieces(packed: bytes, kinds: tuple[type, ...]) -> list[Any]:
+def _pieces(packed: bytes, kinds: list[type]) -> list[Any]:
     try:
         pieces: Any = ormsgpack.unpackb(packed)
     except ValueError as error:
         raise _damaged() from error
-    if not is_list(pieces) or [*map(type, pieces)] != [*kinds] * (len(pieces) // len(kinds)):
+    if not is_list(pieces) or [*map(type, pieces)] != kinds * (len(pieces) // len(kinds)):
         raise _damaged()
     return pieces
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from plait.checkpoint.log.requests import (
@@ -40,6 +41,7 @@ from plait.checkpoint.sqlite.company import (
 from plait.sqlite import Schema, fetch, in_transaction
 
 _LAST = b"\xff\xff"
+_ORDER = itemgetter(*map(WriteRow._fields.index, ("checkpoint", "path", "task")))
 """Greater than every packed id."""
 
 SCHEMA = Schema("plait.checkpoint.sqlite")
@@ -145,14 +147,10 @@ def read_writes(conn: sqlite3.Connection, request: ReadWrites) -> list[WriteRow]
     acks = fetch(conn, SQL.read_acks, request.lane, first, last)
     if not acks:
         return rows
-    found = {(row.checkpoint, row.task): row for row in rows}
     for parent, packed in acks:
-        found.update(((parent, row.task), row) for row in writes_in(packed, parent))
-    return sorted(found.values(), key=_order)
-
-
-def _order(row: WriteRow) -> tuple[bytes, str, bytes]:
-    return row.checkpoint, row.path, row.task
+        rows += writes_in(packed, parent)
+    found = {(row[0], row[1]): row for row in rows}
+    return sorted(found.values(), key=_ORDER)
 
 
 def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
