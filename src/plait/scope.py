@@ -59,6 +59,10 @@ class Scope(Protocol):
         """The task's RunnableConfig (made when first asked for)."""
         ...
 
+    def is_untold(self) -> bool:
+        """Whether the code runs under the config of its run alone, and nobody listens to it."""
+        ...
+
     def runtime(self) -> Any:
         """The task's Runtime (made when first asked for)."""
         ...

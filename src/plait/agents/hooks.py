@@ -6,11 +6,12 @@ from typing import Any, Literal, cast
 
 from plait.agents.middleware.base import CAN_JUMP_TO, AgentMiddleware
 from plait.agents.middleware.state import JumpTo
+from plait.callbacks.context import finds_config
 from plait.errors import InvalidNodeError, UndeclaredJumpError
 from plait.pregel.binding import Binding, parameters
 from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
-from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
+from plait.runnables.config import RunnableConfig, run_in_executor
 from plait.types import Command
 
 HookKind = Literal["before_agent", "before_model", "after_model", "after_agent"]
@@ -58,6 +59,7 @@ class HookNode(Runnable[Any, Any]):
         hook: Callable[..., Any] = getattr(middleware, method)
         return Binding(_with_runtime(hook), f"{middleware.name}.{method}")
 
+    @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update that the hook returns.
 
@@ -70,11 +72,12 @@ class HookNode(Runnable[Any, Any]):
                 f"Hook {self.name!r} is only there as an async method, so the agent must be called "
                 "by ainvoke or astream. Or define the sync method too."
             )
-        return self._checked(self._sync.call(input, scope_for(ensure_config(config))))
+        return self._checked(self._sync.call(input, scope_for(config)))
 
+    @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`; a hook that is only sync runs on a thread."""
-        scope = scope_for(ensure_config(config))
+        scope = scope_for(config)
         if self._async is not None:
             return self._checked(await self._async.call(input, scope))
         assert self._sync is not None, "a node is made of a hook that is defined"

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.requests import ExtendedModelResponse, ModelRequest, ModelResponse
 from plait.agents.responses import Responses
+from plait.callbacks.context import finds_config, is_finding
 from plait.errors import ConfigError, InvalidUpdateError, NotSupportedError, UndeclaredJumpError
 from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
@@ -90,14 +91,22 @@ class ModelNode(Runnable[Any, Any]):
         self._wraps = with_hook(middleware, "wrap_model_call")
         self._agent = agent
         self._last_bound: tuple[tuple[Any, ...], Any] | None = None
+        self._plain: Request = ModelRequest(
+            model=model, messages=[], tools=tools.shown, response_format=responses.format
+        )
+        """What each request says of the model, where no middleware can change it."""
 
+    @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
-        config = ensure_config(config)
+        if not self._wraps:
+            model, strategy = self._prepared(self._plain)
+            message = model.invoke(self._shown(input), _config_for(model.invoke, config))
+            return self._update(self._responses.read(self._signed(message), strategy), [])
 
         def ask(request: Request) -> Answered:
             model, strategy = self._prepared(request)
-            message = model.invoke(_messages(request), config)
+            message = model.invoke(_messages(request), _config_for(model.invoke, config))
             return self._responses.read(self._signed(message), strategy), []
 
         call: Call = ask
@@ -105,13 +114,19 @@ class ModelNode(Runnable[Any, Any]):
             call = _wrapped(one, call)
         return self._update(*call(self._request(input, config)))
 
+    @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
-        config = ensure_config(config)
+        if not self._wraps:
+            model, strategy = self._prepared(self._plain)
+            its = _config_for(model.ainvoke, config)
+            message = await model.ainvoke(self._shown(input), its)
+            return self._update(self._responses.read(self._signed(message), strategy), [])
 
         async def ask(request: Request) -> Answered:
             model, strategy = self._prepared(request)
-            message = await model.ainvoke(_messages(request), config)
+            its = _config_for(model.ainvoke, config)
+            message = await model.ainvoke(_messages(request), its)
             return self._responses.read(self._signed(message), strategy), []
 
         call: AsyncCall = ask
@@ -119,7 +134,12 @@ class ModelNode(Runnable[Any, Any]):
             call = _awrapped(one, call)
         return self._update(*await call(self._request(input, config)))
 
-    def _request(self, state: Any, config: RunnableConfig) -> Request:
+    def _shown(self, state: Any) -> list[Any]:
+        """The messages of a request that no middleware sees."""
+        first, messages = self._system_message, state["messages"]
+        return [*messages] if first is None else [first, *messages]
+
+    def _request(self, state: Any, config: RunnableConfig | None) -> Request:
         return ModelRequest(
             model=self._model,
             messages=list(state["messages"]),
@@ -172,6 +192,11 @@ class ModelNode(Runnable[Any, Any]):
 
 def _same(known: tuple[Any, ...], key: tuple[Any, ...]) -> bool:
     return len(known) == len(key) and all(map(is_, known, key))
+
+
+def _config_for(method: Any, config: RunnableConfig | None) -> RunnableConfig | None:
+    """The config that a model's method is handed; None if it finds that of the node by itself."""
+    return None if config is None and is_finding(method) else ensure_config(config)
 
 
 def _messages(request: Request) -> list[Any]:

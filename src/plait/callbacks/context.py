@@ -3,11 +3,13 @@
 Kept apart and free of imports: every run asks these two questions, most runs need nothing more.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from plait.scope import current_scope
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 var_child_runnable_config: ContextVar[Mapping[str, Any] | None] = ContextVar(
     "child_runnable_config", default=None
@@ -39,6 +41,39 @@ def inherited_config() -> Mapping[str, Any] | None:
         if everywhere:
             return everywhere[0]
     return config
+
+
+def finds_config(method: Method) -> Method:
+    """Mark an `invoke` or `ainvoke` that finds the config of the code around it by itself.
+
+    It may be handed None for that config, which is then made only if somebody asks for it. One
+    that overrides the method is not marked, and is handed the config.
+    """
+    method.finds_config = True  # type: ignore[attr-defined]
+    return method
+
+
+def is_finding(method: Any) -> bool:
+    """Whether a method bears the mark of `finds_config`."""
+    return getattr(method, "finds_config", None) is True
+
+
+def handed(config: Any, method: Any) -> Any:
+    """What `method` is handed for a config that is the inherited one where it is None."""
+    if config is None and not is_finding(method):
+        return inherited_config()
+    return config
+
+
+def is_heard_here() -> bool:
+    """Whether anybody is to be told of what the running code calls without a config."""
+    config = var_child_runnable_config.get()
+    if config is None:
+        scope = current_scope.get()
+        if scope is not None:
+            return not scope.is_untold() and has_listeners(scope.config())
+        config = inherited_config()
+    return has_listeners(config)
 
 
 def unasked_handlers() -> Sequence[Any]:

@@ -7,6 +7,7 @@ token, end and error. A handler with `wants_tokens` makes an invoked model strea
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from plait.callbacks.context import finds_config
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
 from plait.chat_models.caching import cache_of, known_chat, prompt_key, to_keep
 from plait.chat_models.language import BaseLanguageModel
@@ -122,6 +123,7 @@ class BaseChatModel(Projected, BaseLanguageModel):
 
     # --- what a caller calls ---
 
+    @finds_config
     def invoke(
         self,
         input: Any,
@@ -147,6 +149,7 @@ class BaseChatModel(Projected, BaseLanguageModel):
         run.on_llm_end(LLMResult([result.generations], result.llm_output))
         return message
 
+    @finds_config
     async def ainvoke(
         self,
         input: Any,

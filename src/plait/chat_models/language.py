@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from plait.callbacks.context import has_listeners, inherited_config
+from plait.callbacks.context import has_listeners, inherited_config, is_heard_here
 from plait.errors import MissingExtraError
 from plait.fields import AnnotatedFields
 from plait.runnables.base import Runnable
@@ -134,6 +134,8 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Any]):
 
     def _is_heard_under(self, config: Mapping[str, Any] | None) -> bool:
         """Whether anybody hears a call with this config, or with what it inherits."""
+        if config is None:
+            return bool(self.callbacks) or is_heard_here()
         if self.callbacks or has_listeners(config):
             return True
         around = inherited_config()

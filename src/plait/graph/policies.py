@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from plait.callbacks.context import is_finding
 from plait.constants import DEFAULT_HANDLER, HANDLER
 from plait.engine.plan import CachePlan
 from plait.engine.retries import policies_of
@@ -116,7 +117,8 @@ def _runnable_caller(runnable: Any) -> Callable[..., Any]:
     def call_graph(state: Any) -> Any:
         return runnable.invoke(state)
 
-    return call_graph if is_graph(runnable) else call
+    finds = is_graph(runnable) or is_finding(runnable.invoke)
+    return call_graph if finds else call
 
 
 def is_graph(runnable: Any) -> bool:

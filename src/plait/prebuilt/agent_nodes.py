@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+from plait.callbacks.context import finds_config, handed
 from plait.constants import END
 from plait.errors import ConfigError, InvalidValueError
 from plait.graph.message import REMOVE_ALL_MESSAGES
@@ -52,6 +53,7 @@ class ModelNode(Runnable[Any, Any]):
         self._keeps_repairs = keeps_repairs
         self._history = ClosedHistory()
 
+    @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
         state = _as_seen(input)
@@ -60,9 +62,10 @@ class ModelNode(Runnable[Any, Any]):
             before = repaired(value_of(state, "messages"), stored_answers(calls))
             state = _with_messages(state, before)
         model = self._model.chosen(state, config)
-        message = model.invoke(self._prompt.filled(state, config), config)
+        message = model.invoke(self._prompt.filled(state, config), handed(config, model.invoke))
         return self._update(input, state, message, before)
 
+    @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
         state = _as_seen(input)
@@ -72,7 +75,8 @@ class ModelNode(Runnable[Any, Any]):
             before = repaired(value_of(state, "messages"), stored)
             state = _with_messages(state, before)
         model = await self._model.achosen(state, config)
-        message = await model.ainvoke(await self._prompt.afilled(state, config), config)
+        filled = await self._prompt.afilled(state, config)
+        message = await model.ainvoke(filled, handed(config, model.ainvoke))
         return self._update(input, state, message, before)
 
     def _open_calls(self, state: Any) -> list[Any]:
@@ -141,7 +145,7 @@ class Prompt:
     def filled(self, state: Any, config: RunnableConfig | None) -> Any:
         """The model's input."""
         if self._runnable is not None:
-            return self._runnable.invoke(state, config)
+            return self._runnable.invoke(state, handed(config, self._runnable.invoke))
         if self._function is not None:
             if self._function.is_async:
                 raise ConfigError(
@@ -154,7 +158,8 @@ class Prompt:
     async def afilled(self, state: Any, config: RunnableConfig | None) -> Any:
         """The async twin of `filled`."""
         if self._runnable is not None:
-            return await self._runnable.ainvoke(state, config)
+            runnable = self._runnable
+            return await runnable.ainvoke(state, handed(config, runnable.ainvoke))
         if self._function is not None:
             filled = self._function.call(state, scope_for(config))
             return await filled if self._function.is_async else filled

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from typing_extensions import TypedDict
 
+from plait.callbacks.context import finds_config, handed
 from plait.errors import (
     GraphBubbleUp,
     GraphInterrupt,
@@ -183,6 +184,7 @@ class ToolNode(Runnable[Any, Any]):
 
     # --- calls -----------------------------------------------------------------------------------
 
+    @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the tools, on threads if there are several.
 
@@ -202,6 +204,7 @@ class ToolNode(Runnable[Any, Any]):
         results = run_all(calls, _bound_of(config), True) if calls else []
         return combined(_settled(results), form, self.messages_key)
 
+    @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the tools, as tasks; sync code of tools runs on threads."""
         requests, form = self._read(input, config, kwargs.get("runtime"))
@@ -340,7 +343,7 @@ class ToolNode(Runnable[Any, Any]):
         supervised = self._supervised.get(tool.name)
         try:
             if supervised is None:
-                result = tool.invoke(filled, _config_of(request, config))
+                result = tool.invoke(filled, handed(_config_of(request, config), tool.invoke))
             else:
                 result = supervised.run(call, partial(self._in_step, request, tool, tool.invoke))
             return checked(result, call, form, self.messages_key)
@@ -357,7 +360,8 @@ class ToolNode(Runnable[Any, Any]):
         supervised = self._supervised.get(tool.name)
         try:
             if supervised is None:
-                result = await tool.ainvoke(filled, _config_of(request, config))
+                its = handed(_config_of(request, config), tool.ainvoke)
+                result = await tool.ainvoke(filled, its)
             else:
                 work = partial(self._in_step, request, tool, tool.ainvoke)
                 result = await supervised.arun(call, work)

@@ -12,7 +12,7 @@ from plait.engine.events import Chunk
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, NodeError, nearest
 from plait.ids import new_id
-from plait.runnables.config import with_handler
+from plait.runnables.config import ensure_config, with_handler
 from plait.scope import Heard, Scope, current_scope
 
 if TYPE_CHECKING:
@@ -274,6 +274,9 @@ class Detached:
     def config(self) -> Any:
         return {"configurable": {}, "metadata": {}, **self._config}
 
+    def is_untold(self) -> bool:
+        return False
+
     def runtime(self) -> Runtime[Any]:
         from plait.runtime import Runtime  # few nodes that run alone ask for one
 
@@ -302,4 +305,7 @@ class Detached:
 
 def scope_for(config: Mapping[str, Any] | None) -> Scope:
     """The scope of a node's code that is called directly: the running task's, if there is one."""
-    return current_scope.get() or Detached("the node was called alone, outside of a graph", config)
+    scope = current_scope.get()
+    if scope is not None:
+        return scope
+    return Detached("the node was called alone, outside of a graph", ensure_config(config))

@@ -10,7 +10,13 @@ from contextvars import copy_context
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from plait.callbacks.context import has_listeners, inherited_config, var_child_runnable_config
+from plait.callbacks.context import (
+    finds_config,
+    has_listeners,
+    inherited_config,
+    is_heard_here,
+    var_child_runnable_config,
+)
 from plait.callbacks.inside import inside
 from plait.errors import ToolDefinitionError
 from plait.fields import AnnotatedFields, sets_plainly
@@ -204,6 +210,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
 
     # --- running --------------------------------------------------------------------------------
 
+    @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the tool with a dict of arguments, a text as its one argument, or a tool call.
 
@@ -218,6 +225,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         given, call_id = self._plans().read_call(self.name, input)
         return self._call(given, call_id, config, kwargs)
 
+    @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`; sync code runs on a thread."""
         given, call_id = self._plans().read_call(self.name, input)
@@ -324,9 +332,10 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
 
     def _heard(self, config: RunnableConfig | None) -> tuple[bool, RunnableConfig | None]:
         """Whether anybody listens, and the config of children (None: the one they inherit)."""
-        around = inherited_config()
-        if config is None or config is around:
-            return bool(self.callbacks) or has_listeners(around), None
+        if config is None:
+            return bool(self.callbacks) or is_heard_here(), None
+        if config is inherited_config():
+            return bool(self.callbacks) or has_listeners(config), None
         config = ensure_config(config)
         if self.callbacks or has_listeners(config):
             return True, config
@@ -400,7 +409,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             )
         artifact, status = None, "success"
         outer_call = current_tool_call.set(call_id or current_tool_call.get())
-        outer_config = var_child_runnable_config.set(config or inherited_config())
+        outer_config = None if config is None else var_child_runnable_config.set(config)
         try:
             args, kwargs = _bound(plan, target, given, call_id, config, run)
             response = await target.call(*args, **kwargs)
@@ -408,7 +417,8 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         except Exception as error:
             content, status = failures.handled(self, error), "error"
         finally:
-            var_child_runnable_config.reset(outer_config)
+            if outer_config is not None:
+                var_child_runnable_config.reset(outer_config)
             current_tool_call.reset(outer_call)
         return as_output(content, artifact, call_id, self.name, status)
 
