@@ -90,6 +90,18 @@ async def test_tasks_of_one_moment_share_a_transaction(tmp_path: Path) -> None:
         assert all(stored(saver, name) == [b"done"] for name in names)
 
 
+async def test_a_lone_commit_is_done_at_once_and_then_others_have_their_turn(
+    tmp_path: Path,
+) -> None:
+    with Watched(tmp_path / "log.db") as saver:
+        await ready(saver)
+        commit = saver.aexecute(put("a"))
+        assert commit.send(None) is None  # it lets the loop go on, and waits for nothing
+        assert saver.at_home == [put("a")]
+        with pytest.raises(StopIteration):
+            commit.send(None)
+
+
 async def test_a_commit_that_fails_there_is_the_only_one_that_fails(tmp_path: Path) -> None:
     with Watched(tmp_path / "log.db") as saver:
         await ready(saver)

@@ -5,7 +5,8 @@ busy is taken along by the next transaction, and hears his own outcome after it 
 transaction that fails as a whole is rolled back, and each of its requests is done alone, so that
 no request fails for the sake of another.
 
-Tasks of an event loop that ask in the same round of their loop go together from the start. Such a
+Tasks of an event loop that ask in the same round of their loop go together from the start; where
+nothing else is ready to run in it, nobody could come, and a request is done at once. Such a
 batch is done in the loop's own thread where that is no slower than what its runs do there anyway (a
 hop to another thread and back costs more than many a transaction); else by a worker thread.
 
@@ -274,10 +275,20 @@ class ThreadGroup:
 
     async def ado(self, request: Any) -> Any:
         """Do a request of an event loop, alone or in company."""
+        loop = asyncio.get_running_loop()
+        stays = self._here is not None and self._here.may(request)
+        if stays and _is_alone(loop):
+            try:
+                answer = self._at_once(request)
+            except NotHere:
+                stays = False
+            else:
+                await asyncio.sleep(0)  # what else the loop has to do has its turn
+                return answer
         ticket = Ticket(request)
-        ticket.loop = loop = asyncio.get_running_loop()
+        ticket.loop = loop
         ticket.told = told = loop.create_future()
-        if self._here is None or not self._here.may(request):
+        if not stays:
             self._ask([ticket])
             return await told
         round = self._round
@@ -290,6 +301,21 @@ class ThreadGroup:
         elif len(tickets) == MOST_HERE:
             self._begin(round)
         return await told
+
+    def _at_once(self, request: Any) -> Any:
+        """Do a request in the thread of its loop without looking for company.
+
+        Raises:
+            NotHere: The worker must do it; nothing was done.
+        """
+        here, turns = self._here, self._turns
+        assert here is not None
+        if not turns.enter():
+            raise NotHere
+        try:
+            return here.execute(request)
+        finally:
+            self._hand_on(turns)
 
     def _begin(self, round: _Round) -> None:
         """Do what was asked for in a round, or see that it is done."""
@@ -383,6 +409,12 @@ class ThreadGroup:
         """In a forked child: whoever was at work or waiting does not exist here."""
         self._turns = Turns(self._width)
         self._round = None
+
+
+def _is_alone(loop: _Loop) -> bool:
+    """Whether no other task of a loop can ask in this round of it. Not all loops can tell."""
+    ready = getattr(loop, "_ready", None)
+    return ready is not None and not ready
 
 
 class LoopGroup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from functools import cached_property
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -69,7 +69,7 @@ class NativeSaver(Tending):
         """Do one storage request (see `plait.checkpoint.log.requests`)."""
 
     @abstractmethod
-    async def aexecute(self, request: Any) -> Any:
+    def aexecute(self, request: Any) -> Coroutine[Any, Any, Any]:
         """Do one storage request without blocking the event loop."""
 
     @property
@@ -149,9 +149,9 @@ class NativeSaver(Tending):
         """Run a plan of this saver to its end."""
         return run_plan(plan, self._execute)
 
-    async def arun(self, plan: Plan[T]) -> T:
+    def arun(self, plan: Plan[T]) -> Coroutine[Any, Any, T]:
         """Run a plan of this saver to its end, without blocking the event loop."""
-        return await arun_plan(plan, self._aexecute)
+        return arun_plan(plan, self._aexecute)
 
     def join(self, plans: Sequence[Plan[Any]]) -> Plan[Any]:
         """One plan that does several of this saver in order, up to the first error."""
@@ -163,11 +163,10 @@ class NativeSaver(Tending):
             return None
         return self.execute(request)
 
-    async def _aexecute(self, request: Any) -> Any:
+    def _aexecute(self, request: Any) -> Coroutine[Any, Any, Any]:
         if type(request) is Pause:
-            await asyncio.sleep(request.seconds)
-            return None
-        return await self.aexecute(request)
+            return asyncio.sleep(request.seconds)
+        return self.aexecute(request)
 
     def _codec_of(self, registry: Registry | None) -> Codec:
         if registry is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -33,7 +33,7 @@ class Tending(BaseCheckpointSaver[str]):
     def run(self, plan: Plan[T]) -> T:
         raise NotImplementedError
 
-    async def arun(self, plan: Plan[T]) -> T:
+    def arun(self, plan: Plan[T]) -> Coroutine[Any, Any, T]:
         raise NotImplementedError
 
     def open_session(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Coroutine
 from typing import Any
 
 from plait.checkpoint.log.claims import Policy
@@ -126,9 +127,9 @@ class SqliteSaver(NativeSaver):
             return self._do(request)
         return self._group.do(request)
 
-    async def aexecute(self, request: Any) -> Any:
+    def aexecute(self, request: Any) -> Coroutine[Any, Any, Any]:
         """Do one storage request in the loop's thread or in the database's (see `here`)."""
-        return await self._group.ado(request)
+        return self._group.ado(request)
 
     def _do(self, request: Any) -> Any:
         return self._do_on(self._database, request)

@@ -106,15 +106,16 @@ class Here:
         if self._elsewhere > 0:
             self._elsewhere -= 1
             raise NotHere
-        rows = size = 0
-        for each in writes:
-            for part in (each.checkpoints, each.values, each.writes):
-                rows += len(part)
-                for row in part:
-                    size += len(row[-1])
+        sizes = [
+            len(row[-1])
+            for each in writes
+            for part in (each.checkpoints, each.values, each.writes)
+            for row in part
+        ]
+        size = sum(sizes)
         if size > _MOST_BYTES:
             raise NotHere
-        self._pages += _PAGES + rows // _ROWS_PER_PAGE + size // _PAGE
+        self._pages += _PAGES + len(sizes) // _ROWS_PER_PAGE + size // _PAGE
         if self._pages > WAL_PAGES:
             self._pages = 0
             self._submit(self._patient.fold)
