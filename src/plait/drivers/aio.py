@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from plait.drivers.aio_writer import AioWriter
 from plait.drivers.base import (
     Closed,
+    Here,
     Part,
     ScopeFactory,
     Storage,
@@ -52,6 +53,7 @@ from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError, SupersededError
+from plait.scope import Scope
 
 T = TypeVar("T")
 
@@ -138,6 +140,8 @@ class AioDriver:
         self._cancelled: set[Task] = set()
         self._timers: dict[Any, asyncio.TimerHandle] = {}
         self._threads = 0
+        self._here: Here = (0, 0)
+        """Where the run is driven."""
         self._parts: list[Part] = []
         self._inline = False
         self._feeder: asyncio.Task[None] | None = None
@@ -161,6 +165,7 @@ class AioDriver:
         send, throw = self._generator.send, self._generator.throw
         advance: Callable[[Any], Command] = send
         answer: Any = None
+        self._here = thread_of_control()
         try:
             while True:
                 try:
@@ -169,13 +174,17 @@ class AioDriver:
                     self.outcome = end.value
                     break
                 try:
-                    handler = self._HANDLERS.get(type(command))
-                    if handler is not None:
-                        answer = handler(self, command)
+                    if isinstance(command, Run):
+                        ended = self._run(command)
+                        answer = ended if isinstance(ended, list) else await ended
                     elif self._stores_now and type(command) in _STORES:
                         answer = self._store_now(command)
                     else:
-                        answer = await self._AWAITED[type(command)](self, command)
+                        handler = self._HANDLERS.get(type(command))
+                        if handler is not None:
+                            answer = handler(self, command)
+                        else:
+                            answer = await self._AWAITED[type(command)](self, command)
                     advance = send
                 except BaseException as error:
                     self._room.close()
@@ -186,6 +195,7 @@ class AioDriver:
                         self._park(True)
                         yield part
                         self._park(False)
+                    self._here = thread_of_control()
             for part in self._parts:
                 yield part
         except GeneratorExit:
@@ -246,33 +256,55 @@ class AioDriver:
 
     # --- commands --------------------------------------------------------------------------------
 
-    async def _run(self, command: Run) -> list[Any]:
+    def _run(self, command: Run) -> list[Any] | Coroutine[Any, Any, list[Any]]:
+        """Run a task as far as it comes without waiting.
+
+        Returns:
+            What happened; where there is something to wait for, a coroutine that returns it.
+        """
         task = command.task
         context = copy_context()
         self._inline = True
         try:
-            scope = self._make_scope(task, thread_of_control())
-            coroutine = context.run(aenter, task, scope)
-            try:
-                waits_for = context.run(coroutine.send, None)
-            except StopIteration as end:  # the ordinary quick node: it never waited
-                writes: Writes = end.value
-            else:
-                writes = await InContext(coroutine, context, waits_for)
-        except Exception as error:
-            event: Any = TaskFailed(task, task.attempt, error)
-        except asyncio.CancelledError as error:
-            if _being_cancelled():  # the whole run: tell the loop what became of the task
-                self._events.append(TaskFailed(task, task.attempt, error))
-                raise
-            event = TaskFailed(task, task.attempt, _self_cancelled(task, error))
-        except BaseException as error:  # KeyboardInterrupt, SystemExit: as above
-            self._events.append(TaskFailed(task, task.attempt, error))
-            raise
-        else:
-            event = TaskFinished(task, task.attempt, writes)
+            scope = self._make_scope(task, self._here)
+            code, given = context.run(_begun, task, scope)
+            if code is not None:
+                return self._run_on(task, InContext(code, context, given))
+            event: Any = TaskFinished(task, task.attempt, given)
+        except BaseException as error:
+            self._inline = False
+            event = self._failed(task, error)
+        self._inline = False
+        return [event] if self._feeder is None else self._fed(event)
+
+    async def _run_on(self, task: Task, code: InContext) -> list[Any]:
+        """Run a task on that waits for something."""
+        try:
+            event: Any = TaskFinished(task, task.attempt, await code)
+        except BaseException as error:
+            event = self._failed(task, error)
         finally:
             self._inline = False
+        return await self._fed(event)
+
+    def _failed(self, task: Task, error: BaseException) -> TaskFailed:
+        """What happened to a task that raised.
+
+        Raises:
+            BaseException: it is the whole run that is to stop; the loop has been told of the task.
+        """
+        if isinstance(error, asyncio.CancelledError) and not _being_cancelled():
+            error = _self_cancelled(task, error)
+        event = TaskFailed(task, task.attempt, error)
+        if not isinstance(
+            error, Exception
+        ):  # cancelled with the run, KeyboardInterrupt, SystemExit
+            self._events.append(event)
+            raise error
+        return event
+
+    async def _fed(self, event: Any) -> list[Any]:
+        """The end of a task, once the loop has heard what happened before."""
         if self._feeder is not None:
             await self._feeder
             self._feeder = None
@@ -516,12 +548,24 @@ class AioDriver:
         Resolve: _resolve,
     }
     _AWAITED: ClassVar[dict[type[Command], Callable[[Any, Any], Awaitable[Any]]]] = {
-        Run: _run,
         Wait: _wait,
         ReadCache: _read_cache,
         WriteCache: _write_cache,
         **dict.fromkeys(_STORES, _store),
     }
+
+
+def _begun(task: Task, scope: Scope) -> tuple[Coroutine[Any, Any, Writes] | None, Any]:
+    """Run a task's async code to where it first waits.
+
+    Returns:
+        The code and what it waits for; or None and what the task wrote: most nodes are that quick.
+    """
+    code = aenter(task, scope)
+    try:
+        return code, code.send(None)
+    except StopIteration as end:
+        return None, end.value
 
 
 async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
@@ -549,13 +593,13 @@ async def _stepped_to_its_end(work: Coroutine[Any, Any, T], aio: asyncio.Abstrac
     try:
         waits_for: asyncio.Future[Any] | None = work.send(None)
         while True:
-            gate: asyncio.Future[None] = aio.create_future()
-            if waits_for is None:
-                aio.call_soon(_open, gate)
-            else:
-                waits_for.add_done_callback(partial(_open, gate))
             try:
-                await gate
+                if waits_for is None:
+                    await asyncio.sleep(0)
+                else:
+                    gate: asyncio.Future[None] = aio.create_future()
+                    waits_for.add_done_callback(partial(_open, gate))
+                    await gate
             except asyncio.CancelledError:
                 rest = _awaited(InContext(work, copy_context(), waits_for))
                 await _outcome_known(aio.create_task(rest))

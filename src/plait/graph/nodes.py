@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from warnings import warn
 
+from plait.callbacks.context import is_finding
 from plait.constants import ROOT, START
 from plait.engine.plan import NodePlan, Reads, View, Writes
 from plait.engine.tasks import Task
@@ -34,6 +35,7 @@ from plait.pregel.scope import Detached
 from plait.pregel.unknown import guard, is_guard
 from plait.scope import Scope, heard
 from plait.types import Command, RunContext, Send
+from plait.typing import MISSING
 
 if TYPE_CHECKING:
     from plait.engine.state import State
@@ -263,8 +265,21 @@ class Writer:
             writes.extend(self._ways(branch, chosen))
         return writes
 
-    async def afinish(self, task: Task, result: Any, scope: Scope) -> Writes:
-        """`finish` where path functions may be async."""
+    async def afinish(
+        self, task: Task, given: Any, awaited: Awaitable[Any], scope: Scope
+    ) -> Writes:
+        """`finish` of what `awaited` comes to, where path functions may be async.
+
+        Each coroutine more between a node and its driver would cost as much as a quick node, so
+        there is this one alone.
+
+        Args:
+            given: what the node was given, for a Runnable that it returns; MISSING: its result is
+                taken as it is.
+        """
+        result = await awaited
+        if type(result) is not dict and given is not MISSING:
+            result = await _ainvoked(result, given, scope)
         writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
@@ -455,32 +470,50 @@ def _async_call(
     routes_async = any(way.branch.binding.is_async for way in writer.branches)
     if not binding.is_async and spec.runnable is None and not routes_async:
         return None
-    function = binding.call
+    function, finish = binding.call, writer.afinish
     runnable = spec.runnable
-    finds_config = is_graph(runnable)
+    finds_config = is_graph(runnable) or (runnable is not None and is_finding(runnable.ainvoke))
 
-    async def acall(task: Task, scope: Scope) -> Writes:
+    if coerce is None and binding.is_async and binding.is_bare and runnable is None:
+        bare = binding.function
+
+        def acall_bare(task: Task, scope: Scope) -> Coroutine[Any, Any, Writes]:
+            return finish(task, task.input, bare(task.input), scope)
+
+        return acall_bare
+
+    def acall(task: Task, scope: Scope) -> Coroutine[Any, Any, Writes]:
         given = task.input
         if coerce is not None and not task.is_push:
             given = coerced(coerce, given, spec.name)
         if runnable is not None:
-            config = None if finds_config else scope.config()
-            result = await runnable.ainvoke(given, config)
-        elif binding.is_generator and binding.is_async:
-            result = None
-            async for chunk in function(given, scope):
-                result = merge(result, chunk)
-        elif binding.is_async:
-            result = await function(given, scope)
+            awaited = runnable.ainvoke(given, None if finds_config else scope.config())
+        elif not binding.is_async:
+            awaited = _in_executor(function, given, scope)
+        elif binding.is_generator:
+            awaited = _amerged(function(given, scope))
         else:
-            from plait.runnables.config import run_in_executor  # asyncio is running: it is loaded
-
-            result = await run_in_executor(None, function, given, scope)
-        if type(result) is not dict:
-            result = await _ainvoked(result, given, scope)
-        return await writer.afinish(task, result, scope)
+            awaited = function(given, scope)
+        return finish(task, given, awaited, scope)
 
     return acall
+
+
+async def _in_executor(function: Callable[[Any, Scope], Any], given: Any, scope: Scope) -> Any:
+    from plait.runnables.config import run_in_executor  # asyncio is running: it is loaded
+
+    return await run_in_executor(None, function, given, scope)
+
+
+async def _amerged(chunks: AsyncIterator[Any]) -> Any:
+    result = None
+    async for chunk in chunks:
+        result = merge(result, chunk)
+    return result
+
+
+async def _known(result: Any) -> Any:
+    return result
 
 
 def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> NodePlan:
@@ -509,8 +542,8 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
             _warn_of_input(known, keys, input_schema)
         return {key: value for key, value in known.items() if key in keys}
 
-    async def acall(task: Task, scope: Scope) -> Writes:
-        return await writer.afinish(task, given(task), scope)
+    def acall(task: Task, scope: Scope) -> Coroutine[Any, Any, Writes]:
+        return writer.afinish(task, MISSING, _known(given(task)), scope)
 
     return NodePlan(
         START,
