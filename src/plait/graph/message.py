@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, overload
 
 from plait.errors import ConfigError
@@ -110,23 +111,33 @@ def push_message(message: Any, *, state_key: str | None = "messages") -> AnyMess
 
 def new_messages(given: Any) -> list[Any]:
     """What was given as messages: coerced, chunks made whole, ids assigned."""
-    values: list[Any] = given if isinstance(given, list) else [given]  # pyright: ignore
-    messages: list[Any] = []
-    for value in values:
-        message = value
-        if value.__class__ not in WHOLE:
-            message = convert_to_message(value)
-            if is_chunk(message):
-                message = message_chunk_to_message(message)
-            WHOLE.add(message.__class__)
+    messages: list[Any] = [*given] if isinstance(given, list) else [given]
+    if not WHOLE.issuperset(map(type, messages)):
+        messages = [whole(message) for message in messages]
+    for message in messages:
         if message.id is None:
             give_id(message, new_id())
-        messages.append(message)
     return messages
+
+
+def whole(value: Any) -> Any:
+    """A whole message, from whatever stands for one."""
+    if value.__class__ in WHOLE:
+        return value
+    message = convert_to_message(value)
+    if is_chunk(message):
+        message = message_chunk_to_message(message)
+    kind = message.__class__
+    WHOLE.add(kind)
+    if isinstance(message, BaseMessage) and getattr(kind, "type", "remove") != "remove":
+        OWN.add(kind)
+    return message
 
 
 WHOLE: set[type[Any]] = set()
 """Classes of whole messages seen so far: their instances need no conversion."""
+OWN: set[type[Any]] = set()
+"""Those of them that are plait's own, and delete nothing."""
 
 
 class Index:
@@ -137,7 +148,8 @@ class Index:
     comparison by identity, in C) and no message anywhere got another id meanwhile.
 
     A super-step may merge into one list twice: for a path function that looks ahead, and to keep.
-    So an index can also go back to the list that it last grew from.
+    So an index knows the list that it last grew from: it can tell that the same is merged into it
+    again, and it can go back to it.
     """
 
     __slots__ = ("base", "before", "epoch", "foreign", "messages", "places", "result")
@@ -155,14 +167,29 @@ class Index:
 
     def fits(self, left: list[Any]) -> bool:
         """Whether the index still tells where the ids of `left` stand."""
+        if self.epoch != id_epoch():
+            return False
         if left is self.base:
             self._shrink()
         elif left is not self.result:
             return False
         try:
-            return self.epoch == id_epoch() and self.messages == left
+            return self.messages == left
         except (TypeError, ValueError):
             # Somebody put other objects into the list, and they do not compare (numpy arrays).
+            return False
+
+    def repeats(self, left: Any, right: Any) -> bool:
+        """Whether it was made by merging `right` into `left`, as they still are."""
+        if left is not self.base:
+            return False
+        new = cast("list[Any]", right if type(right) is list else [right])
+        appended = self.messages[self.before :]
+        if len(new) != len(appended) or not all(map(is_, new, appended)):
+            return False
+        try:
+            return self.epoch == id_epoch() and self.messages == left + new
+        except (TypeError, ValueError):  # as in `fits`
             return False
 
     def _shrink(self) -> None:
@@ -195,20 +222,17 @@ BASES: dict[int, int] = {}
 """By the identity of the list that a result grew from: that of the result."""
 
 
-def index_of(left: Any) -> Index:
-    """The index of the left side, taken over from the append that made it, or built anew."""
-    if type(left) is list:
-        known: list[Any] = left  # pyright: ignore[reportUnknownVariableType]
-        kept = RECENT.pop(BASES.get(id(known), id(known)), None)
-        if kept is not None:
-            BASES.pop(id(kept.base), None)
-            if kept.fits(known):
-                return kept
-    return Index(new_messages(left))
+def taken(left: Any) -> Index | None:
+    """The index of an append that made the left side, or that was made to it before."""
+    kept = RECENT.pop(BASES.get(id(left), id(left)), None)
+    if kept is not None:
+        BASES.pop(id(kept.base), None)
+    return kept
 
 
-def keep(index: Index, result: list[Any]) -> None:
-    """Keeps the index of a result, if plait sees every change of an id in it."""
+def kept(index: Index) -> list[Any]:
+    """A new list of what an index holds; keeps the index, if plait sees every change of an id."""
+    result = index.messages.copy()
     if not index.foreign:
         index.result = result
         RECENT[id(result)] = index
@@ -216,20 +240,27 @@ def keep(index: Index, result: list[Any]) -> None:
             BASES[id(index.base)] = id(result)
         if len(RECENT) > RECENT_LIMIT:
             BASES.pop(id(RECENT.popitem(last=False)[1].base), None)
+    return result
 
 
 def merge(left: Any, right: Any) -> list[Any]:
     """A new list: the messages of `left` with those of `right` merged into it."""
+    index = taken(left)
+    if index is not None and index.repeats(left, right):
+        return kept(index)
     new = new_messages(right)
-    for n in range(len(new) - 1, -1, -1):
-        if new[n].id == REMOVE_ALL_MESSAGES and is_removal(new[n]):
-            return new[n + 1 :]
-    index = index_of(left)
+    deletes = not OWN.issuperset(map(type, new))
+    if deletes:
+        for n in range(len(new) - 1, -1, -1):
+            if new[n].id == REMOVE_ALL_MESSAGES and is_removal(new[n]):
+                return new[n + 1 :]
+    if index is None or not index.fits(left):
+        index = Index(new_messages(left))
     index.grow_from(left)
     removed: set[str] = set()
     for message in new:
         place = index.places.get(message.id)
-        if is_removal(message):
+        if deletes and is_removal(message):
             if place is None:
                 raise ValueError(
                     f"Attempting to delete a message with an ID that doesn't exist ('{message.id}')"
@@ -242,9 +273,7 @@ def merge(left: Any, right: Any) -> list[Any]:
             index.replace(place, message)
     if removed:
         return [m for m in index.messages if m.id not in removed]
-    result = index.messages.copy()
-    keep(index, result)
-    return result
+    return kept(index)
 
 
 def is_removal(message: Any) -> bool:
