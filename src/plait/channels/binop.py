@@ -84,6 +84,14 @@ class BinaryOperatorAggregate(Held):
             self._empty_of = self.typ, _concrete(self.typ)
         return self.holding(_empty(self._empty_of[1]))
 
+    def holding(self, value: Any) -> Held:
+        if type(self) is not BinaryOperatorAggregate:
+            return super().holding(value)
+        new = object.__new__(BinaryOperatorAggregate)  # as the general way does, slot by slot
+        new.typ, new.key, new.value = self.typ, self.key, value
+        new.operator, new._empty_of = self.operator, self._empty_of
+        return new
+
     def update(self, values: Sequence[Any]) -> bool:
         if not values:
             return False

@@ -88,8 +88,13 @@ class SyncDriver:
         self._parts: list[Part] = []
         self._inline = False
         """Whether the caller's thread is inside a task."""
+        self._fed = False
+        """Whether the loop was handed anything since that began."""
         self._turn = Lock()
-        """Held by the thread that drives the loop while a task runs inline."""
+        """Held by another thread that drives the loop while a task runs inline."""
+        self._baton: list[None] = []
+        """Holds something while a task runs inline and nobody drives the loop; who takes it does.
+        (To take it is one step, and a fraction of what the lock costs.)"""
         self._alarm: float | None = None
         """When a worker will come by for the timers."""
         self._here = thread_of_control()
@@ -100,8 +105,12 @@ class SyncDriver:
 
     def finish(self) -> Outcome:
         """Run to the end without anybody listening."""
-        for _ in self.parts():
-            pass
+        try:
+            self._advance(next(self._generator), until=None)
+        except StopIteration as end:
+            self.outcome = end.value
+        finally:
+            self._leave()
         assert self.outcome is not None
         return self.outcome
 
@@ -128,9 +137,13 @@ class SyncDriver:
             self._unwind(Closed())
             raise
         finally:
-            self._make_scope = no_scope  # the run, which has this driver, is free at once
-            if self._writer is not None:
-                self._writer.close()
+            self._leave()
+
+    def _leave(self) -> None:
+        """The run has ended."""
+        self._make_scope = no_scope  # the run, which has this driver, is free at once
+        if self._writer is not None:
+            self._writer.close()
 
     def _hand_out(self) -> Generator[Part, None, None]:
         parts, self._parts = self._parts, []
@@ -153,9 +166,11 @@ class SyncDriver:
 
     # --- commands --------------------------------------------------------------------------------
 
-    def _run(self, command: Run) -> list[Any]:
+    def _run(self, command: Run) -> list[Any] | None:
         task = command.task
+        self._fed = False
         self._inline = True
+        self._baton.append(None)
         try:
             writes = copy_context().run(enter, task, self._make_scope(task, self._here))
         except Exception as error:
@@ -164,9 +179,16 @@ class SyncDriver:
             self._events.put(TaskFailed(task, task.attempt, error))
             raise
         finally:
-            with self._turn:
-                self._inline = False
-        return [TaskFinished(task, task.attempt, writes)]
+            try:
+                self._baton.pop()
+            except IndexError:  # another thread drives the loop, and gives it back
+                with self._turn:
+                    self._baton.pop()
+            self._inline = False
+        if self._fed:  # the loop waits for more than the end of this task
+            return [TaskFinished(task, task.attempt, writes)]
+        command.writes = writes
+        return None
 
     def _start(self, command: Start) -> None:
         jobs: list[Any] = []
@@ -288,13 +310,29 @@ class SyncDriver:
         turn = self._turn
         while self._inline and not self._events.empty() and turn.acquire(blocking=False):
             try:
-                if self._inline and (happened := self._happened()):
-                    self._feed(happened)
+                if not self._feed(self._happened):
+                    return
             finally:
                 turn.release()
 
-    def _feed(self, events: list[Any]) -> None:
-        self._advance(self._generator.send(events), until=Wait)
+    def _feed(self, look: Callable[[], list[Any]]) -> bool:
+        """Hand the loop what `look` finds; call it in turn. False: the task has ended meanwhile, so
+        that the caller's thread looks itself."""
+        try:
+            self._baton.pop()
+        except IndexError:
+            return False
+        try:
+            events = look()
+            if events:
+                self._fed = True
+                self._advance(self._generator.send(events), until=Wait)
+                self._set_alarm()
+        finally:
+            self._baton.append(None)
+        return True
+
+    def _set_alarm(self) -> None:
         due = self._timers.next_due
         if due is not None and (self._alarm is None or due < self._alarm):
             self._alarm = due  # a worker comes by then: nobody waits for it here
@@ -303,8 +341,7 @@ class SyncDriver:
     def _ring(self) -> None:
         with self._turn:
             self._alarm = None
-            if self._inline:
-                self._feed(self._rung())
+            self._feed(self._rung)
         self._drive()
 
     def _rung(self) -> list[Any]:
@@ -332,6 +369,7 @@ class SyncDriver:
             try:
                 answer = self._HANDLERS[type(command)](self, command)
             except BaseException as error:
+                self._chunk_room().close()
                 command = self._generator.throw(error)
             else:
                 command = self._generator.send(answer)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from plait.engine.plan import Writes
 from plait.engine.records import NewCheckpoint, TaskWrites
 from plait.engine.tasks import Task
 
@@ -33,16 +34,18 @@ class Claim(Command):
 
 
 class Run(Command):
-    """Run one task here and now, in its own context. Sent back: a list of events.
+    """Run one task here and now, in its own context. Sent back: a list of events, or None.
 
     Events that the task causes meanwhile are sent in while it runs, so that the answer to this
-    command is whatever happens next; the task's own end comes as an event like any other.
+    command is whatever happens next; the task's own end comes as an event like any other. None
+    says that nothing happened but that the task returned; what it wrote is in `writes`.
     """
 
-    __slots__ = ("task",)
+    __slots__ = ("task", "writes")
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    task: Task
+    """Each super-step's, in turn: a loop asks for one at a time."""
+    writes: Writes
 
 
 @dataclass(slots=True)

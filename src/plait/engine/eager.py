@@ -163,6 +163,7 @@ class EagerLoop(Loop):
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
         super().__init__(spec, env)
+        self.ahead, self.journal = {}, {}
         assert spec.plan.foresight is not None
         self._foresight = spec.plan.foresight
         self._joins = frozenset(

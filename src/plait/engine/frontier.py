@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.constants import TASKS
 from plait.engine.plan import Writes
+from plait.engine.spec import NO_ITEMS, NONE_YET
 from plait.types import Send
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ class Frontier:
     def __init__(self) -> None:
         self.pulls: dict[str, None] = {}
         """The nodes that were triggered."""
-        self.sends: list[Send] = []
+        self.sends: list[Send] = NO_ITEMS
         self.senders: Sequence[str] = ()
         """Of each `Send` its `send_key`, where tasks may have run before their places were known:
         then their ids derive from it."""
-        self.deferred: dict[str, None] = {}
+        self.deferred: dict[str, None] = NONE_YET
         """Nodes (`defer=True`) that run once nothing else is left to run."""
 
     def __bool__(self) -> bool:
@@ -36,8 +37,9 @@ class Frontier:
 
     def undefer(self) -> None:
         """Nothing else is left: the deferred nodes' turn."""
-        self.pulls.update(self.deferred)
-        self.deferred = {}
+        if self.deferred:
+            self.pulls.update(self.deferred)
+            self.deferred = NONE_YET
 
     def names(self) -> list[str]:
         """The nodes of the next super-step: `Send`s in order, then triggered nodes by name."""

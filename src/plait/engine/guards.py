@@ -27,7 +27,6 @@ from plait.errors import ConfigError
 
 if TYPE_CHECKING:
     from plait.engine.records import TaskWrites
-    from plait.engine.spec import Env, RunSpec
     from plait.engine.tasks import Task
 
 RUN_AGAIN: Writes = [(AGAIN, None)]
@@ -37,14 +36,12 @@ RUN_AGAIN: Writes = [(AGAIN, None)]
 class Guards(Caching):
     """The side of a loop that puts starts on record."""
 
-    __slots__ = ("guards",)
+    __slots__ = ("_lost", "guards")
 
     _lost: list[TaskWrites]
-
-    def __init__(self, spec: RunSpec, env: Env) -> None:
-        Caching.__init__(self, spec, env)
-        self.guards = spec.plan.guarded
-        """Whether any task of the run is guarded."""
+    """Failures of called tasks, and starts that no longer count, that are not stored yet."""
+    guards: bool
+    """Whether any task of the run is guarded."""
 
     def _guard(self, batch: Sequence[Task]) -> Flow:
         """Put the starts of guarded tasks on record, before any of them runs."""
@@ -71,6 +68,7 @@ class Guards(Caching):
         """What ran inside the task has stopped in good order: the task goes on another time."""
         if task.started and self.spec.saved:
             task.started = False
+            self._lost = self._lost or []
             self._lost.append(task.outcome([*standing(task.prior, None), *marks_of(task)]))
 
     def _anchored(self, outcome: TaskWrites) -> TaskWrites:

@@ -8,17 +8,15 @@ writes would have; the node's edges are not followed, the handler's Command says
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plait.constants import ERROR, FAILED, HANDLER, PUSH, RESUME
 from plait.engine import restore
 from plait.engine.limits import Limits
+from plait.engine.spec import NO_ITEMS
 from plait.engine.storing import Flow
 from plait.engine.tasks import Task
 from plait.errors import GraphBubbleUp, NodeError
-
-if TYPE_CHECKING:
-    from plait.engine.spec import Env, RunSpec
 
 
 class Handlers(Limits):
@@ -26,10 +24,8 @@ class Handlers(Limits):
 
     __slots__ = ("_handlers",)
 
-    def __init__(self, spec: RunSpec, env: Env) -> None:
-        Limits.__init__(self, spec, env)
-        self._handlers: list[Task] = []
-        """Handlers of the current super-step."""
+    _handlers: list[Task]
+    """Handlers of the current super-step."""
 
     def _is_handled(self, task: Task, error: BaseException) -> bool:
         return (
@@ -56,6 +52,7 @@ class Handlers(Limits):
         handler.failed = NodeError(task.name, error)
         if task.born is not None and plan.name == HANDLER + task.name:
             handler.born = HANDLER + task.born
+        self._handlers = self._handlers or []
         self._handlers.append(handler)
         return handler
 
@@ -72,7 +69,7 @@ class Handlers(Limits):
 
     def _with_handlers(self, tasks: Sequence[Task]) -> list[Task]:
         """The tasks whose writes apply: handlers in place of what they handled."""
-        handlers, self._handlers = self._handlers, []
+        handlers, self._handlers = self._handlers, NO_ITEMS
         return [*(task for task in tasks if not task.handled and task.failed is None), *handlers]
 
 

@@ -18,7 +18,6 @@ from plait.errors import NodeCancelledError, NodeTimeoutError, RunDeadlineError
 from plait.types import TimeoutPolicy
 
 if TYPE_CHECKING:
-    from plait.engine.spec import Env, RunSpec
     from plait.engine.tasks import Task
 
 _GRAIN = 1e-6
@@ -97,27 +96,26 @@ class StepLimit:
 class Limits(Storing):
     """The side of a loop that gives up what takes too long."""
 
-    __slots__ = ("_expired", "_limits", "_step_limit")
+    __slots__ = ("_cut", "_expired", "_limits", "_step_limit")
 
+    _cut: dict[Task, BaseException]
+    """Tasks that called one which will not run: what they return does not count."""
+    _limits: dict[Task, Limit]
+    """The limits of attempts that run."""
+    _expired: dict[Task, BaseException]
+    """Attempts that were given up and whose code is being stopped."""
+    _step_limit: StepLimit | None
     _waiting: deque[Task]
     _inflight: dict[Task, int]
     _timers: set[Task]
-    _cut: dict[Task, BaseException]
     _failure: tuple[Task, BaseException] | None
-
-    def __init__(self, spec: RunSpec, env: Env) -> None:
-        Storing.__init__(self, spec, env)
-        self._limits: dict[Task, Limit] = {}
-        """The limits of attempts that run."""
-        self._expired: dict[Task, BaseException] = {}
-        """Attempts that were given up and whose code is being stopped."""
-        self._step_limit: StepLimit | None = None
 
     def _limit(self, task: Task) -> Flow:
         """An attempt begins: watch how long it takes."""
         policy = task.timeout or task.node.timeout
         if policy is None or (policy.run_timeout is None and policy.idle_timeout is None):
             return
+        self._limits = self._limits or {}
         limit = task.limit = self._limits[task] = Limit(task, policy, self.env.monotonic)
         yield Sleep(limit, limit.left)
 
@@ -172,6 +170,7 @@ class Limits(Storing):
     def _expire(self, task: Task, error: BaseException, resolved: list[Task]) -> Flow:
         """Give up an attempt that runs."""
         if (yield Expire(task)):
+            self._expired = self._expired or {}
             self._expired[task] = error
         else:
             task.given_up = task.attempt
@@ -204,6 +203,7 @@ class Limits(Storing):
         """Give up attempts, and do not try again."""
         for task in tasks:
             if task in self._inflight and task not in self._expired:
+                self._cut = self._cut or {}
                 self._cut.setdefault(task, error)
                 yield from self._expire(task, error, resolved)
 

@@ -31,7 +31,7 @@ from plait.engine.questions import standing, standing_of
 from plait.engine.records import Mark, Origin, Snapshot, TaskWrites
 from plait.engine.reporting import task_order
 from plait.engine.running import WAIT, Running
-from plait.engine.spec import Env, Outcome, RunSpec
+from plait.engine.spec import NO_ITEMS, Env, Outcome, RunSpec
 from plait.engine.starts import marks_of
 from plait.engine.state import State
 from plait.engine.storing import Flow
@@ -127,6 +127,7 @@ class Loop(Running):
         halts_after = spec.interrupt_after != _NOWHERE
         timed = spec.step_timeout is not None or self.deadline is not None
         before_due = not self.resumed
+        run = Run()
         while True:
             if self.step > self.stop:
                 raise GraphRecursionError(self._limit_message())
@@ -164,8 +165,11 @@ class Loop(Running):
                         if self.parts:
                             yield Emit(self._take_parts())  # the consumer may leave here
                         self._inflight[alone] = alone.attempt
-                        events = yield Run(alone)
-                    if not self._is_over(alone, events):
+                        run.task = alone
+                        events = yield run
+                        if events is None:
+                            events = self._ended(alone, run.writes)
+                    if events and not self._is_over(alone, events):
                         yield from self._settle(events)
                 if self._step_limit is not None:
                     yield from self._unlimit_step(self._step_limit)
@@ -435,7 +439,7 @@ class Loop(Running):
     def _abandon(self) -> Flow:
         """The run ends by an error or from outside: stop what runs, give the thread back."""
         self._waiting.clear()
-        self._timers.clear()
+        self._timers = NO_ITEMS
         if self._inflight:
             for stopped in (yield Cancel(list(self._inflight))):
                 self._inflight.pop(stopped, None)

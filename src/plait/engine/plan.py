@@ -15,6 +15,7 @@ from plait.scope import Scope
 from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy
 
 if TYPE_CHECKING:
+    from plait.engine.spec import RunSpec
     from plait.engine.tasks import Task
 
 Writes: TypeAlias = list[tuple[str, Any]]
@@ -91,8 +92,9 @@ class NodePlan:
     """Its input as those who listen see it; None: as it is."""
     code: Any = None
     """The function or Runnable that the user gave, for those who look at it or call it alone."""
-    own: Callable[[Task], Writes] | None = None
-    """The engine's own code, in place of a user's: it needs no context, and never waits."""
+    own: Callable[[Any, RunSpec], Writes] | None = None
+    """The engine's own code, in place of a user's, for an input of a run: it needs no context, and
+    never waits."""
     apart: bool = field(init=False)
     """Whether it never runs inline: its runner must be able to leave it, or to store its start."""
 

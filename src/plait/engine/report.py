@@ -60,13 +60,17 @@ def _update(writes: Writes, output: Reads) -> Any:
 
 def touches(tasks: Sequence[Task], output: Reads) -> bool:
     """Whether any task wrote something that `output` shows."""
+    return any(is_shown(task.writes, output) for task in tasks)
+
+
+def is_shown(writes: Writes, output: Reads) -> bool:
+    """Whether `output` shows anything of what was written."""
     if isinstance(output, str):
-        return any(channel == output for task in tasks for channel, _ in task.writes)
+        return any(channel == output for channel, _ in writes)
     members = output.members
-    for task in tasks:
-        for channel, _ in task.writes:
-            if channel in members:
-                return True
+    for channel, _ in writes:
+        if channel in members:
+            return True
     return False
 
 

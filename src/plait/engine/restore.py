@@ -26,9 +26,9 @@ from plait.engine.migration import warn_of_dropped
 from plait.engine.plan import GraphPlan, NodePlan, Writes
 from plait.engine.questions import Pending
 from plait.engine.records import Origin, Snapshot, TaskWrites
-from plait.engine.report import is_outcome, touches
+from plait.engine.report import is_outcome, is_shown
 from plait.engine.starts import adopt_starts
-from plait.engine.tasks import Step, Task
+from plait.engine.tasks import Task
 from plait.engine.tasks import task_id as id_of
 from plait.errors import (
     EmptyInputError,
@@ -133,19 +133,15 @@ def _is_unseen(loop: Loop) -> bool:
 
 def _enter(loop: Loop, start: NodePlan) -> None:
     """The super-step of the start, at once."""
-    loop.step += 1
-    own = start.own
-    assert own is not None
-    step = Step(loop.step, loop.run_id_of, "", loop.spec, loop.state, loop.stop)
-    task = Task(start, (PULL, start.name), start.triggers, loop.spec.input, step)
-    task.writes = own(task)
-    loop.frontier = frontier = loop.state.advance(task.writes)
+    assert start.own is not None
+    writes = start.own(loop.spec.input, loop.spec)
+    loop.frontier = frontier = loop.state.advance(writes)
     if not (frontier.pulls or frontier.sends):
         loop.state.finish(frontier)
     loop.last = (start.name,)
-    if touches((task,), loop.output):
+    if is_shown(writes, loop.output):
         loop.show_output()
-    loop.step += 1
+    loop.step += 2  # that of the input, and that of the start
 
 
 def input_writes(plan: GraphPlan, given: Any) -> Writes:
@@ -221,7 +217,7 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     saved: list[TaskWrites] = []
     for task_id, answers in pending.match(spec.resume, spec.where).items():
         given = {**pending.answers.get(task_id, {}), **answers}
-        loop.answered.update(answers)
+        loop.answered = loop.answered.union(answers)
         if again:  # another answer at an old checkpoint: what came of the first one is dropped
             asked = [(c, v) for id, c, v in snapshot.writes if id == task_id and c == INTERRUPT]
             snapshot.writes = [write for write in snapshot.writes if write[0] != task_id]
@@ -295,7 +291,7 @@ def adopt(loop: Loop, snapshot: Snapshot, *, goes_on: bool = False) -> None:
         loop.state.write(null_writes, loop.frontier)
     for _, ids in by_task.pop(AHEAD_TASK_ID, ()):
         if goes_on:
-            loop.ahead.update(ids)
+            loop.ahead = {**loop.ahead, **ids}
     loop.journal = by_task
     loop.recorded = recorded_calls(by_task)
 

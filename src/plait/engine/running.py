@@ -19,11 +19,10 @@ from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
 from plait.engine.questions import Questions, standing
-from plait.engine.records import TaskWrites
 from plait.engine.retries import retry_delay
-from plait.engine.spec import Env, RunSpec
+from plait.engine.spec import NO_ITEMS, NONE_YET, Env, RunSpec
 from plait.engine.starts import is_unknown, marks_of
-from plait.engine.storing import Flow
+from plait.engine.storing import Flow, Storing
 from plait.engine.tasks import Task
 from plait.errors import (
     GraphBubbleUp,
@@ -47,13 +46,11 @@ class Running(Guards):
 
     __slots__ = (
         "_calls",
-        "_cut",
         "_drained",
         "_failure",
         "_held",
         "_inflight",
         "_interrupted",
-        "_lost",
         "_timers",
         "_waiting",
         "answered",
@@ -61,24 +58,24 @@ class Running(Guards):
     )
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
-        Guards.__init__(self, spec, env)
+        Storing.__init__(self, spec, env)
+        self.guards = spec.plan.guarded
+        self._limits = self._expired = self._cut = NONE_YET
+        self._step_limit = None
+        self._handlers = self._lost = NO_ITEMS
         self._waiting: deque[Task] = deque()
         self._inflight: dict[Task, int] = {}
-        self._timers: set[Task] = set()
-        self.recorded: dict[str, dict[str, Recorded]] = {}
+        self._timers: set[Task] = NO_ITEMS
+        self.recorded: dict[str, dict[str, Recorded]] = NONE_YET
         """Stored calls of `@task`s: the id of the task that made them -> by their own id."""
-        self.answered: set[str] = set()
+        self.answered: frozenset[str] = frozenset()
         """The questions that the caller of the run answers."""
-        self._calls: dict[Task, Any] = {}
+        self._calls: dict[Task, Any] = NONE_YET
         """Called tasks that have no outcome yet, and the handles of their calls."""
-        self._held: dict[Task, Writes] = {}
+        self._held: dict[Task, Writes] = NONE_YET
         """Tasks that have returned, and wrote this, while tasks that they called still run."""
-        self._cut: dict[Task, BaseException] = {}
-        """Tasks that called one which will not run: what they return does not count."""
-        self._lost: list[TaskWrites] = []
-        """Failures of called tasks that are not stored yet."""
         self._failure: tuple[Task, BaseException] | None = None
-        self._interrupted: dict[Task, tuple[Interrupt, ...]] = {}
+        self._interrupted: dict[Task, tuple[Interrupt, ...]] = NONE_YET
         self._drained: GraphDrained | None = None
         """A run inside a task stopped because it was asked to."""
 
@@ -95,29 +92,32 @@ class Running(Guards):
             return None if node.call is None else task
         return None if inline != "async" or node.acall is None else task
 
-    def _done_here(self, task: Task, own: Callable[[Task], Writes]) -> Sequence[Any]:
-        """Run the engine's own code of a task; returns what happened."""
+    def _done_here(self, task: Task, own: Callable[[Any, RunSpec], Writes]) -> Sequence[Any]:
+        """Run the engine's own code of a task; returns what there is to settle."""
         try:
-            event: Any = TaskFinished(task, task.attempt, own(task))
+            writes = own(task.input, self.spec)
         except Exception as error:
-            event = TaskFailed(task, task.attempt, error)
-        self._inflight[task] = task.attempt
-        return [event]
+            self._inflight[task] = task.attempt
+            return [TaskFailed(task, task.attempt, error)]
+        return self._ended(task, writes)
+
+    def _ended(self, task: Task, writes: Writes) -> Sequence[Any]:
+        """Take the end of a task that ran alone, and nothing else happened; returns the event of it
+        where there is more to say."""
+        if task.questions is not None:
+            self._inflight[task] = task.attempt
+            return [TaskFinished(task, task.attempt, writes)]
+        task.writes = writes
+        self._inflight.clear()
+        self._unsaved.append(task)
+        return ()
 
     def _is_over(self, task: Task, events: Sequence[Any]) -> bool:
         """Take the end of a task that ran alone, if that is all that happened."""
         first = events[0]  # if it is not of this task, it is of an attempt that was given up
-        if (
-            len(events) > 1
-            or type(first) is not TaskFinished
-            or first.task is not task
-            or task.questions is not None
-        ):
+        if len(events) > 1 or type(first) is not TaskFinished or first.task is not task:
             return False
-        task.writes = first.writes
-        self._inflight.clear()
-        self._unsaved.append(task)
-        return True
+        return not self._ended(task, first.writes)
 
     def _execute(self, todo: list[Task]) -> Flow:
         """Run tasks beside each other."""
@@ -179,7 +179,7 @@ class Running(Guards):
             for task in resolved:  # closing one may settle the task that called it
                 self._closed(task, resolved)
             if self._lost or (self._unsaved and (busy or resolved)):
-                lost, self._lost = self._lost, []
+                lost, self._lost = self._lost, NO_ITEMS
                 yield from self._acknowledge(extra=lost)
             for task in resolved:
                 yield Resolve(self._calls.pop(task), task)
@@ -212,6 +212,7 @@ class Running(Guards):
         if task.unknown and self._is_to_run_again(task, event.writes):
             self._waiting.appendleft(task)
         elif task.calls is not None and task.calls.open:
+            self._held = self._held or {}
             self._held[task] = event.writes
         else:
             self._conclude(task, event.writes, resolved)
@@ -309,6 +310,7 @@ class Running(Guards):
                 task.attempt += 1
                 if task.calls is not None:
                     task.calls.restart()
+                self._timers = self._timers or set()
                 self._timers.add(task)
                 yield Sleep(task, delay)
                 return
@@ -341,18 +343,20 @@ class Running(Guards):
                 if refused is None:
                     kept = [(c, v) for c, v in kept if c == RESUME]
                 failure = [*kept, *marks_of(task, error), (ERROR, repr(error))]
+                self._lost = self._lost or []
                 self._lost.append(task.outcome(failure))
         elif self._failure is None:
             self._failure = (task, error)
             self._drop((*self._waiting, *self._timers), resolved)
             self._waiting.clear()
-            self._timers.clear()
+            self._timers = NO_ITEMS
 
     def _drop(self, tasks: Iterable[Task], resolved: list[Task]) -> None:
         """Tasks that will not run to their end: whoever called one must not wait for it."""
         for task in tasks:
             if task in self._calls and task.parent is not None:
                 task.error = _stopped(task)
+                self._cut = self._cut or {}
                 self._cut.setdefault(task.parent, _stopped(task.parent))
                 resolved.append(task)
 
@@ -363,6 +367,7 @@ class Running(Guards):
             asked = {**asked, **task.questions.open}
             if not task.questions.open and (unused := self._unused(task.questions)):
                 _warn_of_unused(task, unused, list(asked))
+        self._interrupted = self._interrupted or {}
         self._interrupted[task] = tuple(asked.values())
         task.error = error
         if task in self._calls:
@@ -388,6 +393,7 @@ class Running(Guards):
         calls.open += 1
         task = Task(event.node, place, (PUSH,), event.input, parent.step)
         task.parent = parent
+        self._calls = self._calls or {}
         self._calls[task] = task.call = event.call
         if parent.limit is not None:
             parent.limit.refresh()
@@ -419,6 +425,7 @@ class Running(Guards):
             task.record = calls.record(task, mark)
             task.error = calls.check(task, task.record, self.spec.where)
             if task.error is not None:
+                self._cut = self._cut or {}
                 self._cut[parent] = task.error
                 return True
         if not parent.node.retry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from plait.engine.plan import GraphPlan, Reads, Writes
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
     from plait.engine.formers import FormerStep
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+NONE_YET: Final[Any] = MappingProxyType[Any, Any]({})
+"""A dict of a run while there is nothing in it: who puts something in makes one (`x or {}`). Runs
+are many, and most of what they could keep never comes up."""
+NO_ITEMS: Final[Any] = ()
+"""The same for lists and sets."""
 
 
 class Env(Protocol):
@@ -63,8 +70,8 @@ class RunSpec:
         plan: the graph.
         input: the new input; None continues what is stored.
         saved: whether there is a saver.
-        ns: the namespace of the run's checkpoints (None: what `nest` says).
         thread_id: the thread, for messages.
+        ns: the namespace of the run's checkpoints (None: what `nest` says).
     """
 
     resume: Any = MISSING
@@ -91,7 +98,8 @@ class RunSpec:
     somebody listens mid-task)."""
     interrupt_before: frozenset[str] | None = frozenset()
     interrupt_after: frozenset[str] | None = frozenset()
-    recursion_limit: int = 10_000
+    recursion_limit: int = 10_007
+    """Super-steps it may take (by default as many as the peer's)."""
     step_timeout: float | None = None
     """Seconds that a super-step may take."""
     deadline: float | None = None
@@ -120,10 +128,9 @@ class RunSpec:
         self,
         plan: GraphPlan,
         input: Any = None,
-        *,
         saved: bool = False,
-        ns: str | None = None,
         thread_id: Any = None,
+        ns: str | None = None,
     ) -> None:
         self.plan = plan
         self.input = input

@@ -15,6 +15,7 @@ from plait.channels.overwrite import overwritten
 from plait.constants import RESERVED, ROUTE, TASKS
 from plait.engine.frontier import Frontier
 from plait.engine.plan import Channel, GraphPlan, Reads, View, Writes
+from plait.engine.spec import NO_ITEMS
 from plait.engine.tasks import Task
 from plait.errors import EmptyChannelError, InvalidUpdateError, UnknownNodeError, nearest
 from plait.types import Overwrite, Send
@@ -58,11 +59,11 @@ class State:
         self._views: dict[View, dict[str, Any]] = {}
         self._views_of: dict[str, list[dict[str, Any]]] = {}
         """The live views that have a key, for the keys that were written since there are views."""
-        self._fresh: set[str] = set()
+        self._fresh: set[str] = NO_ITEMS
         """Step-scoped channels that hold something now."""
         self.changed: set[str] = set()
         """Channels changed since the last checkpoint."""
-        self._gone: list[str] = []
+        self._gone: Sequence[str] = ()
         """Channels that the last checkpoint has and the graph has no more."""
         if stored:
             prototypes = plan.channels
@@ -72,7 +73,7 @@ class State:
                     self._values[name] = value
                 elif prototype is not None:
                     self._channels[name] = prototype.from_checkpoint(value)
-            self._fresh.update(plan.step_scoped & self._channels.keys())
+            self._fresh = set(plan.step_scoped & self._channels.keys())
 
     def channel(self, name: str) -> Channel:
         """The live channel of this name, made when first asked for."""
@@ -130,14 +131,18 @@ class State:
             return simple.copy()
         if simple.keys() >= view.members:
             return {key: simple[key] for key in view.keys}
-        initial = self.plan.initial
+        initial, plain = self.plan.initial, self.plan.plain
         values: dict[str, Any] = {}
         for key in view.keys:
             if key in simple:
                 values[key] = simple[key]
             elif key in held or key in initial:
-                channel = self.channel(key)
-                if channel.is_available():
+                channel = held.get(key) or self.channel(key)
+                if key in plain:
+                    value = channel.value  # type: ignore[attr-defined]
+                    if value is not MISSING:
+                        values[key] = value
+                elif channel.is_available():
                     values[key] = channel.get()
         return values
 
@@ -204,6 +209,7 @@ class State:
             elif name in routes:
                 node = routes[name]
                 if plan.nodes[node].defer:
+                    frontier.deferred = frontier.deferred or {}
                     frontier.deferred[node] = None
                 else:
                     frontier.pulls[node] = None
@@ -281,9 +287,9 @@ class State:
         if not expiring:
             self.write(writes, frontier)
             return frontier
-        self._fresh = set()
+        self._fresh = NO_ITEMS
         self.write(writes, frontier)
-        for name in expiring - self._fresh:
+        for name in expiring.difference(self._fresh):
             if self.channel(name).update(()):
                 self._touch(name, frontier)
         return frontier
@@ -339,6 +345,7 @@ class State:
         if not available:
             return
         if name in self.plan.step_scoped:
+            self._fresh = self._fresh or set()
             self._fresh.add(name)
         if frontier is not None:
             for node in self.plan.readers.get(name, ()):
@@ -352,12 +359,13 @@ class State:
                 f"Send names node {value.node!r}, which graph {self.plan.name!r} does not have. "
                 + nearest(value.node, self.plan.nodes)
             )
+        frontier.sends = frontier.sends or []
         frontier.sends.append(value)
 
     def moved(self, changed: Iterable[str], gone: Iterable[str]) -> None:
         """The stored checkpoint differs from this state by these channels (see `migration`)."""
         self.touch_all(changed)
-        self._gone.extend(gone)
+        self._gone = [*self._gone, *gone]
 
     def touch_all(self, names: Iterable[str]) -> None:
         """Mark channels as changed, so that the next checkpoint stores them again."""
@@ -369,7 +377,7 @@ class State:
         empty, whatever it builds on."""
         held = self._channels.keys() | self._values.keys()
         self.touch_all(held)
-        self._gone.extend(name for name in self.plan.channels if name not in held)
+        self._gone = [*self._gone, *(name for name in self.plan.channels if name not in held)]
 
     # --- storing ---------------------------------------------------------------------------------
 
@@ -378,7 +386,7 @@ class State:
         changed: dict[str, Any] = {}
         removed: list[str] = []
         if self._gone:
-            removed, self._gone = self._gone, []
+            removed, self._gone = [*self._gone], ()
         for name in sorted(self.changed) if len(self.changed) > 1 else self.changed:
             if name in self._values:
                 changed[name] = self._values[name]

@@ -12,7 +12,7 @@ from plait.engine.migration import Moved
 from plait.engine.plan import Writes
 from plait.engine.records import NewCheckpoint, Origin, TaskWrites
 from plait.engine.reporting import Reporting
-from plait.engine.spec import Env, RunSpec
+from plait.engine.spec import NONE_YET, Env, RunSpec
 from plait.engine.state import State
 from plait.engine.tasks import Task
 
@@ -78,16 +78,16 @@ class Storing(Reporting):
         """The checkpoint that a replay began at, while its first super-step runs."""
         self.moved: Moved | None = None
         """What the restored checkpoint calls otherwise, until the next one begins."""
-        self.ahead: dict[int, str] = {}
+        self.ahead: dict[int, str] = NONE_YET
         """Reserved checkpoint ids: the number of a coming super-step -> what its tasks stand on."""
-        self.journal: dict[str, Writes] = {}
+        self.journal: dict[str, Writes] = NONE_YET
         """Known outcomes of tasks that were not prepared yet, by task id."""
         self.deferred_writes: list[TaskWrites] = []
         """Outcomes that `exit` durability stores at the end."""
         self.deadline: float | None = spec.deadline
         """When the run, and what continues it, must have ended (seconds since the epoch)."""
         self.parts: list[tuple[tuple[str, ...], str, Any]] = []
-        self._record: dict[str, Any] = {}
+        self._record: dict[str, Any] = NONE_YET
         """What the last checkpoint says of what runs next."""
         self._unsaved: list[Task] = []
         self._left = not spec.saved

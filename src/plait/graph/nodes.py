@@ -38,6 +38,7 @@ from plait.types import Command, RunContext, Send
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
+    from plait.engine.spec import RunSpec
     from plait.engine.state import State
 
 Coerce = Callable[[Any], Any]
@@ -529,32 +530,32 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
     if is_pydantic(input_schema) and keys.keys() != writer.keys.keys():
         check = coercion(input_schema)
 
-    def given(task: Task) -> Any:
-        entered: object = task.input
+    def given(entered: Any, run: RunSpec) -> Any:
         if writer.root or type(entered) is not dict:
-            return task.input
-        known: dict[str, Any] = task.input
+            return entered
+        known: dict[str, Any] = entered
         if check is not None:
             coerced(check, known, START)
         if taken.issuperset(known):
             return known
-        if not task.step.ns:  # a nested graph is handed all of its parent's state
+        if not run.ns:  # a nested graph is handed all of its parent's state
             _warn_of_input(known, keys, input_schema)
         return {key: value for key, value in known.items() if key in keys}
 
     def acall(task: Task, scope: Scope) -> Coroutine[Any, Any, Writes]:
-        return writer.afinish(task, MISSING, _known(given(task)), scope)
+        entered = _known(given(task.input, task.step.spec))
+        return writer.afinish(task, MISSING, entered, scope)
 
     return NodePlan(
         START,
-        lambda task, scope: writer.finish(task, given(task), scope),
+        lambda task, scope: writer.finish(task, given(task.input, task.step.spec), scope),
         acall,
         reads=START,
         triggers=(START,),
         hidden=True,
         told=bool(writer.branches),
         update=writer.by_hand,
-        own=None if writer.branches else lambda task: writer.update(given(task)),
+        own=None if writer.branches else lambda entered, run: writer.update(given(entered, run)),
     )
 
 

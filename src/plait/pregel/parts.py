@@ -34,6 +34,20 @@ def _aio_driver() -> type[AioDriver]:
     return AioDriver
 
 
+def finish(run: Run) -> None:
+    """Drive a run to its end, of which nobody wants to hear."""
+    if driver_source.get() is not None:
+        for _ in parts_of(run):
+            pass
+        return
+    driver = run.driver = _sync_driver()(run.loop, run.scope, run.storage)
+    try:
+        driver.finish()
+    except ParentCommand as error:
+        raise _for_parent(error, run) from None
+    _bubble(run)
+
+
 def parts_of(run: Run) -> Generator[Part, None, None]:
     """Drive a run to its end; a nested one also hands its parts to the run around it."""
     source = driver_source.get()

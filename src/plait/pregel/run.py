@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from plait.pregel.main import Pregel
     from plait.pregel.messages import MessageStream
 
-DEFAULT_RECURSION_LIMIT = 10_007
-"""Super-steps a run may take unless its config says otherwise (the peer's default)."""
 LIVE_MODES = frozenset({"custom", "messages", TOOLS_MODE})
 """Modes whose parts come from inside running tasks."""
 MODES = LIVE_MODES | {"values", "updates", "checkpoints", "tasks", "debug"}
@@ -287,26 +285,30 @@ class Run:
             thread_id = None if parent is None else parent.run.thread_id
         before, after = options.interrupt_before, options.interrupt_after
         live = modes and (modes & LIVE_MODES or self.subgraphs)
-        spec = RunSpec(plan, given, saved=storage is not None, thread_id=thread_id)
+        spec = RunSpec(plan, given, storage is not None, thread_id)
         if self.nest is None:
             spec.ns = ""
         else:
             spec.nest = self.nest
         spec.modes = modes
-        spec.output = None if options.output_keys is None else _output(plan, options.output_keys)
         spec.inline = "none" if live or graph.step_timeout is not None else native
         spec.interrupt_before = plan.interrupt_before if before is None else _breakpoints(before)
         spec.interrupt_after = plan.interrupt_after if after is None else _breakpoints(after)
-        spec.recursion_limit = DEFAULT_RECURSION_LIMIT
-        spec.step_timeout = graph.step_timeout
-        spec.deadline = None if options.deadline is None else _deadline(options.deadline)
-        spec.cache = None if graph.cache is None else self._cache_of(graph.cache)
+        if options.output_keys is not None:
+            spec.output = _output(plan, options.output_keys)
+        if graph.step_timeout is not None:
+            spec.step_timeout = graph.step_timeout
+        if options.deadline is not None:
+            spec.deadline = _deadline(options.deadline)
+        if graph.cache is not None:
+            spec.cache = self._cache_of(graph.cache)
         if isinstance(given, Command):
             command = cast("Command[Any]", given)
             spec.resume = MISSING if command.resume is None else command.resume
             spec.null_writes = graph.command_writes(command)
         if config is not None:
-            spec.recursion_limit = config.get("recursion_limit", DEFAULT_RECURSION_LIMIT)
+            if "recursion_limit" in config:
+                spec.recursion_limit = config["recursion_limit"]
             spec.max_concurrency = config.get("max_concurrency")
         elif parent is not None:
             spec.recursion_limit = parent.run.loop.spec.recursion_limit
