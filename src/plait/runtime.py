@@ -195,6 +195,23 @@ class Runtime(Generic[ContextT]):
         )
 
 
+def _made_when_asked(slot: Any) -> Any:
+    """A field that may be given as a function: what that makes is made when it is looked at."""
+    get, put = slot.__get__, slot.__set__
+
+    def look(runtime: Any) -> Any:
+        value = get(runtime)
+        if callable(value):
+            value = value()
+            put(runtime, value)
+        return value
+
+    return property(look, put)
+
+
+# Every task's is another, with ids that are hashes; few look at it.
+Runtime.execution_info = _made_when_asked(vars(Runtime)["execution_info"])
+
 _NOTHING: dict[str, Any] = {"stream_writer": _write_nowhere, "heartbeat": _beat_nothing}
 """What stands in a runtime where nothing was provided."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.callbacks.context import has_listeners
@@ -87,6 +87,7 @@ class Run:
     __slots__ = (
         "_config",
         "_of_all",
+        "_server_info",
         "context",
         "driver",
         "extras",
@@ -122,6 +123,7 @@ class Run:
         self._of_all: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] | None = None
         if config is not None or graph.config or not is_plain(parent):
             self._config = run_config(cast(Any, graph.config), config)
+        self._server_info: ServerInfo | Any | None = MISSING
         self.extras = options.extras
         self.printed = options.printed
         if self.extras:
@@ -204,7 +206,7 @@ class Run:
         if options.context is None:
             self.context = getattr(runtime, "context", None)
 
-    def server_info(self) -> ServerInfo | None:
+    def _told_by_server(self) -> ServerInfo | None:
         """What the server says that runs the graph, in the config or in the runtime it gave."""
         given = self.configurable.get(RUNTIME)
         told = given.server_info if isinstance(given, Runtime) else None
@@ -411,31 +413,35 @@ class Run:
     def task_runtime(self, scope: TaskScope) -> Runtime[Any]:
         """The Runtime of a task."""
         task = scope.task
-        thread_id = self.thread_id
-        run_id = self.config.get("run_id")
         if task.first_attempt_at is None:
             task.first_attempt_at = self.loop.env.now()
+        if self._server_info is MISSING:
+            self._server_info = self._told_by_server()
         return Runtime(
             context=self.context,
             store=self.store,
             stream_writer=scope.write_custom,
             heartbeat=scope.heartbeat,
             control=self.control,
-            server_info=self.server_info(),
+            server_info=self._server_info,
             previous=(
                 self.loop.state.read_or_none(PREVIOUS)
                 if PREVIOUS in self.graph.plan.channels
                 else None
             ),
-            execution_info=ExecutionInfo(
-                checkpoint_id=task.step.checkpoint_id,
-                checkpoint_ns=task.ns,
-                task_id=task.id,
-                thread_id=None if thread_id is None else str(thread_id),
-                run_id=None if run_id is None else str(run_id),
-                node_attempt=task.attempt,
-                node_first_attempt_time=task.first_attempt_at,
-            ),
+            execution_info=cast("Any", partial(self._execution_info, task, task.attempt)),
+        )
+
+    def _execution_info(self, task: Task, attempt: int) -> ExecutionInfo:
+        thread_id, run_id = self.thread_id, self.config.get("run_id")
+        return ExecutionInfo(
+            checkpoint_id=task.step.checkpoint_id,
+            checkpoint_ns=task.ns,
+            task_id=task.id,
+            thread_id=None if thread_id is None else str(thread_id),
+            run_id=None if run_id is None else str(run_id),
+            node_attempt=attempt,
+            node_first_attempt_time=task.first_attempt_at,
         )
 
 
