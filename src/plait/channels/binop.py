@@ -8,10 +8,12 @@ from operator import add
 from typing import Any, get_origin
 
 from plait.channels.base import Held
-from plait.channels.overwrite import overwritten
+from plait.channels.overwrite import MAY_OVERWRITE, overwritten
 from plait.errors import InvalidUpdateError
 from plait.typing import MISSING
 
+_NOT: tuple[bool, Any] = (False, None)
+"""What `overwritten` says of an ordinary update."""
 _CONCRETE: dict[Any, type] = {
     collections.abc.Sequence: list,
     collections.abc.MutableSequence: list,
@@ -100,7 +102,7 @@ class BinaryOperatorAggregate(Held):
         replaced = False
         owned = False
         for update in values:
-            found, inner = overwritten(update)
+            found, inner = overwritten(update) if type(update) in MAY_OVERWRITE else _NOT
             if found:
                 if replaced:
                     raise InvalidUpdateError(

@@ -6,6 +6,8 @@ from typing import Any, cast
 
 from plait.types import Overwrite
 
+MAY_OVERWRITE = frozenset({Overwrite, dict})
+"""The types of values that might say "replace what is there"."""
 _KEY = "__overwrite__"
 
 

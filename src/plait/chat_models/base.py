@@ -511,8 +511,8 @@ def message_of(result: ChatResult, run_id: Any) -> Any:
         message = generation.message
         if message.id is None:
             give_id(message, f"lc_run--{run_id}-{index}")
-        told = {**(result.llm_output or {}), **(generation.generation_info or {})}
-        if told:
+        if result.llm_output or generation.generation_info:
+            told = {**(result.llm_output or {}), **(generation.generation_info or {})}
             message.response_metadata = {**told, **message.response_metadata}
     return result.generations[0].message
 

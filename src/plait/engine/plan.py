@@ -163,6 +163,8 @@ class GraphPlan:
     """Channels that hold the last value and trigger nobody."""
     plain: frozenset[str] = field(init=False)
     """Channels that, once written, simply hold a value that triggers nobody by itself."""
+    deferring: frozenset[str] = field(init=False)
+    """The nodes that are deferred."""
     guarded: bool = field(init=False)
     """Whether any node is."""
 
@@ -183,6 +185,7 @@ class GraphPlan:
                 name for name in named(lambda c: type(c) is LastValue) if name not in self.readers
             ),
             "untracked": frozenset(named(lambda c: not c.persisted)),
+            "deferring": frozenset(name for name, node in self.nodes.items() if node.defer),
             "guarded": any(node.guarded for node in self.nodes.values()),
             "fingerprint": fingerprint_of(self.nodes, self.channels, self.edges, self.version),
         }

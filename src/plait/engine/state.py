@@ -11,19 +11,15 @@ from itertools import filterfalse
 from typing import Any, NoReturn
 
 from plait.channels.base import at_most_one
-from plait.channels.overwrite import overwritten
+from plait.channels.overwrite import MAY_OVERWRITE, overwritten
 from plait.constants import RESERVED, ROUTE, TASKS
 from plait.engine.frontier import Frontier
 from plait.engine.plan import Channel, GraphPlan, Reads, View, Writes
 from plait.engine.spec import NO_ITEMS
 from plait.engine.tasks import Task
 from plait.errors import EmptyChannelError, InvalidUpdateError, UnknownNodeError, nearest
-from plait.types import Overwrite, Send
+from plait.types import Send
 from plait.typing import MISSING
-
-_MAY_OVERWRITE = frozenset({Overwrite, dict})
-"""The types of values that might say "replace what is there"."""
-
 
 _MANY = 16
 """From how many writes on it pays to look at them together."""
@@ -172,7 +168,7 @@ class State:
                 else:
                     grouped[name] = [value]
         for name, updates in grouped.items():
-            if name in simple and len(updates) == 1 and type(updates[0]) not in _MAY_OVERWRITE:
+            if name in simple and len(updates) == 1 and type(updates[0]) not in MAY_OVERWRITE:
                 values[name] = updates[0]
             else:
                 values[name] = self._preview(name, updates)
@@ -199,7 +195,7 @@ class State:
             if name in simple:
                 if name in last:
                     at_most_one(name, (last[name], value))
-                last[name] = _last(name, (value,)) if type(value) in _MAY_OVERWRITE else value
+                last[name] = _last(name, (value,)) if type(value) in MAY_OVERWRITE else value
             elif name in prototypes:
                 values = grouped.get(name)
                 if values is None:
@@ -208,13 +204,17 @@ class State:
                     values.append(value)
             elif name in routes:
                 node = routes[name]
-                if plan.nodes[node].defer:
+                if node in plan.deferring:
                     frontier.deferred = frontier.deferred or {}
                     frontier.deferred[node] = None
                 else:
                     frontier.pulls[node] = None
             elif name == TASKS:
-                self._send(value, frontier)
+                self._check_send(value)
+                if frontier.sends:
+                    frontier.sends.append(value)
+                else:
+                    frontier.sends = [value]
             elif name not in RESERVED:
                 self._refuse(name)
         if last:
@@ -241,7 +241,7 @@ class State:
             return writes
         others = list(filterfalse(self.plan.simple.__contains__, last))
         rest = [(name, last.pop(name)) for name in others]
-        if not _MAY_OVERWRITE.isdisjoint(map(type, last.values())):
+        if not MAY_OVERWRITE.isdisjoint(map(type, last.values())):
             last = {name: _last(name, (value,)) for name, value in last.items()}
         self._set(last)
         return rest
@@ -351,16 +351,14 @@ class State:
             for node in self.plan.readers.get(name, ()):
                 frontier.pulls[node] = None
 
-    def _send(self, value: Any, frontier: Frontier) -> None:
-        if not isinstance(value, Send):
+    def _check_send(self, value: Any) -> None:
+        if type(value) is not Send and not isinstance(value, Send):
             raise InvalidUpdateError(f"Expected a Send, got {value!r}.")
         if value.node not in self.plan.nodes:
             raise UnknownNodeError(
                 f"Send names node {value.node!r}, which graph {self.plan.name!r} does not have. "
                 + nearest(value.node, self.plan.nodes)
             )
-        frontier.sends = frontier.sends or []
-        frontier.sends.append(value)
 
     def moved(self, changed: Iterable[str], gone: Iterable[str]) -> None:
         """The stored checkpoint differs from this state by these channels (see `migration`)."""

@@ -67,6 +67,9 @@ class Branch:
         ]  # fmt: skip
         written: Writes = []
         for item in results:
+            if type(item) is Send and item.node in nodes and item.node != START:
+                written.append((TASKS, item))  # the ordinary one of many
+                continue
             goal = item if isinstance(item, Send) or self.ends is None else self._end(item)
             if isinstance(goal, Send):
                 written.append((TASKS, _checked_send(goal, nodes, self.source)))

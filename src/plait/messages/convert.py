@@ -47,6 +47,10 @@ FIELD_KEYS = {
 }
 
 
+_OURS: set[type[Any]] = set()
+"""Classes of plait's messages seen so far."""
+
+
 def convert_to_messages(messages: Any) -> list[Any]:
     """Messages from messages, strings, `(role, content)` pairs and dicts.
 
@@ -61,6 +65,9 @@ def convert_to_messages(messages: Any) -> list[Any]:
     ['human', 'ai', 'human']
     """
     if messages.__class__ is list:
+        if _OURS.issuperset(map(type, messages)):
+            return messages.copy()
+        _OURS.update(m.__class__ for m in messages if isinstance(m, BaseMessage))
         return [m if isinstance(m, BaseMessage) else convert_to_message(m) for m in messages]
     to_messages = getattr(messages, "to_messages", None)
     if callable(to_messages):

@@ -113,10 +113,10 @@ class TaskScope:
     def is_untold(self) -> bool:
         """Whether the code runs under the config of its run alone: nobody has changed it, or seen
         it who might."""
-        if self._config is not None or self.heard is not None or self.run.has_listeners():
+        if self._config is not None or self.heard is not None:
             return False
         limit = self.task.limit
-        return limit is None or not limit.listens
+        return (limit is None or not limit.listens) and not self.run.has_listeners()
 
     def is_main(self) -> bool:
         """Whether the code runs in the task's own thread of control, not beside it."""
