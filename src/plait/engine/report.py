@@ -68,10 +68,7 @@ def is_shown(writes: Writes, output: Reads) -> bool:
     if isinstance(output, str):
         return any(channel == output for channel, _ in writes)
     members = output.members
-    for channel, _ in writes:
-        if channel in members:
-            return True
-    return False
+    return any(channel in members for channel, _ in writes)
 
 
 def start_payload(task: Task, metadata: Mapping[str, Any]) -> dict[str, Any]:

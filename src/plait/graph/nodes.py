@@ -533,7 +533,7 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
     def given(entered: Any, run: RunSpec) -> Any:
         if writer.root or type(entered) is not dict:
             return entered
-        known: dict[str, Any] = entered
+        known = cast("dict[str, Any]", entered)
         if check is not None:
             coerced(check, known, START)
         if taken.issuperset(known):
