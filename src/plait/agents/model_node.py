@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.requests import ExtendedModelResponse, ModelRequest, ModelResponse
 from plait.agents.responses import Responses
-from plait.callbacks.context import finds_config, is_finding
+from plait.callbacks.context import finds_config, inherited_config, is_finding, is_heard_here
 from plait.errors import ConfigError, InvalidUpdateError, NotSupportedError, UndeclaredJumpError
 from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
@@ -16,6 +16,7 @@ from plait.prebuilt.agent_models import as_agent_model, with_tools
 from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config
+from plait.scope import Scope, current_scope
 from plait.types import Command
 
 Request: TypeAlias = ModelRequest[Any]
@@ -104,9 +105,11 @@ class ModelNode(Runnable[Any, Any]):
             message = model.invoke(self._shown(input), _config_for(model.invoke, config))
             return self._update(self._responses.read(self._signed(message), strategy), [])
 
+        config, scope = _heard(config), current_scope.get()
+
         def ask(request: Request) -> Answered:
             model, strategy = self._prepared(request)
-            message = model.invoke(_messages(request), _config_for(model.invoke, config))
+            message = model.invoke(_messages(request), _config_for(model.invoke, config, scope))
             return self._responses.read(self._signed(message), strategy), []
 
         call: Call = ask
@@ -123,9 +126,11 @@ class ModelNode(Runnable[Any, Any]):
             message = await model.ainvoke(self._shown(input), its)
             return self._update(self._responses.read(self._signed(message), strategy), [])
 
+        config, scope = _heard(config), current_scope.get()
+
         async def ask(request: Request) -> Answered:
             model, strategy = self._prepared(request)
-            its = _config_for(model.ainvoke, config)
+            its = _config_for(model.ainvoke, config, scope)
             message = await model.ainvoke(_messages(request), its)
             return self._responses.read(self._signed(message), strategy), []
 
@@ -194,9 +199,17 @@ def _same(known: tuple[Any, ...], key: tuple[Any, ...]) -> bool:
     return len(known) == len(key) and all(map(is_, known, key))
 
 
-def _config_for(method: Any, config: RunnableConfig | None) -> RunnableConfig | None:
+def _heard(config: RunnableConfig | None) -> Any:
+    """The config, if somebody listens: middleware may ask the model in a thread of its own, where
+    it would not be found."""
+    return inherited_config() if config is None and is_heard_here() else config
+
+
+def _config_for(method: Any, config: RunnableConfig | None, scope: Scope | None = None) -> Any:
     """The config that a model's method is handed; None if it finds that of the node by itself."""
-    return None if config is None and is_finding(method) else ensure_config(config)
+    if config is None and is_finding(method):
+        return None
+    return ensure_config(config) if config is not None or scope is None else scope.config()
 
 
 def _messages(request: Request) -> list[Any]:
