@@ -101,9 +101,10 @@ class Database:
             return None  # whoever uses this one hears why
         return other
 
-    def fold(self) -> None:
-        """Fold the log beside the file in, as far as nobody needs it."""
-        self.run(lambda conn: fetch(conn, "PRAGMA wal_checkpoint(PASSIVE)"))
+    def fold(self) -> int:
+        """Fold the log beside the file in, as far as nobody needs it; returns its pages."""
+        ((_, pages, _),) = self.run(lambda conn: fetch(conn, "PRAGMA wal_checkpoint(PASSIVE)"))
+        return pages
 
     def close(self) -> None:
         """Close the connection, unless it was given. A later use raises."""

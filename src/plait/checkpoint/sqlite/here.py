@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -24,6 +25,8 @@ _PAGE = 4096
 _PAGES = 4
 """Pages that a commit writes whatever it stores: the ends of tables and indexes."""
 _ROWS_PER_PAGE = 4
+_MISCOUNT = 2
+"""How many times too high the count of pages may be held to be, once the log was measured."""
 _MOST_BYTES = 256 * 1024
 _SLOW = 0.05
 """Seconds that an event loop may stand still for a commit, once."""
@@ -55,6 +58,8 @@ class Here:
         """Transactions that must go to the worker."""
         self._pages = 0
         """Pages written since the worker could fold the log in, at most about."""
+        self._enough: float = WAL_PAGES
+        """From how many of these on it folds the log in: as many as fill it."""
 
     def may(self, request: Any) -> bool:
         """Whether a request is of a kind that is done here."""
@@ -116,10 +121,15 @@ class Here:
         if size > _MOST_BYTES:
             raise NotHere
         self._pages += _PAGES + len(sizes) // _ROWS_PER_PAGE + size // _PAGE
-        if self._pages > WAL_PAGES:
+        if self._pages > self._enough:
+            self._submit(partial(self._fold, self._pages))
             self._pages = 0
-            self._submit(self._patient.fold)
             raise NotHere
+
+    def _fold(self, counted: int) -> None:
+        """Fold the log in (on the worker thread), and learn how many pages it has for `counted`."""
+        found = max(1, self._patient.fold())
+        self._enough = WAL_PAGES * min(max(counted / found, 1), _MISCOUNT)
 
 
 def _is_busy(cause: BaseException | None) -> bool:
