@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from _thread import get_ident
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
-from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from plait.drivers.aio_writer import AioWriter
+from plait.drivers.awaiting import InContext, stepped_to_its_end, to_its_end
 from plait.drivers.base import (
     Closed,
     Here,
@@ -58,37 +58,6 @@ from plait.scope import Scope
 T = TypeVar("T")
 
 _STORES = frozenset({Load, Claim, SaveWrites, Commit, Release})
-
-
-class InContext:
-    """Awaits a begun coroutine inside its own context, without an asyncio task of its own.
-
-    Args:
-        waits_for: what the coroutine's first step yielded.
-    """
-
-    __slots__ = ("_context", "_coroutine", "_waits_for")
-
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, Any], context: Context, waits_for: Any
-    ) -> None:
-        self._coroutine = coroutine
-        self._context = context
-        self._waits_for = waits_for
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        run, send, throw = self._context.run, self._coroutine.send, self._coroutine.throw
-        waits_for = self._waits_for
-        while True:
-            advance: Callable[[Any], Any] = send
-            try:
-                value = yield waits_for
-            except BaseException as error:
-                value, advance = error, throw
-            try:
-                waits_for = run(advance, value)
-            except StopIteration as end:
-                return end.value
 
 
 class AioCall(asyncio.Future[Any]):
@@ -463,8 +432,8 @@ class AioDriver:
             plan = await self._writer.after(plan)
         work = storage.saver.arun(plan)
         if storage.saver.stepped:
-            return await _stepped_to_its_end(work, self.aio)
-        return await _to_its_end(work)
+            return await stepped_to_its_end(work, self.aio)
+        return await to_its_end(work)
 
     # --- from inside tasks -----------------------------------------------------------------------
 
@@ -568,56 +537,6 @@ def _begun(task: Task, scope: Scope) -> tuple[Coroutine[Any, Any, Writes] | None
         return None, end.value
 
 
-async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Await storage work; a cancellation waits until the outcome of the work is known."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await _outcome_known(task)
-        raise
-
-
-async def _outcome_known(task: asyncio.Future[Any]) -> None:
-    await asyncio.wait([task])
-    if not task.cancelled():
-        task.exception()  # the cancellation is what the caller hears of
-
-
-async def _stepped_to_its_end(work: Coroutine[Any, Any, T], aio: asyncio.AbstractEventLoop) -> T:
-    """`_to_its_end` without an asyncio task of its own, unless it is cancelled.
-
-    What the work waits for is not awaited here, since a cancellation would cancel it: a future
-    that nobody else knows is.
-    """
-    try:
-        waits_for: asyncio.Future[Any] | None = work.send(None)
-        while True:
-            try:
-                if waits_for is None:
-                    await asyncio.sleep(0)
-                else:
-                    gate: asyncio.Future[None] = aio.create_future()
-                    waits_for.add_done_callback(partial(_open, gate))
-                    await gate
-            except asyncio.CancelledError:
-                rest = _awaited(InContext(work, copy_context(), waits_for))
-                await _outcome_known(aio.create_task(rest))
-                raise
-            waits_for = work.send(None)
-    except StopIteration as end:
-        return end.value
-
-
-def _open(gate: asyncio.Future[None], _: Any = None) -> None:
-    if not gate.done():
-        gate.set_result(None)
-
-
-async def _awaited(awaitable: Awaitable[T]) -> T:
-    return await awaitable
-
-
 def _being_cancelled() -> bool:
     """Whether somebody asked the current asyncio task to stop."""
     current = asyncio.current_task()
@@ -630,4 +549,4 @@ def _self_cancelled(task: Task, error: BaseException) -> NodeCancelledError:
     return raised
 
 
-__all__ = ["AioCall", "AioDriver", "InContext"]
+__all__ = ["AioCall", "AioDriver"]
