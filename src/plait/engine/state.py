@@ -250,11 +250,17 @@ class State:
         """New values of `plan.simple` keys."""
         self._values.update(values)
         self.changed.update(values)
-        if self._views:
-            for name, value in values.items():
-                views = self._views_of.get(name)
-                for view in self._views_with(name) if views is None else views:
-                    view[name] = value
+        if not self._views:
+            return
+        if len(self._views) == 1:
+            ((view, shown),) = self._views.items()
+            if view.members.issuperset(values):
+                shown.update(values)
+                return
+        for name, value in values.items():
+            views = self._views_of.get(name)
+            for view in self._views_with(name) if views is None else views:
+                view[name] = value
 
     def _refuse(self, name: str) -> NoReturn:
         """The error of a write to a channel that does not exist."""
