@@ -64,12 +64,13 @@ def _place(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], str]:
 
 def _only_configurable(graph: Pregel, config: Any) -> dict[str, Any] | None:
     """What is configurable, where that is all that a config says and nothing else has a say."""
-    if graph.config or type(config) is not dict or len(cast("dict[str, Any]", config)) != 1:
+    told: Any = config
+    if graph.config or type(config) is not dict or len(told) != 1:
         return None
-    configurable = cast("dict[str, Any]", config).get("configurable")
+    configurable = found = told.get("configurable")
     if type(configurable) is not dict or inherited_config() is not None:
         return None
-    return cast("dict[str, Any]", configurable)
+    return found
 
 
 def graph_at(graph: Pregel, ns: str) -> Pregel:

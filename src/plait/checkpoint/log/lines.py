@@ -58,12 +58,20 @@ class _ListLine(_Line):
     def __init__(self, codec: Codec, at: bytes, base: Recipes) -> None:
         super().__init__(codec, at)
         self._recipes = base
-        self._undo: list[tuple[bytes, list[_Splice]]] = []
+        self._undo: list[tuple[bytes, int | list[_Splice]]] = []
+        """The version before each patch, and how it is taken back; of an append, the length."""
 
     def go_on(self, version: bytes, length: int, splices: Splices, fresh: Recipes) -> None:
         """Apply a patch."""
         hows, whats = self._recipes.hows, self._recipes.whats
-        check_splices(len(hows), splices, len(fresh.hows))
+        held, count = len(hows), len(fresh.hows)
+        if splices == ((held, 0, count),) and held + count == length:
+            hows += fresh.hows
+            whats += fresh.whats
+            self._undo.append((self.at, held))
+            self._went_on(version)
+            return
+        check_splices(held, splices, count)
         undo: list[_Splice] = []
         end = len(fresh.hows)
         for start, deleted, count in reversed(splices):  # from the back: places stay true
@@ -81,6 +89,9 @@ class _ListLine(_Line):
         hows, whats = self._recipes.hows, self._recipes.whats
         at, undo = self._undo.pop()
         self._went_back(at)
+        if isinstance(undo, int):
+            del hows[undo:], whats[undo:]
+            return
         for start, count, old_hows, old_whats in reversed(undo):
             hows[start : start + count], whats[start : start + count] = old_hows, old_whats
 
@@ -194,7 +205,7 @@ class Lines:
         _, counts = chain.items([patch[3] for patch in walk.trail], fresh)
         first = 0
         for (made, length, splices, _, _), count in zip(walk.trail, counts, strict=True):
-            self._pieces[channel, made] = brought = fresh.picked(range(first, first + count))
+            self._pieces[channel, made] = brought = fresh.part(first, count)
             line.go_on(made, length, splices, brought)
             first += count
         return line

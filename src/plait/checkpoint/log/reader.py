@@ -291,16 +291,16 @@ class LaneReader:
 
     def stand(self, row: CheckpointRow) -> Plan[tuple[CheckpointFrame, Point, bool]]:
         """A checkpoint opened, its channel map, and whether it was the last one read here."""
-        record: Any = row.record
-        if self.recent is None or type(record) is not bytes:
+        if self.recent is None:
             frame = self.open_checkpoint(row)
             return frame, (yield from self.resolve(row, frame)), False
+        proved = _proof_of(row)
         head = self.recent.head(self.lane)
-        if head is not None and head.point.id == row.id and head.proof == proof(record):
+        if head is not None and head.point.id == row.id and head.proof == proved:
             return head.frame, head.point.copy(), True
         frame = self.open_checkpoint(row)
         point = yield from self.resolve(row, frame, head)
-        self.recent.keep_head(self.lane, KeptHead(proof(record), frame, point.copy()))
+        self.recent.keep_head(self.lane, KeptHead(proved, frame, point.copy()))
         return frame, point, False
 
     def resolve(
@@ -344,13 +344,20 @@ class LaneReader:
         return Point(row.id, anchor, depth, map)
 
 
+def _proof_of(row: CheckpointRow) -> Any:
+    """What tells the record of a checkpoint from all others; of a record that was read live, which
+    nobody changes, itself."""
+    record: Any = row.record
+    return record if type(record) is Deferred else proof(record)
+
+
 def _leads_to(kept: KeptHead, row: CheckpointRow, by_id: Mapping[bytes, CheckpointRow]) -> bool:
     """Whether the kept checkpoint is an ancestor of this one, and stored as it was read."""
     at = row
     while at.parent is not None and at.parent in by_id:
         at = by_id[at.parent]
         if at.id == kept.point.id:
-            return type(at.record) is bytes and proof(at.record) == kept.proof
+            return _proof_of(at) == kept.proof
     return False
 
 

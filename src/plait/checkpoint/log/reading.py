@@ -106,46 +106,56 @@ def read_values(
     for channel, key in wanted.items():
         known = constants.get(channel) if again else None
         if known is not None and known.id == key:
-            values[channel], versions[channel] = known.value, Version(key, key, 0)
+            values[channel] = known.value
+            if track:
+                versions[channel] = Version(key, key, 0)
         else:
             keys.append((channel, key))
     if not keys:
         return values, versions
     records: list[Any] = yield ReadValues(source.lane, keys, live=live)
     for (channel, key), record in zip(keys, records, strict=True):
+        version, fixed = None, False
         known = constants.get(channel)
         if known is not None and known.id == key and _is_of(record, known.proof):
-            values[channel], versions[channel] = known.value, Version(key, key, 0)
-            continue
-        if type(record) is Deferred:
-            values[channel], versions[channel] = given(record.holds), Version(key, key, 0)
-            continue
-        kind, payload = source.open_value(channel, key, record)
-        if kind == BORROWED:
-            kind, payload = WHOLE, (yield from whole_of(source, payload))
-        if kind == WHOLE:
-            values[channel] = value = codec.loads(payload)
-            if track:
-                versions[channel] = _whole(key, value, payload, codec)
-            if recent is not None and is_small(value) and len(constants) < CHANNELS:
-                constants[channel] = Constant(key, proof(record), value)
-            continue
-        chains = ChainReader(source, channel, remembers=recent is not None)
-        if kind in (LIST_PATCH, MANIFEST):
-            value, version = yield from chains.read_list(key, kind, payload, proof(record))
-            if track:
-                version.seen = Seen(value, codec)
-        elif kind == DICT_PATCH:
-            value, version = yield from chains.read_dict(key, payload, proof(record))
-            if track:
-                version.seen = SeenDict(value, codec)
+            value = known.value
+        elif type(record) is Deferred:
+            value, fixed = given(record.holds), True
         else:
-            raise damaged("value")
-        values[channel], versions[channel] = value, version
+            value = None if track else _recalled(source, channel, key, record)
+            if value is None:
+                kind, payload = source.open_value(channel, key, record)
+                if kind == BORROWED:
+                    kind, payload = WHOLE, (yield from whole_of(source, payload))
+                if kind == WHOLE:
+                    value, fixed = codec.loads(payload), True
+                    version = _whole(key, value, payload, codec) if track else None
+                else:
+                    chains = ChainReader(source, channel, remembers=recent is not None)
+                    value, version = yield from chains.read(key, kind, payload, record, track)
+        if fixed and recent is not None and is_small(value) and len(constants) < CHANNELS:
+            proved = proof(record) if type(record) is bytes else None
+            constants[channel] = Constant(key, proved, value)
+        values[channel] = value
+        if track:
+            versions[channel] = version or Version(key, key, 0)
     return values, versions
 
 
-def _is_of(record: Any, proved: bytes) -> bool:
+def _recalled(
+    source: Source, channel: str, key: bytes, record: Any
+) -> list[Any] | dict[Any, Any] | None:
+    """A list or dict of which just this version was kept, new; None for others."""
+    kept = None if source.recent is None else source.recent.find(source.lane, channel)
+    if kept is None or kept.id != key or not _is_of(record, kept.proof):
+        return None
+    if isinstance(kept, KeptDict):
+        return kept.recipes.made(source.codec.loads)
+    known = not kept.more and source.codec.agrees(kept.recipes)
+    return source.codec.again(kept.recipes) if known else None
+
+
+def _is_of(record: Any, proved: bytes | None) -> bool:
     """Whether this is the record of this proof."""
     return type(record) is bytes and proof(record) == proved
 
@@ -278,6 +288,23 @@ class ChainReader:
         self._rows: dict[bytes, bytes] = {}
         self._patches: dict[bytes, bytes] = {}
         """Payloads of those rows that are proved to be patches of the kind looked for."""
+
+    def read(
+        self, key: bytes, kind: int, payload: bytes, record: bytes, track: bool
+    ) -> Plan[tuple[Any, Version]]:
+        """A list or dict from its newest record, which was opened. `track`: the next version will
+        be written against it."""
+        if kind in (LIST_PATCH, MANIFEST):
+            items, of_items = yield from self.read_list(key, kind, payload, proof(record))
+            if track:
+                of_items.seen = Seen(items, self._codec)
+            return items, of_items
+        if kind != DICT_PATCH:
+            raise damaged("value")
+        value, version = yield from self.read_dict(key, payload, proof(record))
+        if track:
+            version.seen = SeenDict(value, self._codec)
+        return value, version
 
     def read_list(
         self, key: bytes, kind: int, payload: bytes, proved: bytes

@@ -78,7 +78,8 @@ class KeptDict(NamedTuple):
 class KeptHead(NamedTuple):
     """A checkpoint that was read: its record, and its map of channels."""
 
-    proof: bytes
+    proof: Any
+    """What tells its record from all others: bytes, or a record that was read live."""
     frame: CheckpointFrame
     point: Point
 
@@ -88,7 +89,8 @@ class Constant(NamedTuple):
 
     id: bytes
     """Its version."""
-    proof: bytes
+    proof: bytes | None
+    """None: its record was read live."""
     value: Any
 
 

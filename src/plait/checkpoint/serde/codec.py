@@ -259,9 +259,9 @@ class Codec:
     def again(self, recipes: Recipes) -> list[Any]:
         """New items by their recipes; it must agree with what these rely on."""
         hows, whats = recipes.hows, recipes.whats
-        kinds = {*map(type, hows)}
-        if kinds <= NOTHING:
+        if not hows or (hows[0] is None and hows.count(None) == len(hows)):
             return whats.copy()
+        kinds = {*map(type, hows)}
         if Packed in kinds:
             pairs = zip(hows, whats, strict=True)
             made = iter(self.loads_each([what for how, what in pairs if how is PACKED]))

@@ -53,6 +53,14 @@ class Recipes:
         same.hows, same.whats, same.makers = self.hows[:], self.whats[:], self.makers.copy()
         return same
 
+    def part(self, first: int, count: int) -> Recipes:
+        """So many, from a place on."""
+        some = Recipes()
+        some.hows = self.hows[first : first + count]
+        some.whats = self.whats[first : first + count]
+        some.makers = self.makers
+        return some
+
     def picked(self, places: Sequence[int]) -> Recipes:
         """Those at some places."""
         some = Recipes()
