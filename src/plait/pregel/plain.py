@@ -69,9 +69,9 @@ class PlainView:
         self, id: str, row: Row, outcomes: Sequence[TaskWrites], pending: bool
     ) -> tuple[PregelTask, ...] | None:
         """The tasks of a checkpoint; None if there is more to say of one."""
-        if pending and outcomes:
-            return None
         done = {outcome.path: outcome for outcome in outcomes} if outcomes else {}
+        if len(done) < len(outcomes) or (pending and outcomes):
+            return None  # an error handler has the place of the task that failed
         tasks: list[PregelTask] = []
         for seat in row[0]:
             task = self._task(id, seat, done.pop(seat[2], None))
