@@ -101,7 +101,7 @@ class PageReader:
         later: dict[bytes, CheckpointFrame] = {}
         waiting: list[WriteRow] = []
         sealed = [row for row, _ in rows if type(cast("Any", row.record)) is not Deferred]
-        opened = iter(open_checkpoints(self._reader, sealed) if sealed else ())
+        frames = iter(open_checkpoints(self._reader, sealed) if sealed else ())
         for row, writes in rows:
             record: Any = row.record
             tasks = live_tasks(writes) if writes else []
@@ -112,7 +112,7 @@ class PageReader:
                 checkpoint, frame = record.holds
                 values = changed_values(checkpoint, frame)
             else:
-                frame, facts = next(opened)
+                frame, facts = next(frames)
                 checkpoint, values = _checkpoint(row, facts), None
             if values is None:
                 later[row.id], values = frame, {}
