@@ -16,7 +16,7 @@ import pytest
 
 from plait.checkpoint.base import new_checkpoint_id
 from plait.checkpoint.base.port import NewCheckpoint
-from plait.checkpoint.log.requests import ReadLane, Renew
+from plait.checkpoint.log.requests import ReadLane, Renew, Transact
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -88,6 +88,24 @@ def test_a_second_run_gets_a_named_error_and_nothing_of_it_is_stored(saver: Any)
     with pytest.raises(ThreadBusyError, match=r"'t'.*another run of this process.*takeover"):
         saver.run(second.commit(checkpoint(n=2), claim=True))
     assert saver.run(saver.open_session("t").load()).values == {"n": 1}
+
+
+def test_a_claim_is_respected_as_soon_as_it_is_stored(saver: Any) -> None:
+    """Even if its owner, a thread of this process, has not heard yet that it has it."""
+    first, second = saver.open_session("t"), saver.open_session("t")
+    plan = first.commit(checkpoint(n=1), claim=True)
+    answer = None
+    while not (type(request := plan.send(answer)) is Transact and request.claim is not None):
+        answer = saver.execute(request)
+    answer = saver.execute(request)
+    saver.run(second.load())
+    with pytest.raises(ThreadBusyError, match="another run of this process"):
+        saver.run(second.claim())
+    with pytest.raises(StopIteration):
+        plan.send(answer)
+    saver.run(first.commit(checkpoint(n=2), release=True))
+    saver.run(second.load(to_write=True))
+    saver.run(second.claim())
 
 
 def test_a_released_thread_is_free_again(saver: Any) -> None:

@@ -130,6 +130,7 @@ class Hold:
         "__weakref__",
         "_busy",
         "_keep",
+        "asking",
         "fence",
         "held",
         "lease_seconds",
@@ -161,6 +162,8 @@ class Hold:
         self._keep = keep
         self._busy = False
         self.held = False
+        self.asking = False
+        """Whether it asks the storage for the claim, which may have it before we hear of it."""
         self.parked = False
         """Set by the driver while a stream waits for its consumer."""
         self.refused = False
@@ -223,14 +226,17 @@ class Hold:
                 raise _moved(self.thread_id)
             fence, lease = (row.fence, row.lease) if row else (batch.seed, None)
             batch.claim = Claim(fence, lease, token, now + self.lease_seconds)
+            _live[token], self.asking = self, True  # first: others see it as soon as it is stored
             try:
                 answer: Done | Refused = yield batch
+                if isinstance(answer, Done):
+                    self._took(answer.root, fence + 1, row)
+                    return answer
             except BaseException:  # it may have been stored all the same: then give it back
                 self.fence, self.held = fence + 1, True
                 raise
-            if isinstance(answer, Done):
-                self._took(answer.root, fence + 1, row)
-                return answer
+            finally:
+                self.asking = False
             row = answer.root
 
     def _took(self, root: int, fence: int, row: LaneRow | None) -> None:
@@ -240,7 +246,6 @@ class Hold:
                 previous.superseded = True
         self.root, self.fence, self.held = root, fence, True
         self.superseded = self.refused = False
-        _live[self.token] = self
         if self._keep is not None:
             self._keep(self)
 
@@ -279,7 +284,7 @@ def _respected(row: LaneRow) -> bool:
     mine = _identities.mine()
     if parsed is not None and parsed[0] == mine:
         hold = _live.get(row.owner)  # its lease does not matter: we know whether it lives
-        return hold is not None and hold.held and not hold.parked
+        return hold is not None and (hold.held or hold.asking) and not hold.parked
     if row.lease is None or row.lease <= _clock(row):
         return False
     return parsed is None or not _provably_dead(parsed[0], mine)
