@@ -2,7 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from threading import Event
 
+from plait.errors import NodeTimeoutError
 from plait.func import entrypoint, task
 
 RUNS, THREADS, CALLS = 30, 4, 40
@@ -29,3 +31,28 @@ def test_no_call_of_many_threads_is_lost_and_none_runs_the_loop_twice() -> None:
     xs = list(range(CALLS))
     for _ in range(RUNS):
         assert spread.invoke(xs) == [2 * x for x in xs]
+
+
+def test_a_limit_counts_after_an_alarm_that_came_for_nothing() -> None:
+    """A worker that comes by for the timer of a call that has ended sets out again for the next."""
+    held = Event()
+
+    @task(timeout=0.05)
+    def quick() -> None: ...
+
+    @task(timeout=0.2)
+    def slow() -> bool:
+        return held.wait(30)
+
+    @entrypoint()
+    def run(_: str) -> str:
+        quick().result()
+        try:
+            return str(slow().result())
+        except NodeTimeoutError:
+            return "given up"
+
+    try:
+        assert run.invoke("go") == "given up"
+    finally:
+        held.set()

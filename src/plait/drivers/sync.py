@@ -327,7 +327,7 @@ class SyncDriver:
             if events:
                 self._fed = True
                 self._advance(self._generator.send(events), until=Wait)
-                self._set_alarm()
+            self._set_alarm()
         finally:
             self._baton.append(None)
         return True
