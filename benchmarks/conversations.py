@@ -31,7 +31,7 @@ TURNS = 5
 _WARM = 20
 _OTHERS = 10
 _OPTIONS: Any = {"recursion_limit": 1_000_000}
-_RESUMES = 5
+_RESUMES = 20
 
 Costs = dict[str, float]
 
