@@ -127,17 +127,9 @@ class LaneReader:
         return facts_of(self.codec.loads(frame.body))
 
     def loads_each(self, parts: Sequence[bytes]) -> Sequence[Any]:
-        """Decode many values: together, or, to say which of them is damaged, one by one."""
-        if self.live and len(parts) > 1:
-            try:
-                values = self.codec.loads(
-                    b"".join((b"\xdd", len(parts).to_bytes(4, "big"), *parts))
-                )
-            except CorruptCheckpointError:
-                pass
-            else:
-                return values
-        return [*map(self.codec.loads, parts)]
+        """Decode many values; together, where no serializer has a say in each."""
+        codec = self.codec
+        return codec.loads_together(parts) if self.live else [*map(codec.loads, parts)]
 
     def sealed(
         self, row: CheckpointRow, frame: CheckpointFrame, values: dict[str, Any]

@@ -323,11 +323,11 @@ def _prune_thread(session: LogSession, keep: Keep, *, spare_head: bool) -> Plan[
 
 def _prune_lanes(session: LogSession, keep: Keep, spare_head: bool) -> Plan[None]:
     """Lane by lane, those of graphs inside tasks first: what is left of them may borrow outside."""
-    judged = yield from _judge_all(session, keep, spare_head)
+    judged = yield from _judge_lanes(session, keep, spare_head, look=True)
     if all(each.stays for each in judged):
         return
     yield from session.claim()  # judge again what nobody else can change now
-    judged = yield from _judge_all(session, keep, spare_head)
+    judged = yield from _judge_lanes(session, keep, spare_head)
     if judged and judged[0].reader.ns == "" and judged[0].rows and not judged[0].kept:
         yield from _drop_lanes(session)
         return
@@ -350,8 +350,11 @@ class _Judged(NamedTuple):
         return len(self.kept) == len(self.rows)
 
 
-def _judge_all(session: LogSession, keep: Keep, spare_head: bool) -> Plan[list[_Judged]]:
-    """All lanes, from the root's to the innermost: those of graphs inside tasks follow it."""
+def _judge_lanes(
+    session: LogSession, keep: Keep, spare_head: bool, *, look: bool = False
+) -> Plan[list[_Judged]]:
+    """The lanes from the root's to the innermost: those of graphs inside tasks follow it. To `look`
+    whether there is anything to drop, the first lane that loses something is enough."""
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
     judged: list[_Judged] = []
     roots: _Roots | None = None
@@ -359,6 +362,8 @@ def _judge_all(session: LogSession, keep: Keep, spare_head: bool) -> Plan[list[_
         reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
         rows, kept, roots = yield from _judge(reader, lane, keep, spare_head, roots)
         judged.append(_Judged(reader, rows, kept, lane.head))
+        if look and not judged[-1].stays:
+            break
     return judged
 
 

@@ -504,14 +504,13 @@ class LogSession(LogReading):
         for task in writes:
             parts: Parts = []
             for channel, value in task.writes:
-                each, begun = found.get(channel), None
+                each, data = found.get(channel), None
                 try:
                     if each is not None:
-                        parts.append((channel, each.find(value, channel, codec)))
-                        continue
-                    if is_list(value):
-                        begun = beginning(codec, value, channel, self._versions.get(channel))
-                    parts.append((channel, begun or codec.dumps(value)))
+                        data = each.find(value, channel, codec)
+                    elif is_list(value):
+                        data = beginning(codec, value, channel, self._versions.get(channel))
+                    parts.append((channel, codec.dumps(value) if data is None else data))
                 except UnregisteredTypeError as error:
                     raise self._blame(error, {f"Key {channel!r}": value}) from None
             if task.merge:

@@ -209,7 +209,7 @@ class Codec:
                 made = iter([d(s) for d, s in zip(taken.decoders, taken.states, strict=True)])
                 values += [list(islice(made, count)) for count in taken.counts]
             except Exception:  # something else is there, or damaged
-                values += self._together(some)
+                values += self.loads_together(some)
         return values
 
     def remember(self, parts: Sequence[bytes], recipes: Recipes) -> tuple[list[Any], list[int]]:
@@ -232,7 +232,7 @@ class Codec:
                 taken = self._taken_apart(some)
                 items += [d(s) for d, s in zip(taken.decoders, taken.states, strict=True)]
             except Exception:
-                some_items, some_counts = noted(self._together(some), recipes, self.recipe)
+                some_items, some_counts = noted(self.loads_together(some), recipes, self.recipe)
                 items += some_items
                 counts += some_counts
                 continue
@@ -279,11 +279,11 @@ class Codec:
         count = len(parts).to_bytes(4, "big")
         return self.loads_all([b"".join((b"\xdd", count, *parts))])[0]
 
-    def _together(self, parts: Sequence[bytes]) -> list[Any]:
+    def loads_together(self, parts: Sequence[bytes]) -> list[Any]:
         """Decode many values at once, or, to say which of them is damaged, one by one."""
         if len(parts) > 1:
             try:
-                return self._unpack(b"".join((b"\xdc", len(parts).to_bytes(2, "big"), *parts)))
+                return self._unpack(b"".join((b"\xdd", len(parts).to_bytes(4, "big"), *parts)))
             except Exception:
                 pass
         self._failed.__dict__.pop("error", None)

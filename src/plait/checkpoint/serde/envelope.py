@@ -82,8 +82,9 @@ def place(*parts: str) -> bytes:
 
 
 _LENGTHS = [length.to_bytes(4, "big") for length in range(256)]
-"""Those of most parts: to look one up costs less than to make it. And of most places: """
+"""Those of most parts: to look one up costs less than to make it."""
 _LONG_LENGTHS = [length.to_bytes(8, "big") for length in range(256)]
+"""Those of most places."""
 
 
 def _part(part: str) -> bytes:

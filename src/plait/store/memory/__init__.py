@@ -24,7 +24,7 @@ from plait.store.base import (
 )
 from plait.store.base.batches import Batch, Index, value_of
 from plait.store.base.filters import judge_of
-from plait.store.base.items import Namespace
+from plait.store.base.items import AnyItem, Namespace, filled
 from plait.store.base.namespaces import listing, page
 from plait.store.base.vectors import best_scores
 
@@ -265,23 +265,16 @@ class _Row:
     # What `Item.__init__` would look into is known here, so items are filled without it.
 
     def item(self) -> Item:
-        item = _new(Item)
-        item.value = self._copied()
-        item.key = self.key
-        item.namespace = self.namespace
-        item.created_at = self.created_at
-        item.updated_at = self.updated_at
-        return item
+        return self._put_into(_new(Item))
 
     def found(self, score: float | None) -> SearchItem:
-        item = _new(SearchItem)
-        item.value = self._copied()
-        item.key = self.key
-        item.namespace = self.namespace
-        item.created_at = self.created_at
-        item.updated_at = self.updated_at
+        item = self._put_into(_new(SearchItem))
         item.score = score
         return item
+
+    def _put_into(self, item: AnyItem) -> AnyItem:
+        value = self._copied()
+        return filled(item, value, self.key, self.namespace, self.created_at, self.updated_at)
 
 
 _Items: TypeAlias = dict[Namespace, dict[str, _Row]]
