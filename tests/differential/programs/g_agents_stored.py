@@ -234,7 +234,7 @@ def case_a_turn_that_fails_and_goes_on(env):
         checkpointer=env.saver(),
     )
     error = env.error(lambda: agent.invoke(USER, THREAD))
-    waiting = agent.get_state(THREAD).next
+    waiting = set(agent.get_state(THREAD).next)  # whether `add` had ended by then is nobody's word
     done = agent.invoke(None, THREAD)
     return error, waiting, [(m.type, m.content) for m in done["messages"]], tries
 
