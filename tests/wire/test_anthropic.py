@@ -5,6 +5,8 @@ import json
 import pytest
 from pydantic import BaseModel
 
+from plait.agents import create_agent
+from plait.agents.middleware import ProviderToolSearchMiddleware
 from plait.chat_models import init_chat_model
 from plait.errors import (
     ContextOverflowError,
@@ -19,6 +21,7 @@ from plait.errors import (
     ModelTimeoutError,
 )
 from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from plait.tools import tool
 
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
 RICH = [
@@ -231,6 +234,28 @@ async def test_tool_choices_take_anthropics_form(model, wire):
         model.bind_tools([add], tool_choice=wanted, parallel_tool_calls=False).invoke("hi")
         assert wire.last["tool_choice"] == {**form, "disable_parallel_tool_use": True}
     assert wire.last["tools"][0]["input_schema"]["properties"]["a"] == {"type": "integer"}
+
+
+async def test_extras_of_tools_that_anthropic_knows_go_in(model, wire):
+    @tool(extras={"cache_control": {"type": "ephemeral"}, "another's": 1})
+    def add(a: int) -> int:
+        """Adds."""
+        return a
+
+    @tool
+    def find(key: str) -> str:
+        """Finds."""
+        return key
+
+    wire.answer(answer_of([{"type": "text", "text": "ok"}]))
+    search = ProviderToolSearchMiddleware(searchable_tools=["find"])
+    agent = create_agent(model, [add, find], middleware=[search])
+    await agent.ainvoke({"messages": "hi"})
+    first, second, third = wire.last["tools"]
+    assert first["cache_control"] == {"type": "ephemeral"}
+    assert not {"another's", "defer_loading"} & set(first)
+    assert (second["name"], second["defer_loading"]) == ("find", True)
+    assert third["type"] == "tool_search_tool_bm25_20251119"
 
 
 ERRORS = [

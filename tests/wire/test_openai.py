@@ -3,6 +3,8 @@
 import pytest
 from pydantic import BaseModel
 
+from plait.agents import create_agent
+from plait.agents.middleware import ProviderToolSearchMiddleware
 from plait.chat_models import init_chat_model
 from plait.errors import (
     ContentFilteredError,
@@ -19,6 +21,7 @@ from plait.errors import (
 )
 from plait.exceptions import OutputParserException
 from plait.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from plait.tools import tool
 
 from . import openai_script as script
 
@@ -414,3 +417,19 @@ async def test_structured_output_and_tools_take_the_flat_form_of_responses(respo
     assert made == Person(name="Bo")
     assert wire.last["tools"][0]["name"] == "Person"
     assert wire.last["tool_choice"] == {"type": "function", "name": "Person"}
+
+
+async def test_deferred_tools_go_in_with_the_search_of_openai(model, wire):
+    @tool
+    def find(key: str) -> str:
+        """Finds."""
+        return key
+
+    wire.answer(script.response([script.text_item("ok")]))
+    search = ProviderToolSearchMiddleware(searchable_tools=[find])
+    agent = create_agent(model, [find], middleware=[search])
+    await agent.ainvoke({"messages": "hi"})
+    deferred, its = wire.last["tools"]
+    assert (deferred["name"], deferred["defer_loading"]) == ("find", True)
+    assert its == {"type": "tool_search"}
+    assert wire.requests[-1].path == "/v1/responses"

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any, get_args
 
 from plait.agents.hooks import HookKind, HookNode, Middleware, jumps_of, with_hook
+from plait.agents.middleware.tracing import policy_of
 from plait.agents.responses import Responses
 from plait.agents.routes import Routes
 from plait.constants import END, START
@@ -111,14 +112,14 @@ class Wiring:
             jumps["end"] = END
         if name == self._last and self._routed:
             hook = HookNode(one, kind, jumps)
-            self._builder.add_node(name, hook, trace_policy=one.trace_policy)
+            self._builder.add_node(name, hook, trace_policy=policy_of(one))
             return
         declared = self._declared(one, kind, jumps)
         free = {jump for jump, target in jumps.items() if target == then}
         if kind.startswith("before"):
             free.add("model")  # where it goes anyway
         hook = HookNode(one, kind, {*declared, *free})
-        self._builder.add_node(name, hook, trace_policy=one.trace_policy)
+        self._builder.add_node(name, hook, trace_policy=policy_of(one))
         targets = {jump: to for jump, to in declared.items() if to != name}
         if not declared:
             self._builder.add_edge(name, then)

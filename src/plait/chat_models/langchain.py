@@ -40,6 +40,9 @@ class LangChainChatModel(BaseChatModel):
     def _llm_type(self) -> str:
         return getattr(self.guest, "_llm_type", "langchain")
 
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+        return self.guest._get_ls_params(stop, **kwargs)
+
     @property
     def profile(self) -> Any:
         """What the guest says that it can do."""

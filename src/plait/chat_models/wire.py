@@ -186,6 +186,17 @@ def described(tool: Any) -> Block:
     return convert_to_openai_tool(cast("Any", tool))["function"]
 
 
+def extras_of(tool: Any, known: Sequence[str]) -> Block:
+    """What a tool's `extras` say to a provider that knows these.
+
+    >>> from plait.tools import tool
+    >>> extras_of(tool(lambda: 0, extras={"defer_loading": True, "x": 1}), ["defer_loading"])
+    {'defer_loading': True}
+    """
+    given: Block = getattr(tool, "extras", None) or {}
+    return {key: given[key] for key in known if key in given}
+
+
 def is_builtin(tool: Any, *, custom: Sequence[str] = ("function",)) -> bool:
     """Whether a tool is one that the provider runs itself, in the provider's own form."""
     if not isinstance(tool, Mapping):

@@ -59,7 +59,9 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             text (True), this text, or what this function makes of it.
         handle_validation_error: The same for arguments that do not fit the schema.
         response_format: "content", or "content_and_artifact" if the code returns such a tuple.
-        extras: What a provider may know about the tool; plait only carries it.
+        extras: What only some providers know of a tool. Anthropic's models are told
+            `cache_control`, `defer_loading`, `input_examples`, `allowed_callers` and
+            `eager_input_streaming`, OpenAI's `defer_loading`.
         on_unknown: What a `ToolNode` does, instead of running the tool again, with a call whose
             process died while it ran: "ask" a person, or a function that looks (see
             `StateGraph.add_node`). By default the call is repeated.

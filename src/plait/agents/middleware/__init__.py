@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plait.agents.middleware.model_fallback import ModelFallbackMiddleware
     from plait.agents.middleware.model_retry import ModelRetryMiddleware
     from plait.agents.middleware.pii import PIIDetectionError, PIIMiddleware
+    from plait.agents.middleware.provider_tool_search import ProviderToolSearchMiddleware
     from plait.agents.middleware.redaction import PIIMatch, RedactionRule
     from plait.agents.middleware.shell_tool import ShellToolMiddleware
     from plait.agents.middleware.sizes import TriggerClause
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from plait.agents.middleware.tool_error import ToolErrorMiddleware
     from plait.agents.middleware.tool_retry import ToolRetryMiddleware
     from plait.agents.middleware.tool_selection import LLMToolSelectorMiddleware
+    from plait.agents.middleware.tracing import configure_trace_policy
     from plait.agents.middleware.types import (
         AgentMiddleware,
         AgentState,
@@ -80,6 +82,7 @@ __getattr__ = lazily(
         "PIIDetectionError": "pii",
         "PIIMatch": "redaction",
         "PIIMiddleware": "pii",
+        "ProviderToolSearchMiddleware": "provider_tool_search",
         "RedactionRule": "redaction",
         "Runtime": "plait.runtime",
         "ShellToolMiddleware": "shell_tool",
@@ -95,6 +98,7 @@ __getattr__ = lazily(
         "after_model": "types",
         "before_agent": "types",
         "before_model": "types",
+        "configure_trace_policy": "tracing",
         "dynamic_prompt": "types",
         "hook_config": "types",
         "omit_payload": "types",
@@ -128,6 +132,7 @@ __all__ = [
     "PIIDetectionError",
     "PIIMatch",
     "PIIMiddleware",
+    "ProviderToolSearchMiddleware",
     "RedactionRule",
     "Runtime",
     "ShellToolMiddleware",
@@ -143,6 +148,7 @@ __all__ = [
     "after_model",
     "before_agent",
     "before_model",
+    "configure_trace_policy",
     "dynamic_prompt",
     "hook_config",
     "omit_payload",

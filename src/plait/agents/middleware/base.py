@@ -59,9 +59,9 @@ class AgentMiddleware(Generic[StateT, ContextT, ResponseT]):
     tools: Sequence[Any] = ()
     """Tools that this middleware adds to the agent's."""
     trace_policy: ClassVar[TracePolicy | None] = None
-    """Not supported yet."""
+    """What tracers record of its nodes; None: as `configure_trace_policy` says."""
     transformers: Sequence[Any] = ()
-    """Not supported yet."""
+    """What transforms the agent's streams of version "v3", before what `create_agent` is given."""
 
     @property
     def name(self) -> str:

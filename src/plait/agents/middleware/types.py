@@ -28,6 +28,7 @@ from plait.agents.middleware.state import (
     PrivateStateAttr,
     ResponseT,
 )
+from plait.agents.middleware.tracing import configure_trace_policy
 from plait.prebuilt.tool_node import ToolCallRequest, ToolCallWrapper
 from plait.types import TracePolicy, omit_payload
 
@@ -56,6 +57,7 @@ __all__ = [
     "after_model",
     "before_agent",
     "before_model",
+    "configure_trace_policy",
     "dynamic_prompt",
     "hook_config",
     "omit_payload",

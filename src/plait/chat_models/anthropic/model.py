@@ -11,12 +11,20 @@ from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
 from plait.chat_models.schemas import closed, schema_of_format
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
-from plait.chat_models.wire import Block, described, is_builtin, part_of, present
+from plait.chat_models.wire import Block, described, extras_of, is_builtin, part_of, present
 from plait.errors import ModelConnectionError, ModelTimeoutError
 from plait.runnables.base import Runnable
 
 BEFORE_SCHEMAS = ("claude-2", "claude-3", "claude-instant", "claude-opus-4-0", "claude-sonnet-4-0")
 DEFAULT_MAX_TOKENS = 4096
+_EXTRAS = (
+    "allowed_callers",
+    "cache_control",
+    "defer_loading",
+    "eager_input_streaming",
+    "input_examples",
+)
+"""What Anthropic knows about a tool beside its schema; taken from the tool's `extras`."""
 
 
 class ChatAnthropic(RemoteChatModel):
@@ -199,7 +207,7 @@ def anthropic_tool(tool: Any, strict: bool | None) -> Block:
         made["description"] = function["description"]
     if strict:
         made |= {"strict": True, "input_schema": closed(schema)}
-    return made
+    return made | extras_of(tool, _EXTRAS)
 
 
 def choice(wanted: Any, names: Sequence[str]) -> Block | None:

@@ -11,7 +11,7 @@ from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
 from plait.chat_models.schemas import closed, is_strict
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
-from plait.chat_models.wire import Block, described, is_builtin, present
+from plait.chat_models.wire import Block, described, extras_of, is_builtin, present
 from plait.errors import ModelConnectionError, ModelTimeoutError
 from plait.runnables.base import Runnable
 
@@ -266,7 +266,7 @@ def function_tool(tool: Any, strict: bool | None) -> Block:
         function["strict"] = strict
         if strict and "parameters" in function:
             function["parameters"] = closed(function["parameters"], all_required=True)
-    return {"type": "function", "function": function}
+    return {"type": "function", "function": function | extras_of(tool, ("defer_loading",))}
 
 
 def choice(wanted: Any, tools: Sequence[Block]) -> Any:
