@@ -28,6 +28,10 @@ class TypedCodec(Codec):
         """Encode a value and keep the serializer's tag with it."""
         return ormsgpack.packb(self._serde.dumps_typed(value))
 
+    def dumps_packed(self, value: Any, packed: bytes) -> bytes:
+        """As `dumps`: the serializer's bytes are others."""
+        return self.dumps(value)
+
     def comparable(self, value: Any) -> bytes:
         """Plain bytes where plait's codec can: those of a serializer may differ each time."""
         try:

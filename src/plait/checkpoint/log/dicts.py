@@ -7,7 +7,7 @@ encodings), or where the garbage behind it is twice its size, the dict is writte
 
 from __future__ import annotations
 
-from itertools import chain, filterfalse
+from itertools import filterfalse
 from typing import Any
 
 from plait.checkpoint.log.records import DICT_PATCH, WHOLE, pack_frame
@@ -29,22 +29,21 @@ def whole_dict(codec: Codec, value: dict[Any, Any], seen: SeenDict, key: bytes) 
 def next_dict(codec: Codec, old: DictVersion, value: dict[Any, Any], key: bytes) -> Encoded | None:
     """A dict written against its last version; None where nothing changed."""
     before = old.seen.data
-    if not _plain_keys(before, value):
-        return whole_dict(codec, value, SeenDict(value, codec), key)
     kept, order, gone = [*before], [*value], []
     if order[: len(kept)] != kept:
         gone = [*filterfalse(value.__contains__, kept)]
         kept = [*filter(value.__contains__, kept)]
-    if order[: len(kept)] != kept:
+    if not kept or order[: len(kept)] != kept or not _plain_keys(before, value):
         return whole_dict(codec, value, SeenDict(value, codec), key)
     held = old.seen.without(gone, codec) if gone else old.seen
     seen, changed = held.since(value, codec)
-    put = {name: value[name] for name in chain(changed, order[len(kept) :])}
-    if not gone and not put:
+    names = changed + order[len(kept) :]
+    if not gone and not names:
         old.seen = seen
         return None
-    if len(put) == len(value):
+    if len(names) == len(value):
         return whole_dict(codec, value, seen, key)
+    put = dict(zip(names, map(value.__getitem__, names), strict=True))
     body = codec.dumps([gone, put])
     size = old.size * len(kept) // max(1, len(before)) + len(body) * (len(order) > len(kept))
     written = old.written + len(body) + ROW

@@ -19,6 +19,8 @@ from plait.checkpoint.log.versions import ROW, SMALL, Encoded, ListVersion, Run
 from plait.checkpoint.serde import Codec
 
 _PATCHES = 16
+_PATIENCE = 64
+"""A list that was all new each time is looked at again after so many times, at the latest."""
 
 
 def first_list(codec: Codec, value: list[Any], key: bytes) -> Encoded:
@@ -26,10 +28,11 @@ def first_list(codec: Codec, value: list[Any], key: bytes) -> Encoded:
     return _whole(codec, value, Seen(value, codec), key)
 
 
-def _whole(codec: Codec, value: list[Any], seen: Seen, key: bytes) -> Encoded:
-    body = codec.dumps(value)
+def _whole(codec: Codec, value: list[Any], seen: Seen, key: bytes, lost: int = 0) -> Encoded:
+    packed = seen.packed()
+    body = codec.dumps(value) if packed is None else codec.dumps_packed(value, packed)
     runs = [(key, 0, len(value))] if value else []
-    version = ListVersion(key, key, 0, seen, runs, len(body), len(body))
+    version = ListVersion(key, key, 0, seen, runs, len(body), len(body), lost)
     return Encoded(WHOLE, body, version, value, seen.items, body)
 
 
@@ -43,18 +46,27 @@ def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> E
         rows, kept = [(length, 0, len(fresh))], old.size
     else:
         # To keep a piece takes a row. More pieces than that is worth are not even looked for.
-        changes = splices(before, value, codec, old.size // ROW + 1)
+        look = _may_keep(old.lost)
+        changes = splices(before, value, codec, old.size // ROW + 1, look=look)
         old.seen = Seen(value, codec)  # perhaps the same content in new objects
         if changes is None:
-            return _whole(codec, value, old.seen, key)
+            return _whole(codec, value, old.seen, key, old.lost + 1)
         if not changes:
             return None
         fresh = [*chain.from_iterable(value[each.first : each.last] for each in changes)]
         rows = [(each.start, each.deleted, each.last - each.first) for each in changes]
         kept = old.size * (len(value) - len(fresh)) // length if length else 0
     if kept <= SMALL:
-        return _whole(codec, value, old.seen, key)
+        return _whole(codec, value, old.seen, key, old.lost + 1)
     return _patched(codec, old, value, fresh, rows, kept, key)
+
+
+def _may_keep(lost: int) -> bool:
+    """Whether to look for what may have stayed, after a list was all new so many times.
+
+    Less and less often, but so that what was not looked for is never more than what was.
+    """
+    return lost & (lost + 1) == 0 or lost % _PATIENCE == 0
 
 
 def _patched(

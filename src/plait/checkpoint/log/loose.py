@@ -73,6 +73,13 @@ class Loose:
             self._others += same
             self._stamps += stamps_of(same, {*map(type, same)}, self._codec)
 
+    def packed(self, count: int) -> bytes | None:
+        """A list of so many items, packed, if these are all that is watched, of one plain type."""
+        if len(self._sealed) != 1 or self._others:
+            return None
+        (sealed,) = self._sealed.values()
+        return None if sealed is None or len(sealed) != count else sealed.packed()
+
     def changed(self) -> bool:
         """Whether any of them is not what it was."""
         if self._messages is not None and self._messages.changed():
@@ -123,6 +130,14 @@ class _Sealed:
         self._items: list[Any] = []
         self._bytes = b""
 
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def packed(self) -> bytes:
+        """The parts as one list, packed."""
+        count = len(self._items) * self._parts.width
+        return _header(count) + self._bytes
+
     @property
     def held(self) -> bytes:
         """What they held, packed."""
@@ -147,10 +162,7 @@ class _Sealed:
     def altered(self) -> Iterator[Any]:
         """Those that are not what they were."""
         width, read = self._parts
-        count = len(self._items) * width
-        before: list[Any] = ormsgpack.unpackb(
-            b"\xdd" + count.to_bytes(4, "big") + self._bytes  # what `_packed` left out
-        )
+        before: list[Any] = ormsgpack.unpackb(self.packed())
         for place, item in enumerate(self._items):
             then = before[place * width : (place + 1) * width]
             try:
@@ -246,8 +258,16 @@ def _parts(kind: type, codec: Codec) -> Parts | None:
 
 def _packed(parts: list[Any]) -> bytes:
     """The parts one after another, without what says how many there are."""
-    count = len(parts)
-    return pack_plain(parts)[1 if count < 16 else 3 if count < 65_536 else 5 :]
+    return pack_plain(parts)[len(_header(len(parts))) :]
+
+
+def _header(count: int) -> bytes:
+    """What says in msgpack that so many items follow."""
+    if count < 16:
+        return (0x90 | count).to_bytes(1, "big")
+    if count < 65_536:
+        return b"\xdc" + count.to_bytes(2, "big")
+    return b"\xdd" + count.to_bytes(4, "big")
 
 
 def _sizes_of(messages: Iterable[Any]) -> list[int]:

@@ -16,6 +16,8 @@ from plait.checkpoint.log.loose import Loose
 from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, is_sealed, sealer, seals
 from plait.checkpoint.serde import Codec
 
+_WATCHED = frozenset((dict, list))
+"""Items of these are watched by what they pack to."""
 _NEVER: list[Any] = [None]
 """Stands for the changes of items that never change."""
 
@@ -38,10 +40,16 @@ class Seen:
         self._loose = Loose(codec)
         self._loose.watch(self.items, self.kinds)
 
+    def packed(self) -> bytes | None:
+        """The list as `pack_plain` packs it, where that was done to watch all of its items."""
+        return self._loose.packed(len(self.items)) if self.kinds <= _WATCHED else None
+
     def altered(self) -> set[int]:
         """The ids of items that were changed in place since they were seen."""
         if self._changes[0] is self._as_of and not self._loose.changed():
             return set()
+        if self._seal is None:
+            return self._loose.altered()
         now = seals(self.items, self._seal)
         pairs = zip(self.items, self.stamps, now, strict=True)
         return self._loose.altered() | {id(item) for item, a, b in pairs if a != b}

@@ -59,10 +59,8 @@ class SeenDict:
             codec: What packs values that are no plain data.
         """
         if self._blocks is None:
-            changed = self._replaced(value, codec)
-            new = [*value.values()][len(self.data) :]
-            fresh = [*map(value.__getitem__, changed), *new]
-            if not IMMUTABLE.issuperset(map(type, fresh)):
+            changed, fixed = self._replaced(value, codec)
+            if not fixed:
                 return SeenDict(value, codec), changed
             return _seen(value.copy(), None, _BLOCK), changed
         now = [*value.values()]
@@ -103,16 +101,22 @@ class SeenDict:
         blocks: list[Block] = [stamps[i : i + size] for i in range(0, len(stamps), size)]
         return _seen(kept, blocks, size)
 
-    def _replaced(self, value: dict[Any, Any], codec: Codec) -> list[Any]:
-        """Keys that hold something else, where none of the values ever changes."""
-        before = self.data
-        names = [*compress(before, map(is_not, before.values(), value.values()))]
-        olds, news = [*map(before.__getitem__, names)], [*map(value.__getitem__, names)]
-        kinds = set(map(type, olds))
-        if len(kinds) == 1 and kinds <= COMPARABLE and kinds == set(map(type, news)):
-            return [*compress(names, map(ne, olds, news))]
-        pairs = zip(names, olds, news, strict=True)
-        return [name for name, old, new in pairs if not _same(old, None, new, None, codec)]
+    def _replaced(self, value: dict[Any, Any], codec: Codec) -> tuple[list[Any], bool]:
+        """Keys that hold something else, where none of the values ever changed; and whether none
+        ever will."""
+        names, olds, news = [*self.data], [*self.data.values()], [*value.values()]
+        more = news[len(olds) :]
+        del news[len(olds) :]
+        differ = [*map(is_not, olds, news)]
+        if not all(differ):
+            names, olds = [*compress(names, differ)], [*compress(olds, differ)]
+            news = [*compress(news, differ)]
+        kinds, new_kinds = set(map(type, olds)), set(map(type, news))
+        fixed = IMMUTABLE.issuperset(new_kinds) and IMMUTABLE.issuperset(map(type, more))
+        if len(kinds) == 1 and kinds <= COMPARABLE and kinds == new_kinds:
+            return [*compress(names, map(ne, olds, news))], fixed
+        pairs = zip(names, olds, news, strict=False)
+        return [name for name, old, new in pairs if not _same(old, None, new, None, codec)], fixed
 
 
 def _seen(data: dict[Any, Any], blocks: list[Block] | None, block: int) -> SeenDict:

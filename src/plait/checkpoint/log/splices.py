@@ -9,10 +9,11 @@ Python is made per stretch of items, not per item.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Sequence
-from itertools import chain, compress, count
-from operator import is_not, ne
-from typing import Any, NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain, compress, count, repeat, starmap
+from operator import gt, is_not, le, ne, not_, sub
+from typing import Any, NamedTuple, TypeAlias
 
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.stamps import COMPARABLE, IMMUTABLE, contents
@@ -46,11 +47,17 @@ class _Gap(NamedTuple):
 
 
 _Keys = Sequence[Hashable]
+_Chain: TypeAlias = "tuple[_Run, _Chain | None]"
+"""A run, and those before it."""
+_NOWHERE = -2
+"""The place of a key that the old list has not: such a place never goes on from another."""
 _SAMPLES = 128
 """So many items of a long list that was made anew tell whether it still holds what it held."""
 
 
-def splices(old: Seen, new: list[Any], codec: Codec, limit: int) -> list[Splice] | None:
+def splices(
+    old: Seen, new: list[Any], codec: Codec, limit: int, *, look: bool = True
+) -> list[Splice] | None:
     """What turns `old`, as it was when it was seen, into `new`.
 
     Args:
@@ -58,74 +65,158 @@ def splices(old: Seen, new: list[Any], codec: Codec, limit: int) -> list[Splice]
         new: The list now.
         codec: Tells what items hold.
         limit: None is given where more than so many pieces of the old list would have to be kept.
+        look: Also between the ends that they share; else all that lies there has changed.
 
     >>> codec = Codec()
     >>> splices(Seen([1, 2, 3], codec), [1, 3, 4], codec, 9)
     [Splice(start=1, deleted=1, first=1, last=1), Splice(start=3, deleted=0, first=2, last=3)]
     """
-    altered = old.altered()
-    head, tail = _ends(old.items, new, altered)
+    head, tail = _ends(old.items, new)
+    altered = None
+    if head or tail or (look and not _are_strangers(old, new)):
+        altered = old.altered()
+        head, tail = _unaltered(old.items, head, tail, altered)
     before, now = old.items[head : len(old.items) - tail], new[head : len(new) - tail]
     if not before and not now:
         return []
     gaps = [_Gap(0, len(before), 0, len(now))]
-    if before and now:
-        kinds = {*map(type, before), *map(type, now)}
-        found = _differences(before, now, kinds, altered, codec, limit)
+    if before and now and look:
+        found = _Search(old, before, now, altered, codec, limit).differences()
         if found is None:
             return None
         gaps = found
     return [Splice(a + head, b - a, c + head, d + head) for a, b, c, d in gaps]
 
 
-def _ends(old: list[Any], new: list[Any], altered: set[int]) -> tuple[int, int]:
-    """How many items at the begin and at the end are the same objects, and unchanged."""
+def _ends(old: list[Any], new: list[Any]) -> tuple[int, int]:
+    """How many items at the begin and at the end are the same objects."""
     shorter = min(len(old), len(new))
     head = next(compress(count(), map(is_not, old, new)), shorter)
     rest = shorter - head
-    tail = min(rest, next(compress(count(), map(is_not, reversed(old), reversed(new))), rest))
-    if altered:
-        head = next((i for i in range(head) if id(old[i]) in altered), head)
-        tail = next((i for i in range(tail) if id(old[-1 - i]) in altered), tail)
-    return head, tail
+    return head, min(rest, next(compress(count(), map(is_not, reversed(old), reversed(new))), rest))
 
 
-def _differences(
-    old: list[Any], new: list[Any], kinds: set[type], altered: set[int], codec: Codec, limit: int
-) -> list[_Gap] | None:
+def _unaltered(old: list[Any], head: int, tail: int, altered: set[int]) -> tuple[int, int]:
+    """How many of the same objects at the ends are as they were."""
+    if not altered:
+        return head, tail
+    head = next((i for i in range(head) if id(old[i]) in altered), head)
+    return head, next((i for i in range(tail) if id(old[-1 - i]) in altered), tail)
+
+
+def _are_strangers(old: Seen, new: list[Any]) -> bool:
+    """Whether items are told by their identity, and none is in both lists."""
+    if not COMPARABLE.isdisjoint(old.kinds):
+        return False
+    return {*map(id, old.items)}.isdisjoint(map(id, new))
+
+
+class _Search:
     """What differs between two lists that share neither their first nor their last item."""
-    whole = _Gap(0, len(old), 0, len(new))
-    if kinds <= IMMUTABLE:
-        runs = _matched(*_values(old, new, kinds, codec), limit)
-        return None if runs is None else _between(runs, whole)
-    mine, other = _identities(old, kinds, altered), _identities(new, kinds, ())
-    runs = _matched(mine, other, limit)
-    gaps = [whole] if runs is None else _between(runs, whole)
-    open_gaps = [gap for gap in gaps if gap.a < gap.b and gap.c < gap.d]
-    if not open_gaps:
-        return gaps
-    pair = _by_content(old, new, mine, other, open_gaps, altered, codec)
-    if pair is None:
-        return None if runs is None else gaps
-    mine, other = pair
-    if runs is None:
+
+    __slots__ = ("_altered", "_codec", "_limit", "_new", "_old", "_seen", "_whole")
+
+    def __init__(
+        self, seen: Seen, old: list[Any], new: list[Any], altered: set[int] | None, codec: Codec,
+        limit: int,
+    ) -> None:  # fmt: skip
+        self._seen, self._old, self._new = seen, old, new
+        self._altered = altered
+        """The ids of items that were changed in place (None: the lists share no object)."""
+        self._codec, self._limit = codec, limit
+        self._whole = _Gap(0, len(old), 0, len(new))
+
+    def differences(self) -> list[_Gap] | None:
+        """The stretches that differ; None where too many pieces would have to be kept."""
+        old, new, whole, limit = self._old, self._new, self._whole, self._limit
+        kinds = {*map(type, old), *map(type, new)}
+        if kinds <= IMMUTABLE:
+            runs = _matched(*_values(old, new, kinds, self._codec), limit)
+            return None if runs is None else _between(runs, whole)
+        if self._altered is None:
+            return self._among_strangers()
+        mine, other = _identities(old, kinds, self._altered), _identities(new, kinds, ())
         runs = _matched(mine, other, limit)
-        return None if runs is None else _between(runs, whole)
-    out: list[_Gap] = []
-    for gap in gaps:
-        a, b, c, d = gap
-        found = _matched(mine[a:b], other[c:d], limit) if a < b and c < d else []
-        moved = [_Run(a + p, c + q, length) for p, q, length in found or ()]
-        out += _between(moved, gap)
-    return out
+        gaps = [whole] if runs is None else _between(runs, whole)
+        open_gaps = [gap for gap in gaps if gap.a < gap.b and gap.c < gap.d]
+        if not open_gaps:
+            return gaps
+        pair = self._by_content(mine, other, open_gaps, self._altered)
+        if pair is None:
+            return None if runs is None else gaps
+        mine, other = pair
+        if runs is None:
+            runs = _matched(mine, other, limit)
+            return None if runs is None else _between(runs, whole)
+        out: list[_Gap] = []
+        for gap in gaps:
+            a, b, c, d = gap
+            found = _matched(mine[a:b], other[c:d], limit) if a < b and c < d else []
+            moved = [_Run(a + p, c + q, length) for p, q, length in found or ()]
+            out += _between(moved, gap)
+        return out
+
+    def _among_strangers(self) -> list[_Gap] | None:
+        """What differs where no object is in both lists."""
+        old, new = self._old, self._new
+        if not self._may_hold_same(old, new):
+            return [self._whole]
+        mine, other = contents(old, new, self._codec)
+        altered = self._seen.altered()
+        if altered:
+            pairs = zip(mine, old, strict=True)
+            mine = [object() if id(item) in altered else key for key, item in pairs]
+        runs = _matched(mine, other, self._limit)
+        return None if runs is None else _between(runs, self._whole)
+
+    def _by_content(
+        self, mine: _Keys, other: _Keys, gaps: list[_Gap], altered: set[int]
+    ) -> tuple[_Keys, _Keys] | None:
+        """Keys by content for items in gaps that are in one list only; None where none is equal."""
+        old, new = self._old, self._new
+        lost: Sequence[int] = [*chain.from_iterable(range(gap.a, gap.b) for gap in gaps)]
+        come: Sequence[int] = [*chain.from_iterable(range(gap.c, gap.d) for gap in gaps)]
+        theirs = set(other)
+        if not theirs.isdisjoint(mine):
+            lost = _without(lost, mine, theirs)
+            come = _without(come, other, set(mine))
+        if altered:
+            lost = [i for i in lost if id(old[i]) not in altered]
+        if not lost or not come:
+            return None
+        olds, news = _at(lost, old), _at(come, new)
+        if not self._may_hold_same(olds, news):
+            return None
+        held, holds = contents(olds, news, self._codec)
+        if set(held).isdisjoint(holds):
+            return None
+        before, now = [*mine], [*other]
+        for i, key in zip(lost, held, strict=True):
+            before[i] = ("content", key)  # no identity is such a tuple
+        for i, key in zip(come, holds, strict=True):
+            now[i] = ("content", key)
+        return before, now
+
+    def _may_hold_same(self, olds: list[Any], news: list[Any]) -> bool:
+        """Whether it is worth looking which of the new items hold what old ones held.
+
+        A few may be equal where a sample says no.
+        """
+        if len(news) <= 4 * _SAMPLES:
+            return True
+        sample = [news[i * i * 7919 % len(news)] for i in range(_SAMPLES)]
+        held, holds = contents(olds, sample, self._codec)
+        return not set(holds).isdisjoint(held)
 
 
 def _values(old: list[Any], new: list[Any], kinds: set[type], codec: Codec) -> tuple[_Keys, _Keys]:
     """Keys of immutables: equal ones mean that the items are the same."""
     if kinds <= COMPARABLE and not {int, bool} <= kinds:  # 1 == True
         return old, new
-    if kinds == {float}:  # 0.0 == -0.0
-        return _bits(old), _bits(new)
+    if kinds == {float}:
+        if 0.0 in old or 0.0 in new:  # 0.0 == -0.0
+            return _bits(old), _bits(new)
+        return old, new
     return contents(old, new, codec)
 
 
@@ -145,57 +236,90 @@ def _identities(items: list[Any], kinds: set[type], altered: set[int] | tuple[()
     return keys
 
 
-def _by_content(
-    old: list[Any], new: list[Any], mine: _Keys, other: _Keys, gaps: list[_Gap],
-    altered: set[int], codec: Codec,
-) -> tuple[_Keys, _Keys] | None:  # fmt: skip
-    """Keys by content for items in gaps that are in one list only; None where none is equal."""
-    lost = [*chain.from_iterable(range(gap.a, gap.b) for gap in gaps)]
-    come = [*chain.from_iterable(range(gap.c, gap.d) for gap in gaps)]
-    theirs = set(other)
-    if not theirs.isdisjoint(mine):
-        ours = set(mine)
-        lost = [i for i in lost if mine[i] not in theirs]
-        come = [i for i in come if other[i] not in ours]
-    if altered:
-        lost = [i for i in lost if id(old[i]) not in altered]
-    if not lost or not come:
-        return None
-    if len(come) > 4 * _SAMPLES:
-        sample = [new[come[i * i * 7919 % len(come)]] for i in range(_SAMPLES)]
-        held, holds = contents(_at(lost, old), sample, codec)
-        if set(held).isdisjoint(holds):  # a few may be equal: not worth looking at all
-            return None
-    held, holds = contents(_at(lost, old), _at(come, new), codec)
-    if set(held).isdisjoint(holds):
-        return None
-    before, now = [*mine], [*other]
-    for i, key in zip(lost, held, strict=True):
-        before[i] = ("content", key)  # no identity is such a tuple
-    for i, key in zip(come, holds, strict=True):
-        now[i] = ("content", key)
-    return before, now
+def _without(places: Sequence[int], keys: _Keys, known: set[Hashable]) -> list[int]:
+    """The places whose keys are not known."""
+    found = map(known.__contains__, map(keys.__getitem__, places))
+    return [*compress(places, map(not_, found))]
 
 
-def _at(places: list[int], items: list[Any]) -> list[Any]:
+def _at(places: Sequence[int], items: list[Any]) -> list[Any]:
     """The items at ascending places."""
     return items if len(places) == len(items) else [items[i] for i in places]
 
 
 def _matched(old: _Keys, new: _Keys, limit: int) -> list[_Run] | None:
-    """Runs of equal keys, ascending on both sides, taken greedily along `new`.
+    """Runs of equal keys, ascending on both sides.
 
     None: there are more than `limit`.
     """
     known = set(old)
     if known.isdisjoint(new):
         return []
-    # Where a key was last: only if that lies ahead, a search for its next place is worth it. So
-    # all searches together go once through the old keys.
     last = dict(zip(old, range(len(old)), strict=True))
+    return (_chained if len(last) == len(old) else _searched)(old, new, last, limit)
+
+
+def _chained(old: _Keys, new: _Keys, places: dict[Hashable, int], limit: int) -> list[_Run] | None:
+    """The runs that keep the most together, where no key is twice in the old list.
+
+    Where more than `limit` could be kept, only those that are long enough to be worth their row.
+    """
+    at = [*map(places.get, new, repeat(_NOWHERE))]
+    steps = [*map(sub, at[1:], at)]
+    worth = max(1, len(old) // max(1, limit))
+    many = len(at) - at.count(_NOWHERE) - steps.count(1) > limit
+    if many and steps.count(1) < worth:
+        return None
+    begins = [0, *compress(range(1, len(at)), map(ne, steps, repeat(1)))]
+    lengths = [*map(sub, chain(begins[1:], (len(at),)), begins)]
+    olds = [*map(at.__getitem__, begins)]
+    keep: Iterable[bool] = map(ne, olds, repeat(_NOWHERE))
+    if many:
+        keep = [*map(gt, lengths, repeat(worth))]
+        if not 0 < sum(keep) <= limit:
+            return None
+    runs = zip(olds, begins, lengths, strict=True)
+    found = [*starmap(_Run, compress(runs, keep))]
+    return found if _ascend(found) else _heaviest(found)
+
+
+def _ascend(runs: list[_Run]) -> bool:
+    ends = [old + length for old, _, length in runs]
+    return all(map(le, ends, [run.old for run in runs[1:]]))
+
+
+def _heaviest(runs: list[_Run]) -> list[_Run]:
+    """Those runs that ascend in the old list, too, and hold the most items together."""
+    ends, held = [0], [0]  # what ends here in the old list at the latest holds so much, at most
+    chains: list[_Chain | None] = [None]
+    for run in runs:
+        before = bisect_right(ends, run.old) - 1
+        end, total = run.old + run.length, held[before] + run.length
+        place = bisect_left(ends, end)
+        if place and held[place - 1] >= total:
+            continue
+        after = place
+        while after < len(held) and held[after] <= total:
+            after += 1
+        if after == place and place < len(ends) and ends[place] == end:
+            continue
+        ends[place:after], held[place:after] = [end], [total]
+        chains[place:after] = [(run, chains[before])]
+    out: list[_Run] = []
+    link = chains[-1]
+    while link is not None:
+        out.append(link[0])
+        link = link[1]
+    return out[::-1]
+
+
+def _searched(old: _Keys, new: _Keys, last: dict[Hashable, int], limit: int) -> list[_Run] | None:
+    """Runs taken greedily along `new`, where keys may be at several places."""
     runs: list[_Run] = []
     free = after = 0
-    for place in compress(range(len(new)), map(known.__contains__, new)):
+    for place in compress(range(len(new)), map(last.__contains__, new)):
+        # Only if the last place of a key lies ahead, a search for its next is worth it. So all
+        # searches together go once through the old keys.
         if place < free or last[new[place]] < after:
             continue
         if len(runs) == limit:

@@ -88,11 +88,11 @@ class ValueVersion(Version):
 class ListVersion(Version):
     """The last version of a list."""
 
-    __slots__ = ("runs", "seen", "size", "written")
+    __slots__ = ("lost", "runs", "seen", "size", "written")
 
     def __init__(
         self, id: bytes, anchor: bytes, depth: int, seen: Seen, runs: list[Run], size: int,
-        written: int,
+        written: int, lost: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(id, anchor, depth)
         self.seen = seen
@@ -102,6 +102,8 @@ class ListVersion(Version):
         """About how many bytes the items take."""
         self.written = written
         """Bytes of items written since the list was last whole, with that."""
+        self.lost = lost
+        """How many versions up to this one, one after another, kept nothing of that before."""
 
 
 class DictVersion(Version):

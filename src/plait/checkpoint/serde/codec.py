@@ -80,6 +80,7 @@ _TOGETHER = 16
 _packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
 _BUFFERS = frozenset({bytearray, memoryview})
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, dict})
+_HOLDERS = frozenset({list, dict})
 _ATOMS = frozenset({type(None), bool, float, bytes})
 _CLASSES: dict[str, type] = {
     c.__name__: c
@@ -184,6 +185,11 @@ class Codec:
             UnstorableValueError: The value is nested too deeply, or contains itself.
         """
         return self._pack(value) if value is not None else _NIL
+
+    def dumps_packed(self, value: Any, packed: bytes) -> bytes:
+        """As `dumps`, of a value that `pack_plain` packed so: nothing is encoded again."""
+        buffers = _may_hold_buffer(packed) and _has_buffer(value)
+        return self._careful(value, 0) if buffers else packed
 
     def comparable(self, value: Any) -> bytes:
         """Bytes that tell whether a value has changed; they are never stored."""
@@ -550,8 +556,12 @@ def _of_plain(items: list[Any]) -> bytes | None:
         data = _packb(items, None, _OPTIONS)
     except TypeError:
         return None
-    buffers = (0xC4 in data or 0xC5 in data or 0xC6 in data) and _has_buffer(items)
-    return None if buffers else data
+    return None if _may_hold_buffer(data) and _has_buffer(items) else data
+
+
+def _may_hold_buffer(data: bytes) -> bool:
+    """Whether there may be bytes in what was packed."""
+    return 0xC4 in data or 0xC5 in data or 0xC6 in data
 
 
 def _has_buffer(value: Any) -> bool:
@@ -561,6 +571,8 @@ def _has_buffer(value: Any) -> bool:
         kinds = {*map(type, level)}
         if not _BUFFERS.isdisjoint(kinds):
             return True
+        if kinds.isdisjoint(_HOLDERS):
+            return False
         if not kinds <= _PLAIN:  # objects are packed by hooks, and looked through there
             level = [each for each in level if type(each) in _PLAIN]
         level = get_referents(*level)  # what lists and dicts hold, in one step of C
