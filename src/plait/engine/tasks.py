@@ -62,7 +62,7 @@ def _pushed(number: int) -> str:
 class UnnamedWrites(TaskWrites):
     """The outcome of a task whose id nobody has asked for yet: it is made when it is read."""
 
-    __slots__ = ("_base", "_id", "_identity", "_ns")
+    __slots__ = ("_base", "_identity", "_ns", "known_id")
 
     def __init__(
         self, checkpoint_id: str, base: str, ns: str, identity: str, path: str, writes: Writes
@@ -75,13 +75,14 @@ class UnnamedWrites(TaskWrites):
         self._base = base
         self._ns = ns
         self._identity = identity
-        self._id: str | None = None
+        self.known_id: str | None = None
+        """The id, if somebody has asked for it."""
 
     @property
     def task_id(self) -> str:  # type: ignore[override]
-        made = self._id
+        made = self.known_id
         if made is None:
-            made = self._id = task_id(self._base, self._ns, self._identity, self.path)
+            made = self.known_id = task_id(self._base, self._ns, self._identity, self.path)
         return made
 
 

@@ -38,23 +38,22 @@ _EMPTY: Row = ((), ())
 class Address:
     """What addresses the checkpoints of one lane, and of those inside their tasks."""
 
-    __slots__ = ("_root", "ns", "thread_id")
+    __slots__ = ("ns", "root", "thread_id")
 
     def __init__(self, thread_id: str, ns: str) -> None:
         self.thread_id = thread_id
         self.ns = ns
-        self._root: dict[str, Any] = {
-            "thread_id": thread_id,
-            "checkpoint_ns": "",
-            "checkpoint_id": None,
-        }
+        self.root: dict[str, Any] | None = None
+        """What is configurable of a checkpoint, but for its id; None in a nested lane."""
+        if not ns:
+            self.root = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": None}
 
     def config(self, id: str, metadata: Mapping[str, Any]) -> Any:
         """The config of a checkpoint."""
-        if self.ns:
+        if self.root is None:
             thread = {"thread_id": self.thread_id}
             return report.config_of(thread, self.ns, id, metadata.get("parents"))
-        place = self._root.copy()
+        place = self.root.copy()
         place["checkpoint_id"] = id
         return {"configurable": place}
 

@@ -7,11 +7,13 @@ knows more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from plait.engine.records import CONTAINERS, Live, TaskWrites, new_tuple
-from plait.engine.tasks import task_id
+from plait.engine.tasks import UnnamedWrites, task_id
 from plait.pregel.layout import SPECIAL, Address, Layout, Row, Seat
 from plait.types import PregelTask, StateSnapshot
+from plait.typing import MISSING
 
 
 class PlainView:
@@ -30,38 +32,52 @@ class PlainView:
         self._address = address
 
     def show(self, lives: Iterable[Live], pending: bool) -> list[StateSnapshot | None]:
-        """Checkpoints (see `Viewer.show`); None for those of which there is more to say."""
-        layout, config_of = self._layout, self._address.config
+        """Checkpoints (see `Viewer.show`); None for those of which there is more to say.
+
+        Histories are long: what each checkpoint needs stands here, without calls.
+        """
+        layout, address = self._layout, self._address
+        keys, root = layout.keys or (), address.root
         shown: list[StateSnapshot | None] = []
-        last = row = only = None
+        last = row = seat = None
         for made, held, outcomes in lives:
             if made.frontier is not last:  # those of a loop are most often one
                 last = made.frontier
                 row = layout.row(last)
-                only = row[0][0] if row is not None and len(row[0]) == 1 else None
-            if only is not None and len(outcomes) == 1:
-                task = None if pending else self._task(made.id, only, outcomes[0])
+                seat = row[0][0] if row is not None and len(row[0]) == 1 and not pending else None
+            id, before, ts = made.id, made.parent_id, made.ts
+            if seat is not None and len(outcomes) == 1:
+                task = self._task(id, seat, outcomes[0])
                 tasks = None if task is None else (task,)
             else:
-                tasks = None if row is None else self._tasks(made.id, row, outcomes, pending)
+                tasks = None if row is None else self._tasks(id, row, outcomes, pending)
             if row is None or tasks is None:
                 shown.append(None)
                 continue
-            metadata = {**made.metadata}
+            metadata: dict[str, Any] = {**made.metadata}
             if "parents" in metadata:
-                parents = metadata["parents"]
-                metadata["parents"] = {**parents} if parents else {}
-            ts, before = made.ts, made.parent_id
-            parts = (
-                layout.show(held, held is made.changed),
-                row[1],
-                config_of(made.id, metadata),
-                metadata,
-                ts if type(ts) is str else made.made_at,
-                None if before is None else config_of(before, metadata),
-                tasks,
-                (),
-            )
+                metadata["parents"] = {**parents} if (parents := metadata["parents"]) else {}
+            values: dict[str, Any] = {}
+            for key in keys:
+                value = held.get(key, MISSING)
+                if value is MISSING or type(value) in CONTAINERS:
+                    values = layout.show(held, held is made.changed)
+                    break
+                values[key] = value
+            config: Any
+            parent: Any = None
+            if root is None:
+                config = address.config(id, metadata)
+                if before is not None:
+                    parent = address.config(before, metadata)
+            else:
+                config = {"configurable": (place := root.copy())}
+                place["checkpoint_id"] = id
+                if before is not None:
+                    parent = {"configurable": (place := root.copy())}
+                    place["checkpoint_id"] = before
+            when = ts if type(ts) is str else made.made_at
+            parts = values, row[1], config, metadata, when, parent, tasks, ()
             shown.append(new_tuple(StateSnapshot, parts))
         return shown
 
@@ -83,8 +99,9 @@ class PlainView:
     def _task(self, id: str, seat: Seat, outcome: TaskWrites | None) -> PregelTask | None:
         """A task and what it updated; None if there is more to say of it."""
         name, path, order, nests = seat
+        result: dict[str, Any] | None = None
         if outcome is None:
-            task, result = task_id(id, self._address.ns, name, order), None
+            task = task_id(id, self._address.ns, name, order)
         elif outcome.path != order:
             return None
         else:
@@ -96,7 +113,8 @@ class PlainView:
                     result[channel] = value.copy() if type(value) in CONTAINERS else value
                 elif channel in SPECIAL:
                     return None
-            task = outcome.task_id
+            known = outcome.known_id if type(outcome) is UnnamedWrites else None
+            task = known or outcome.task_id
             if not outcome.derived and task != task_id(id, self._address.ns, name, order):
                 return None
         state = self._address.inside(name, task) if nests else None

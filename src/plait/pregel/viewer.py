@@ -72,8 +72,8 @@ class Viewer:
         return self._shown(snapshot_of(stored), pending)
 
     def history(self, page: Sequence[Stored]) -> Iterator[Sequence[StateSnapshot]]:
-        """Checkpoints as they were: some of a page after the other."""
-        if self._plain is None or Snapshot in {*map(type, page)}:
+        """Checkpoints as they were: some of a page after the other. A page is of one kind."""
+        if self._plain is None or (page and isinstance(page[0], Snapshot)):
             for stored in page:
                 yield (self.show(stored, False),)
             return

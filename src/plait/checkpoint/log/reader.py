@@ -388,7 +388,10 @@ def all_lives(
         values, full = checkpoint.changed, frame[_FULL]
         if full is None or len(full) != len(values):
             return None
-        tasks = live_tasks(writes)
+        if len(writes) == 1 and type(only := cast("Any", writes[0][_WRITTEN])) is Deferred:
+            tasks = [only.holds]
+        else:
+            tasks = live_tasks(writes)
         if tasks is None:
             return None
         lives.append((checkpoint, values, tasks))
