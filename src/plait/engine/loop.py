@@ -123,6 +123,7 @@ class Loop(Running):
         a tenth of its cost.
         """
         spec = self.spec
+        cached = spec.cache is not None
         halts_before = spec.interrupt_before != _NOWHERE
         halts_after = spec.interrupt_after != _NOWHERE
         timed = spec.step_timeout is not None or self.deadline is not None
@@ -150,7 +151,7 @@ class Loop(Running):
                 if self.resumed:
                     self._report_kept(tasks)
             self.resumed = False
-            if todo and spec.cache is not None:
+            if todo and cached:
                 todo = yield from self._look_up(todo)
             if todo:
                 if timed:
@@ -183,7 +184,7 @@ class Loop(Running):
                 tasks = self._with_handlers(tasks)
             done = self._apply(tasks)
             stops = halts_after and self._hits(spec.interrupt_after, tasks)
-            if spec.cache is not None:
+            if cached:
                 yield from self._keep(done)
             if self.saving:
                 commit = self._commit_of(done, stops=stops)

@@ -60,15 +60,19 @@ def _update(writes: Writes, output: Reads) -> Any:
 
 def touches(tasks: Sequence[Task], output: Reads) -> bool:
     """Whether any task wrote something that `output` shows."""
-    return any(is_shown(task.writes, output) for task in tasks)
+    for task in tasks:
+        if is_shown(task.writes, output):
+            return True
+    return False
 
 
 def is_shown(writes: Writes, output: Reads) -> bool:
     """Whether `output` shows anything of what was written."""
-    if isinstance(output, str):
-        return any(channel == output for channel, _ in writes)
-    members = output.members
-    return any(channel in members for channel, _ in writes)
+    members = (output,) if isinstance(output, str) else output.members
+    for channel, _ in writes:  # to leave a generator at its first item would cost eight times this
+        if channel in members:
+            return True
+    return False
 
 
 def start_payload(task: Task, metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -123,10 +123,11 @@ class State:
     def _filled(self, view: View) -> dict[str, Any]:
         """Every key of a view that holds something, in the order of the schema."""
         held, simple = self._channels, self._values
-        if len(simple) == len(view.keys) and tuple(simple) == view.keys:
-            return simple.copy()
-        if simple.keys() >= view.members:
-            return {key: simple[key] for key in view.keys}
+        if len(simple) >= len(view.keys):
+            if tuple(simple) == view.keys:
+                return simple.copy()
+            if simple.keys() >= view.members:
+                return {key: simple[key] for key in view.keys}
         initial, plain = self.plan.initial, self.plan.plain
         values: dict[str, Any] = {}
         for key in view.keys:
@@ -248,19 +249,21 @@ class State:
 
     def _set(self, values: dict[str, Any]) -> None:
         """New values of `plan.simple` keys."""
-        self._values.update(values)
-        self.changed.update(values)
-        if not self._views:
+        self._values |= values
+        changed = self.changed
+        for name in values:
+            changed.add(name)
+        if len(self._views) > 1:
+            for name, value in values.items():
+                views = self._views_of.get(name)
+                for view in self._views_with(name) if views is None else views:
+                    view[name] = value
             return
-        if len(self._views) == 1:
-            ((view, shown),) = self._views.items()
-            if view.members.issuperset(values):
-                shown.update(values)
-                return
-        for name, value in values.items():
-            views = self._views_of.get(name)
-            for view in self._views_with(name) if views is None else views:
-                view[name] = value
+        for view, shown in self._views.items():
+            members = view.members
+            for name, value in values.items():
+                if name in members:
+                    shown[name] = value
 
     def _refuse(self, name: str) -> NoReturn:
         """The error of a write to a channel that does not exist."""

@@ -130,15 +130,10 @@ class Writer:
         update: Any = result
         if type(result) is dict and not self.root:
             if self._all_keys.issuperset(update):
-                writes: Writes = list(update.items())
-            else:
-                self._unknown(update)
-                writes = self._known_items(update)
-        else:
-            writes = self._values(result)
-            writes.extend(self._gotos(result))
-        writes.extend(self.edges)
-        return writes
+                return [*update.items(), *self.edges]
+            self._unknown(update)
+            return [*self._known_items(update), *self.edges]
+        return [*self._values(result), *self._gotos(result), *self.edges]
 
     def _known_items(self, update: Mapping[str, Any]) -> Writes:
         """The items of an update whose keys the state has."""
