@@ -3,13 +3,13 @@
 from sys import intern
 from typing import Any, Final
 
-START: Final = intern("__start__")
+START: Final = "__start__"
 """The virtual node that brings the input into a graph."""
-END: Final = intern("__end__")
+END: Final = "__end__"
 """The virtual node that ends a branch of a graph."""
-TAG_NOSTREAM: Final = intern("nostream")
+TAG_NOSTREAM: Final = "nostream"
 """A tag that keeps a chat model's tokens out of the `messages` stream."""
-TAG_HIDDEN: Final = intern("langsmith:hidden")
+TAG_HIDDEN: Final = "langsmith:hidden"
 """A tag that keeps a node or edge out of traces and streams."""
 CONF: Final = intern("configurable")
 CONFIG_KEY_CHECKPOINTER: Final = intern("__pregel_checkpointer")

@@ -522,7 +522,8 @@ class PlaitWarning(UserWarning):
 
 
 class UnknownKeyWarning(PlaitWarning):
-    """A node or caller wrote a key that no schema of the graph knows; it is dropped."""
+    """A node or caller wrote a key that no schema of the graph knows, and it is dropped; or a
+    config has a key that looks like a slip of the pen, and it goes to `configurable`."""
 
 
 class UnreachableNodeWarning(PlaitWarning):

@@ -43,16 +43,33 @@ from plait.types import CachePolicy, Checkpointer, RetryPolicy, TimeoutPolicy
 from plait.typing import subscriptable
 from plait.warnings import take_renamed
 
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-    from plait.cache.base import BaseCache
-    from plait.store.base import BaseStore
-
 P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 S = TypeVar("S")
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from concurrent.futures import Future
+    from datetime import timedelta
+    from typing import Protocol
+
+    from plait.cache.base import BaseCache
+    from plait.store.base import BaseStore
+
+    class TaskFuture(Future[T]):
+        """What a call of a task gives, as type checkers see it: in sync code it is a
+        `concurrent.futures.Future`, in async code one of asyncio's."""
+
+        def __await__(self) -> Generator[Any, None, T]: ...
+
+    class TaskDecorator(Protocol):
+        """`@task(...)` with arguments: it keeps the types of the function."""
+
+        @overload
+        def __call__(self, function: Callable[P, Awaitable[T]], /) -> TaskFunction[P, T]: ...
+        @overload
+        def __call__(self, function: Callable[P, T], /) -> TaskFunction[P, T]: ...
 
 
 class TaskFunction(Generic[P, T]):
@@ -84,7 +101,7 @@ class TaskFunction(Generic[P, T]):
         self.plan = _task_plan(function, self.name, retry, cache, timeout, unknown, part_of_node)
         update_wrapper(self, function)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> TaskFuture[T]:
         """Start a call; returns its future: `.result()` in sync code, `await` in async code."""
         scope = current_scope.get()
         if not isinstance(scope, TaskScope):
@@ -175,7 +192,7 @@ def task(
     timeout: float | timedelta | TimeoutPolicy | None = None,
     on_unknown: OnUnknown | None = None,
     **older: Any,
-) -> Callable[[Callable[P, Any]], TaskFunction[P, Any]]: ...
+) -> TaskDecorator: ...
 def task(
     function: Any = None,
     /,

@@ -124,6 +124,10 @@ _PATH_QUESTION = "Questions of path functions"
 _HANDLER_QUESTION = "The question of an error handler"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::a_list_of_sends": "A list of Sends from a node",
+    "h_guides_different::a_misspelled_key_of_the_config": "Misspelled keys of a config",
+    "h_guides_different::middleware_of_a_function_with_other_parameters": (
+        "Parameters of middleware functions"
+    ),
     "h_guides_different::a_path_that_returns_a_runnable": "Path functions that return a runnable",
     "h_guides_different::a_question_that_is_caught": "Questions that are caught",
     "h_guides_different::an_answer_by_the_id_of_before_an_update": "Answers by an older id",

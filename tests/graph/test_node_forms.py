@@ -1,6 +1,7 @@
 """A node may be any form of function that is documented anywhere: each gets what it asks for."""
 
 import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import add
@@ -319,3 +320,16 @@ async def test_async_context_form() -> None:
 async def test_async_node_in_a_sync_run_is_refused() -> None:
     with pytest.raises(TypeError, match="ainvoke"):
         graph_of(async_node).invoke({"text": "hi"}, context=Context())
+
+
+class Longer(State):
+    draft: str
+
+
+def test_a_graph_as_a_node_keeps_keys_of_its_own_without_a_warning() -> None:
+    inner = StateGraph(Longer).add_node("write", lambda state: {"draft": "d", "text": "t"})
+    outer = StateGraph(State).add_node("inner", inner.add_edge(START, "write").compile())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = outer.add_edge(START, "inner").compile().invoke({"text": "hi"})
+    assert result == {"text": "t", "log": []}

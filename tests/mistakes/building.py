@@ -3,6 +3,7 @@
 from operator import add
 from typing import Annotated, Any, Literal, TypedDict
 
+from plait.agents.middleware import wrap_model_call
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
     ConfigError,
@@ -214,6 +215,26 @@ def node_added_too_late() -> None:
     graph = graph_of(a=nothing)
     graph.compile()
     graph.add_node("late", nothing)
+
+
+@mistake("An edge to several nodes at once", InvalidNodeError, "['a', 'b']", "to each of them")
+def edge_to_several() -> None:
+    several: Any = ["a", "b"]
+    graph_of(a=nothing, b=nothing).add_edge(START, several)
+
+
+@mistake(
+    "A decorator of middleware above a function with other parameters",
+    InvalidNodeError,
+    "(request, handler)",
+    "'log'",
+)
+def middleware_of_one_parameter() -> None:
+    def log(request: Any) -> None:
+        return None
+
+    decorate: Any = wrap_model_call
+    decorate(log)
 
 
 @mistake("An edge that starts at END", InvalidGraphError, "END")

@@ -16,6 +16,7 @@ from plait.errors import (
     NodeCancelledError,
     ThreadBusyError,
     UnknownCheckpointError,
+    UnknownKeyWarning,
 )
 from plait.func import task
 from plait.graph import START, StateGraph
@@ -62,6 +63,16 @@ def unknown_checkpoint() -> None:
 @mistake("A stream mode that does not exist", ConfigError, "'update'", "Did you mean 'updates'?")
 def unknown_stream_mode() -> None:
     list(graph_of(a=nothing).compile().stream({"text": ""}, stream_mode="update"))
+
+
+@mistake(
+    "A misspelled key of the config",
+    UnknownKeyWarning,
+    "'recursion_limt'",
+    "Did you mean 'recursion_limit'?",
+)
+def misspelled_config_key() -> None:
+    graph_of(a=nothing).compile().invoke({"text": ""}, {"recursion_limt": 5})
 
 
 @mistake("A durability that does not exist", ConfigError, "'synch'", "Did you mean 'sync'?")

@@ -108,7 +108,7 @@ class BaseCallbackHandler:
 
     def on_llm_new_token(
         self,
-        token: str | list[str | dict[str, Any]],
+        token: Any,
         *,
         chunk: Any = None,
         run_id: "UUID",
@@ -116,7 +116,8 @@ class BaseCallbackHandler:
         tags: list[str] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """A model streamed a token; `chunk` is the whole generation chunk."""
+        """A model streamed a token: a text, or a list of content blocks (`Any`, so that handlers
+        of models that only stream text may say `str`). `chunk` is the whole generation chunk."""
 
     def on_llm_end(
         self, response: Any, *, run_id: "UUID", parent_run_id: "UUID | None" = None, **kwargs: Any

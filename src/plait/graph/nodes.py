@@ -224,6 +224,9 @@ class Writer:
         return []
 
     def _unknown(self, update: Mapping[Any, Any]) -> None:
+        spec = self.nodes.get(self.name)
+        if spec is not None and is_graph(spec.runnable):
+            return  # its output holds keys that it keeps for itself, too
         for key in update:
             if key not in self.keys:
                 warn(

@@ -161,13 +161,15 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             known = self._declared[schema] = Declared(schema)
         return known
 
-    def __getattr__(self, name: str) -> Any:
-        # Only for names that it has not itself.
-        if hasattr(CompiledStateGraph, name):
-            raise AttributeError(
-                f"A StateGraph has no {name!r}: compile it, and call what compile() returns."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    if not TYPE_CHECKING:  # an editor that saw it would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            # Only for names that it has not itself.
+            if hasattr(CompiledStateGraph, name):
+                raise AttributeError(
+                    f"A StateGraph has no {name!r}: compile it, and call what compile() returns."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # --- nodes -----------------------------------------------------------------------------------
 
@@ -350,6 +352,11 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
                 raise InvalidGraphError("START cannot be one of several nodes that are waited for.")
             if not isinstance(start_key, str) and start not in self.nodes:
                 raise InvalidGraphError(f"Need to add_node {start!r} first")
+        if isinstance(end_key, (list, tuple)):
+            raise InvalidNodeError(
+                f"An edge ends at one node, got {end_key!r}. Add an edge to each of them; they run "
+                "beside each other."
+            )
         if end_key == START:
             raise InvalidGraphError("START cannot be an end node")
         if isinstance(start_key, str):

@@ -39,7 +39,7 @@ from plait.types import Command, Overwrite
 
 if TYPE_CHECKING:
     from plait.graph.state import CompiledStateGraph
-    from plait.runnables.config import RunnableConfig
+    from plait.runnables.config import ConfigLike
 
 log = logging.getLogger(__name__)
 
@@ -167,7 +167,7 @@ class Agent(HaystackComponent):
         snapshot: AgentSnapshot | PipelineSnapshot | Mapping[str, Any] | None = None,
         system_prompt: str | None = None,
         tools: ToolsType | list[str] | None = None,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Ask the model and run the tools that it calls, until the run ends.
@@ -211,7 +211,7 @@ class Agent(HaystackComponent):
         snapshot: AgentSnapshot | PipelineSnapshot | Mapping[str, Any] | None = None,
         system_prompt: str | None = None,
         tools: ToolsType | list[str] | None = None,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """The async twin of `run`: the callback is a coroutine function.
@@ -222,7 +222,7 @@ class Agent(HaystackComponent):
         run = self._prepared(streaming_callback, True, break_point, tools)
         begun = False
         if self._asks_thread(messages, snapshot, config):
-            state = await self.graph.aget_state(cast("RunnableConfig", config))
+            state = await self.graph.aget_state(cast("ConfigLike", config))
             begun = bool(state.values.get("messages"))
         given = self._input(messages, snapshot, system_prompt, kwargs, begun)
         return in_kind(_result(await self.graph.ainvoke(given, config, context=run)), messages)

@@ -12,7 +12,7 @@ from copy import deepcopy
 from functools import partial
 from itertools import count
 from math import nan
-from typing import Any, ClassVar, Self, cast, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, get_origin
 
 from plait.messages.errors import InvalidMessageError
 from plait.messages.fields import (
@@ -31,6 +31,9 @@ from plait.messages.fields import (
 from plait.messages.merge import Content, merge_content, merge_dicts
 from plait.messages.model import ModelMethods
 from plait.messages.stamp import IMMUTABLE, digest
+
+if TYPE_CHECKING:
+    from plait.messages.content import ToolCall
 
 
 class TextAccessor(str):
@@ -73,6 +76,10 @@ class BaseMessage(ModelMethods):
     content: Content
     id: str | None
     type: str
+    if TYPE_CHECKING:
+        # Only an AIMessage has them. Programs ask `state["messages"][-1].tool_calls` after a model
+        # has answered, of a list whose items may be any message; an editor would mark each.
+        tool_calls: list[ToolCall]
     __plait_changes__: ClassVar[list[object]] = CHANGES
     """Holds another object whenever any sealed message was changed, or may change from now on.
     Sealed is one that was stamped and holds nothing mutable: bit 0 of its revision is set."""

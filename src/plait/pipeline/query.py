@@ -14,7 +14,7 @@ from plait.pipeline.models import with_model
 from plait.pipeline.modules import as_component
 from plait.pipeline.wiring import Entry, Link, Wiring
 from plait.runnables.base import Runnable
-from plait.runnables.config import RunnableConfig, merge_configs
+from plait.runnables.config import ConfigLike, RunnableConfig, merge_configs
 from plait.types import Checkpointer, Command
 
 if TYPE_CHECKING:
@@ -279,14 +279,14 @@ class QueryPipeline(Runnable[Any, Any]):
         only = next(iter(found.values()))
         return next(iter(only.values())) if len(only) == 1 else only
 
-    def _config(self, config: RunnableConfig | None) -> RunnableConfig | None:
+    def _config(self, config: ConfigLike | None) -> RunnableConfig | None:
         if self.max_concurrency is None or (config and config.get("max_concurrency")):
-            return config
+            return cast("RunnableConfig | None", config)
         return merge_configs(config, {"max_concurrency": self.max_concurrency})
 
     # --- running ---------------------------------------------------------------------------------
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    def invoke(self, input: Any, config: ConfigLike | None = None, **kwargs: Any) -> Any:
         """Run the pipeline.
 
         Args:
@@ -307,14 +307,12 @@ class QueryPipeline(Runnable[Any, Any]):
         given = self.graph_input(input)
         return self._output(self.graph.invoke(given, self._config(config), **kwargs))
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def ainvoke(self, input: Any, config: ConfigLike | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
         given = self.graph_input(input)
         return self._output(await self.graph.ainvoke(given, self._config(config), **kwargs))
 
-    def stream(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Any]:
+    def stream(self, input: Any, config: ConfigLike | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the output; with `stream_mode=`, the parts of the graph's stream instead."""
         if "stream_mode" not in kwargs:
             yield self.invoke(input, config, **kwargs)
@@ -322,7 +320,7 @@ class QueryPipeline(Runnable[Any, Any]):
             yield from self.graph.stream(self.graph_input(input), self._config(config), **kwargs)
 
     async def astream(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
+        self, input: Any, config: ConfigLike | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """The async twin of `stream`."""
         if "stream_mode" not in kwargs:
@@ -332,7 +330,7 @@ class QueryPipeline(Runnable[Any, Any]):
         async for part in parts:
             yield part
 
-    def run(self, *args: Any, config: RunnableConfig | None = None, **inputs: Any) -> Any:
+    def run(self, *args: Any, config: ConfigLike | None = None, **inputs: Any) -> Any:
         """`invoke` with the inputs as keywords, or with the only one.
 
         >>> QueryPipeline(chain=[lambda topic: f"All about {topic}"]).run(topic="braids")
@@ -340,12 +338,12 @@ class QueryPipeline(Runnable[Any, Any]):
         """
         return self.invoke(self._called(args, inputs), config)
 
-    async def arun(self, *args: Any, config: RunnableConfig | None = None, **inputs: Any) -> Any:
+    async def arun(self, *args: Any, config: ConfigLike | None = None, **inputs: Any) -> Any:
         """The async twin of `run`."""
         return await self.ainvoke(self._called(args, inputs), config)
 
     def run_with_intermediates(
-        self, *args: Any, config: RunnableConfig | None = None, **inputs: Any
+        self, *args: Any, config: ConfigLike | None = None, **inputs: Any
     ) -> tuple[Any, dict[str, ComponentIntermediates]]:
         """`run`, and what went into each module and came out.
 
@@ -358,7 +356,7 @@ class QueryPipeline(Runnable[Any, Any]):
         return self._output(state), self._intermediates(state)
 
     async def arun_with_intermediates(
-        self, *args: Any, config: RunnableConfig | None = None, **inputs: Any
+        self, *args: Any, config: ConfigLike | None = None, **inputs: Any
     ) -> tuple[Any, dict[str, ComponentIntermediates]]:
         """The async twin of `run_with_intermediates`."""
         given = self.graph_input(self._called(args, inputs))
@@ -386,7 +384,7 @@ class QueryPipeline(Runnable[Any, Any]):
 
     # --- what it says about itself ---------------------------------------------------------------
 
-    def get_graph(self, config: RunnableConfig | None = None, *, xray: bool | int = False) -> Graph:
+    def get_graph(self, config: ConfigLike | None = None, *, xray: bool | int = False) -> Graph:
         """The modules and links, to be drawn; edges say which output becomes which input."""
         drawn = self.graph.get_graph(config, xray=xray)
         labels: dict[tuple[str, str], list[str]] = {}
@@ -400,7 +398,7 @@ class QueryPipeline(Runnable[Any, Any]):
         ]
         return drawn
 
-    def get_input_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
+    def get_input_schema(self, config: ConfigLike | None = None) -> type[BaseModel]:
         """A pydantic model of the inputs."""
         from pydantic import create_model  # schemas alone need pydantic
 

@@ -37,7 +37,7 @@ __getattr__ = lazily(
 class AgentState(TypedDict):
     """The state of an agent."""
 
-    messages: Annotated[Sequence[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], add_messages]
     remaining_steps: NotRequired[RemainingSteps]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
+from warnings import warn
 
 from plait.callbacks.context import everywhere, var_child_runnable_config
-from plait.errors import ConfigError
-from plait.runnables.config import complete, ensure_config, merge_configs
+from plait.errors import ConfigError, UnknownKeyWarning
+from plait.runnables.config import KNOWN_KEYS, complete, ensure_config, merge_configs
 from plait.scope import current_scope
 
 if TYPE_CHECKING:
@@ -72,7 +74,8 @@ def inherited(parent: TaskScope | None) -> dict[str, Any]:
 
 
 def check_config(config: Any) -> None:
-    """Raise ConfigError where a config is none, or one of its entries that steer a run."""
+    """Raise ConfigError where a config is none, or one of its entries that steer a run; warn of a
+    key that is likely misspelled."""
     if config is None:
         return
     if not isinstance(config, Mapping):
@@ -81,6 +84,8 @@ def check_config(config: Any) -> None:
             'config={"configurable": {"thread_id": ...}}.'
         )
     known = cast("Config", config)
+    if known.keys() - KNOWN_KEYS:
+        _warn_of_near_misses(known)
     configurable = known.get("configurable")
     if configurable is not None and not isinstance(configurable, Mapping):
         raise ConfigError(
@@ -89,6 +94,18 @@ def check_config(config: Any) -> None:
     width = known.get("max_concurrency")
     if width is not None and (not isinstance(width, int) or width < 1):
         raise ConfigError(f"max_concurrency is a number of tasks from 1 on, got {width!r}.")
+
+
+def _warn_of_near_misses(config: Config) -> None:
+    """An unknown key goes to `configurable` (see `ensure_config`), unless it is likely a slip."""
+    for key in config.keys() - KNOWN_KEYS:
+        if close := get_close_matches(str(key), KNOWN_KEYS, n=1, cutoff=0.8):
+            warn(
+                f"A config has no key {key!r}; it is taken as an entry of `configurable`. Did you "
+                f"mean {close[0]!r}? If not, write {{'configurable': {{{key!r}: ...}}}}.",
+                UnknownKeyWarning,
+                stacklevel=7,
+            )
 
 
 def _task_config() -> Config | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from plait.pregel.main import Pregel
     from plait.pregel.node import PregelNode
     from plait.pregel.outline import Outline
-    from plait.runnables.config import RunnableConfig
+    from plait.runnables.config import ConfigLike
 
 
 class Drawn(Runnable[Any, Any]):
@@ -32,7 +32,7 @@ class Drawn(Runnable[Any, Any]):
 
         return outline_of_channels(self)
 
-    def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
+    def get_graph(self, config: ConfigLike | None = None, *, xray: int | bool = False) -> Graph:
         """The graph to look at: nodes and edges that can be drawn.
 
         Args:
@@ -49,12 +49,12 @@ class Drawn(Runnable[Any, Any]):
         return drawable(self, xray)
 
     async def aget_graph(
-        self, config: RunnableConfig | None = None, *, xray: int | bool = False
+        self, config: ConfigLike | None = None, *, xray: int | bool = False
     ) -> Graph:
         """`get_graph` for async code."""
         return self.get_graph(config, xray=xray)
 
-    def get_thread_graph(self, config: RunnableConfig, *, xray: int | bool = False) -> Graph:
+    def get_thread_graph(self, config: ConfigLike, *, xray: int | bool = False) -> Graph:
         """The graph with the last run of a thread marked in it: where it went, where it stands.
 
         Args:
@@ -68,7 +68,7 @@ class Drawn(Runnable[Any, Any]):
 
         return journey(cast("Pregel", self), config, xray)
 
-    async def aget_thread_graph(self, config: RunnableConfig, *, xray: int | bool = False) -> Graph:
+    async def aget_thread_graph(self, config: ConfigLike, *, xray: int | bool = False) -> Graph:
         """`get_thread_graph` in an event loop."""
         from plait.pregel.journey import ajourney
 

@@ -33,7 +33,7 @@ from plait.warnings import take_renamed, warn_renamed
 if TYPE_CHECKING:
     from plait.cache.base import BaseCache
     from plait.pregel.layout import Layout
-    from plait.runnables.config import RunnableConfig
+    from plait.runnables.config import ConfigLike
     from plait.runtime import RunControl
     from plait.store.base import BaseStore
     from plait.stream.base import Factory
@@ -118,7 +118,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         retry_policy: RetryPolicy | Sequence[RetryPolicy] = (),
         cache_policy: CachePolicy | None = None,
         context_schema: type[Any] | None = None,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         trigger_to_nodes: Mapping[str, Sequence[str]] | None = None,
         name: str = "LangGraph",
         stream_transformers: Sequence[Factory] | None = None,
@@ -228,7 +228,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         return super().get_name(suffix, name=name)
 
-    def with_config(self, config: RunnableConfig | None = None, **kwargs: Any) -> Pregel:
+    def with_config(self, config: ConfigLike | None = None, **kwargs: Any) -> Pregel:
         """The same graph with a config that later calls add to."""
         new = copy(self)
         new.config = merge_configs(self.config, config, cast(Any, kwargs))
@@ -287,7 +287,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
     def invoke(
         self,
         input: Any = None,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         context: Any = None,
         stream_mode: str | Sequence[str] = "values",
@@ -356,7 +356,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
     async def ainvoke(
         self,
         input: Any = None,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         context: Any = None,
         stream_mode: str | Sequence[str] = "values",
@@ -395,7 +395,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
     def stream(
         self,
         input: Any = None,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         context: Any = None,
         stream_mode: str | Sequence[str] | None = None,
@@ -446,7 +446,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
     async def astream(
         self,
         input: Any = None,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         context: Any = None,
         stream_mode: str | Sequence[str] | None = None,
@@ -493,7 +493,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         self,
         native: Literal["sync", "async"],
         given: Any,
-        config: RunnableConfig | None,
+        config: ConfigLike | None,
         stream_mode: str | Sequence[str],
         print_mode: str | Sequence[str],
         output_keys: Reads | Sequence[str] | None,

@@ -12,7 +12,7 @@ from plait.errors import ConfigError, NotSupportedError, PlaitWarning
 from plait.pregel import wire
 from plait.pregel.streamed import Streamed, tool_calls
 from plait.pregel.wire import Reception, RemoteException
-from plait.runnables.config import RunnableConfig, merge_configs
+from plait.runnables.config import ConfigLike, RunnableConfig, merge_configs
 from plait.types import Command, GraphOutput, StateSnapshot
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class RemoteGraph(Streamed):
         headers: dict[str, str] | None = None,
         client: Any = None,
         sync_client: Any = None,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         name: str | None = None,
         distributed_tracing: bool = False,
     ) -> None:
@@ -83,7 +83,7 @@ class RemoteGraph(Streamed):
             setattr(new, key, value)
         return new
 
-    def with_config(self, config: RunnableConfig | None = None, **kwargs: Any) -> Self:
+    def with_config(self, config: ConfigLike | None = None, **kwargs: Any) -> Self:
         """The same graph with a config that later calls add to."""
         return self.copy({"config": merge_configs(self.config, config, cast("Any", kwargs))})
 
@@ -92,7 +92,7 @@ class RemoteGraph(Streamed):
     def stream(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         context: Any = None,
         stream_mode: str | Sequence[str] | None = None,
@@ -127,7 +127,7 @@ class RemoteGraph(Streamed):
     async def astream(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         context: Any = None,
         stream_mode: str | Sequence[str] | None = None,
@@ -162,7 +162,7 @@ class RemoteGraph(Streamed):
     def invoke(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         context: Any = None,
         interrupt_before: Nodes = None,
@@ -192,7 +192,7 @@ class RemoteGraph(Streamed):
     async def ainvoke(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         context: Any = None,
         interrupt_before: Nodes = None,
@@ -222,7 +222,7 @@ class RemoteGraph(Streamed):
     def _request(
         self,
         input: Any,
-        config: RunnableConfig | None,
+        config: ConfigLike | None,
         context: Any,
         reception: Reception,
         before: Nodes,
@@ -263,7 +263,7 @@ class RemoteGraph(Streamed):
 
     def get_state(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         *,
         subgraphs: bool = False,
         headers: Headers = None,
@@ -275,7 +275,7 @@ class RemoteGraph(Streamed):
 
     async def aget_state(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         *,
         subgraphs: bool = False,
         headers: Headers = None,
@@ -287,10 +287,10 @@ class RemoteGraph(Streamed):
 
     def get_state_history(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         *,
         filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
+        before: ConfigLike | None = None,
         limit: int | None = None,
         headers: Headers = None,
         params: Any = None,
@@ -302,10 +302,10 @@ class RemoteGraph(Streamed):
 
     async def aget_state_history(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         *,
         filter: dict[str, Any] | None = None,
-        before: RunnableConfig | None = None,
+        before: ConfigLike | None = None,
         limit: int | None = None,
         headers: Headers = None,
         params: Any = None,
@@ -317,7 +317,7 @@ class RemoteGraph(Streamed):
 
     def update_state(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         values: Any,
         as_node: str | None = None,
         *,
@@ -330,7 +330,7 @@ class RemoteGraph(Streamed):
 
     async def aupdate_state(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         values: Any,
         as_node: str | None = None,
         *,
@@ -342,7 +342,7 @@ class RemoteGraph(Streamed):
         answer = await self._async_client().threads.update_state(**request)
         return wire.config_of(answer["checkpoint"])
 
-    def bulk_update_state(self, config: RunnableConfig, updates: Any) -> RunnableConfig:
+    def bulk_update_state(self, config: ConfigLike, updates: Any) -> RunnableConfig:
         """Servers have no such call.
 
         Raises:
@@ -353,12 +353,12 @@ class RemoteGraph(Streamed):
             "servers has no such call. Call update_state() for each."
         )
 
-    async def abulk_update_state(self, config: RunnableConfig, updates: Any) -> RunnableConfig:
+    async def abulk_update_state(self, config: ConfigLike, updates: Any) -> RunnableConfig:
         """See `bulk_update_state`."""
         return self.bulk_update_state(config, updates)
 
     def _state_request(
-        self, config: RunnableConfig, headers: Headers, params: Any, **more: Any
+        self, config: ConfigLike, headers: Headers, params: Any, **more: Any
     ) -> dict[str, Any]:
         merged = merge_configs(self.config, config)
         return {
@@ -371,9 +371,9 @@ class RemoteGraph(Streamed):
 
     def _history_request(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         filter: dict[str, Any] | None,
-        before: RunnableConfig | None,
+        before: ConfigLike | None,
         limit: int | None,
         headers: Headers,
         params: Any,
@@ -391,7 +391,7 @@ class RemoteGraph(Streamed):
 
     def get_graph(
         self,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         xray: int | bool = False,
         headers: Headers = None,
@@ -404,7 +404,7 @@ class RemoteGraph(Streamed):
 
     async def aget_graph(
         self,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         xray: int | bool = False,
         headers: Headers = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from warnings import warn
 
 from plait.errors import ConfigError
@@ -11,7 +11,7 @@ from plait.runnables.base import Runnable
 from plait.warnings import BetaWarning
 
 if TYPE_CHECKING:
-    from plait.runnables.config import RunnableConfig
+    from plait.runnables.config import ConfigLike
     from plait.runnables.event_stream import StreamEvent
     from plait.stream import AsyncGraphRunStream, GraphRunStream
     from plait.stream.base import Factory, Scope, StreamTransformer
@@ -37,7 +37,7 @@ class Streamed(Runnable[Any, Any]):
     def stream_events(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         version: Literal["v1", "v2", "v3"] = "v2",
         transformers: Sequence[Factory] | None = None,
@@ -66,17 +66,19 @@ class Streamed(Runnable[Any, Any]):
         {'n': 4}
         """
         if version != "v3":
-            super().stream_events(input, config, version=version)
+            super().stream_events(input, cast("Any", config), version=version)
         from plait.stream.run_stream import GraphRunStream
 
         mux = self._mux(transformers, kwargs, is_async=False)
-        return GraphRunStream(self.stream(input, config, **self._asked(mux, kwargs)), mux)
+        return GraphRunStream(
+            self.stream(input, cast("Any", config), **self._asked(mux, kwargs)), mux
+        )
 
     @overload
     def astream_events(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         version: Literal["v1", "v2"] = "v2",
         **kwargs: Any,
@@ -86,7 +88,7 @@ class Streamed(Runnable[Any, Any]):
     def astream_events(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         version: Literal["v3"],
         transformers: Sequence[Factory] | None = None,
@@ -97,7 +99,7 @@ class Streamed(Runnable[Any, Any]):
     def astream_events(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         version: Literal["v1", "v2", "v3"] = "v2",
         transformers: Sequence[Factory] | None = None,
@@ -107,7 +109,7 @@ class Streamed(Runnable[Any, Any]):
     def astream_events(
         self,
         input: Any,
-        config: RunnableConfig | None = None,
+        config: ConfigLike | None = None,
         *,
         version: Literal["v1", "v2", "v3"] = "v2",
         transformers: Sequence[Factory] | None = None,
@@ -136,19 +138,21 @@ class Streamed(Runnable[Any, Any]):
             raise ConfigError(
                 f'transformers= have nothing to do in version {version!r}: pass version="v3".'
             )
-        return super().astream_events(input, config, version=version, **kwargs)
+        return super().astream_events(input, cast("Any", config), version=version, **kwargs)
 
     async def _astream_run(
         self,
         given: Any,
-        config: RunnableConfig | None,
+        config: ConfigLike | None,
         transformers: Sequence[Factory] | None,
         kwargs: dict[str, Any],
     ) -> AsyncGraphRunStream:
         from plait.stream.run_stream import AsyncGraphRunStream
 
         mux = self._mux(transformers, kwargs, is_async=True)
-        return AsyncGraphRunStream(self.astream(given, config, **self._asked(mux, kwargs)), mux)
+        return AsyncGraphRunStream(
+            self.astream(given, cast("Any", config), **self._asked(mux, kwargs)), mux
+        )
 
     def _mux(
         self, transformers: Sequence[Factory] | None, kwargs: Mapping[str, Any], *, is_async: bool

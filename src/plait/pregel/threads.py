@@ -10,7 +10,7 @@ from plait.types import StateSnapshot, StateUpdate
 
 if TYPE_CHECKING:
     from plait.pregel.main import Pregel
-    from plait.runnables.config import RunnableConfig
+    from plait.runnables.config import ConfigLike, RunnableConfig
 
 
 @cache
@@ -28,7 +28,7 @@ class Threads:
     def _graph(self) -> Pregel:
         return cast("Pregel", self)
 
-    def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+    def get_state(self, config: ConfigLike, *, subgraphs: bool = False) -> StateSnapshot:
         """The thread as it stands: its state, what runs next, who waits for an answer.
 
         Args:
@@ -37,16 +37,16 @@ class Threads:
         """
         return _reading().get_state(self._graph, config, subgraphs)
 
-    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+    async def aget_state(self, config: ConfigLike, *, subgraphs: bool = False) -> StateSnapshot:
         """`get_state` in an event loop."""
         return await _reading().aget_state(self._graph, config, subgraphs)
 
     def get_state_history(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         *,
         filter: Mapping[str, Any] | None = None,
-        before: RunnableConfig | None = None,
+        before: ConfigLike | None = None,
         limit: int | None = None,
     ) -> Iterator[StateSnapshot]:
         """The checkpoints of a thread, newest first.
@@ -60,10 +60,10 @@ class Threads:
 
     def aget_state_history(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         *,
         filter: Mapping[str, Any] | None = None,
-        before: RunnableConfig | None = None,
+        before: ConfigLike | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[StateSnapshot]:
         """`get_state_history` in an event loop."""
@@ -98,7 +98,7 @@ class Threads:
 
     def update_state(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         values: Any,
         as_node: str | None = None,
         task_id: str | None = None,
@@ -120,7 +120,7 @@ class Threads:
 
     async def aupdate_state(
         self,
-        config: RunnableConfig,
+        config: ConfigLike,
         values: Any,
         as_node: str | None = None,
         task_id: str | None = None,
@@ -131,7 +131,7 @@ class Threads:
         return await updates.aupdate_state(self._graph, config, values, as_node, task_id)
 
     def bulk_update_state(
-        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+        self, config: ConfigLike, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
         """Write several super-steps to a thread by hand, each with one or more updates.
 
@@ -154,7 +154,7 @@ class Threads:
         return updates.bulk_update_state(self._graph, config, supersteps)
 
     async def abulk_update_state(
-        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+        self, config: ConfigLike, supersteps: Sequence[Sequence[StateUpdate]]
     ) -> RunnableConfig:
         """`bulk_update_state` in an event loop."""
         from plait.pregel import updates

@@ -40,11 +40,11 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]]):
             )
         super().__init__(**values)
 
-    def _get_relevant_documents(self, query: str, **kwargs: Any) -> list[Document]:
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         """The documents for a query; may take `run_manager`."""
         raise NotImplementedError
 
-    async def _aget_relevant_documents(self, query: str, **kwargs: Any) -> list[Document]:
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         """The async twin; without it, async calls run the sync one on a thread."""
         raise NotImplementedError
 

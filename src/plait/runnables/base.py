@@ -31,8 +31,14 @@ if TYPE_CHECKING:
     from plait.runnables.retry import ExponentialJitterParams
     from plait.runnables.run_log import RunLogPatch
 
-Input = TypeVar("Input")
-Output = TypeVar("Output")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as WithDefault
+
+    Input = WithDefault("Input", default=Any)
+    Output = WithDefault("Output", default=Any)
+else:  # typing_extensions is slow to import, and only type checkers ask for the defaults
+    Input = TypeVar("Input")
+    Output = TypeVar("Output")
 Other = TypeVar("Other")
 
 _PEER = "langchain_core.runnables.base"

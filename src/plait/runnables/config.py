@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypedDict, TypeVar, cast
 from warnings import warn
 
 from plait.callbacks.context import (
@@ -51,7 +51,11 @@ class RunnableConfig(TypedDict, total=False):
     """Values for the parts of a run that can be configured, such as `thread_id`."""
 
 
-_KEYS = frozenset(RunnableConfig.__annotations__)
+ConfigLike: TypeAlias = RunnableConfig | Mapping[str, Any]
+"""What graphs take as a config: also a dict in a variable, which type checkers know as a dict of
+dicts. Methods that users override (`Runnable.invoke`) name `RunnableConfig` alone."""
+
+KNOWN_KEYS = frozenset(RunnableConfig.__annotations__)
 
 
 def ensure_config(*configs: Mapping[str, Any] | None) -> RunnableConfig:
@@ -98,7 +102,7 @@ def _overlay(out: dict[str, Any], config: Mapping[str, Any]) -> None:
     for key, value in config.items():
         if value is None:
             continue
-        if key not in _KEYS:
+        if key not in KNOWN_KEYS:
             strays.append(key)
         elif key == "metadata" or key == "configurable":
             out[key] = dict(value)
@@ -290,6 +294,8 @@ def _without_stop_iteration(func: Callable[P, T], *args: P.args, **kwargs: P.kwa
 
 __all__ = [
     "DEFAULT_RECURSION_LIMIT",
+    "KNOWN_KEYS",
+    "ConfigLike",
     "RunnableConfig",
     "ensure_config",
     "get_async_callback_manager_for_config",

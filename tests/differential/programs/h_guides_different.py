@@ -3,9 +3,11 @@
 import enum
 import json
 import operator
+import warnings
 from typing import Annotated, Any, Literal, TypedDict
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import wrap_model_call
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.documents import Document
@@ -247,3 +249,19 @@ async def case_names_of_agents_in_events(env):
     events = [event async for event in agent.astream_events({"messages": "hi"}, version="v2")]
     ends = [event for event in events if event["event"] == "on_chat_model_end"]
     return [event["data"]["output"].name for event in ends]
+
+
+def case_a_misspelled_key_of_the_config(env):
+    graph = line(lambda state: {"x": state["x"] + 1})
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        result = graph.invoke({"x": 1, "log": []}, {"recursion_limt": 5})
+    return result, len(told)
+
+
+def case_middleware_of_a_function_with_other_parameters(env):
+    try:
+        wrap_model_call(lambda request: None)
+    except TypeError:
+        return "refused"
+    return "taken"

@@ -1,19 +1,26 @@
 """Decorators that make middleware of one function: a hook, a wrapper, a prompt."""
 
 from collections.abc import Awaitable, Callable
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, signature
 from typing import Any, cast
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
 from plait.agents.middleware.requests import ModelRequest
 from plait.agents.middleware.state import AgentState, JumpTo
+from plait.errors import InvalidNodeError
 from plait.messages import SystemMessage
 
 Function = Callable[..., Any]
+Hook = Callable[[Any, Any], Any]
+"""A function of (state, runtime), sync or async."""
+Wrapper = Callable[[Any, Any], Any]
+"""A function of (request, handler), sync or async."""
+Prompter = Callable[[Any], Any]
+"""A function of the request, sync or async."""
 
 
 def before_agent(
-    func: Function | None = None,
+    func: Hook | None = None,
     *,
     state_schema: type[Any] | None = None,
     tools: list[Any] | None = None,
@@ -36,7 +43,7 @@ def before_agent(
 
 
 def before_model(
-    func: Function | None = None,
+    func: Hook | None = None,
     *,
     state_schema: type[Any] | None = None,
     tools: list[Any] | None = None,
@@ -55,7 +62,7 @@ def before_model(
 
 
 def after_model(
-    func: Function | None = None,
+    func: Hook | None = None,
     *,
     state_schema: type[Any] | None = None,
     tools: list[Any] | None = None,
@@ -67,7 +74,7 @@ def after_model(
 
 
 def after_agent(
-    func: Function | None = None,
+    func: Hook | None = None,
     *,
     state_schema: type[Any] | None = None,
     tools: list[Any] | None = None,
@@ -79,7 +86,7 @@ def after_agent(
 
 
 def wrap_model_call(
-    func: Function | None = None,
+    func: Wrapper | None = None,
     *,
     state_schema: type[Any] | None = None,
     tools: list[Any] | None = None,
@@ -108,7 +115,7 @@ def wrap_model_call(
 
 
 def wrap_tool_call(
-    func: Function | None = None,
+    func: Wrapper | None = None,
     *,
     state_schema: type[Any] | None = None,
     tools: list[Any] | None = None,
@@ -124,7 +131,7 @@ def wrap_tool_call(
     return _decorate(func, _method("wrap_tool_call"), state_schema, tools, name)
 
 
-def dynamic_prompt(func: Function | None = None) -> Any:
+def dynamic_prompt(func: Prompter | None = None) -> Any:
     """Middleware that makes the system message of each call of the model.
 
     Args:
@@ -169,8 +176,11 @@ def _method(
 ) -> Callable[[Function], dict[str, Any]]:
     """The method that a function is: one of (state, runtime), or of (request, handler)."""
     mark = hook_config(can_jump_to=can_jump_to)
+    takes = ("request", "handler") if kind.startswith("wrap_") else ("state", "runtime")
 
     def methods(function: Function) -> dict[str, Any]:
+        _check_takes(function, kind, takes)
+
         async def acall(self: Any, given: Any, beside: Any) -> Any:
             return await function(given, beside)
 
@@ -182,8 +192,24 @@ def _method(
     return methods
 
 
+def _check_takes(function: Function, kind: str, takes: tuple[str, ...]) -> None:
+    """Raise InvalidNodeError where the function cannot be called with what it will be given."""
+    try:
+        own = signature(function)
+    except ValueError:  # a builtin that does not tell
+        return
+    try:
+        own.bind(*takes)
+    except TypeError:
+        named = getattr(function, "__name__", type(function).__name__)
+        raise InvalidNodeError(
+            f"@{kind} is for a function of ({', '.join(takes)}), but {named!r} takes {own}."
+        ) from None
+
+
 def _prompting(function: Function) -> dict[str, Any]:
     """Methods of middleware from a function that makes a prompt."""
+    _check_takes(function, "dynamic_prompt", ("request",))
     if iscoroutinefunction(function):
 
         async def aprompt(self: Any, request: Any, handler: Callable[..., Awaitable[Any]]) -> Any:
