@@ -89,9 +89,7 @@ class AIMessage(BaseMessage):
                 lines.append(title)
             for call in calls:
                 lines.extend(call_lines(cast("dict[str, Any]", call)))
-        shown = super().pretty_repr(html)
-        if not self.content and lines:
-            shown = shown.rstrip()  # a message that only calls tools says nothing
+        shown = super().pretty_repr(html).strip()  # a message that only calls tools says nothing
         return (shown + "\n" + "\n".join(lines)).strip()
 
 
@@ -157,17 +155,19 @@ class AIMessageChunk(AIMessage, BaseMessageChunk):
 
     def __plait_combine__(self, made: Any, rare: dict[str, Any], pieces: list[Any]) -> None:
         ids: list[str | None] = []
-        chunks: list[Any] = []
+        chunks: list[Any] | None = None
         for piece in pieces:
             if not isinstance(piece, AIMessageChunk):
                 continue
             ids.append(piece.id)
             kept = piece.__plait_rare__
+            new = kept.get("tool_call_chunks") if kept else None
+            if chunks is None:  # the chunks of one piece are different calls, whatever they say
+                chunks = list(new or ())
+            elif new:
+                chunks = merge_lists(chunks, new)
             if not kept:
                 continue
-            new = kept.get("tool_call_chunks")
-            if new:
-                chunks = merge_lists(chunks, new) or []
             usage = kept.get("usage_metadata")
             if usage:
                 rare["usage_metadata"] = add_usage(rare.get("usage_metadata"), usage)

@@ -60,9 +60,9 @@ def message_blocks(message: Any) -> list[Block]:
         return [chunk_block(cast("Block", c)) for c in message.tool_call_chunks]
     if message.response_metadata.get("output_version") == "v1" and isinstance(content, list):
         return cast("list[Block]", content)
-    items = [content] if isinstance(content, str) else content
+    items = [content] if content and isinstance(content, str) else content
     anthropic = message.response_metadata.get("model_provider") == "anthropic"
-    blocks = [standard(item, anthropic) for item in items if item != ""]
+    blocks = [standard(item, anthropic) for item in items]
     if kind == "ai":
         thought = message.additional_kwargs.get("reasoning_content")
         if isinstance(thought, str):

@@ -93,8 +93,7 @@ def xml_line(message: Any, role: str) -> str:
     """One message as an XML element."""
     content = message.content
     parts = [content] if isinstance(content, str) else content
-    written = [text for part in parts if (text := xml_block(part)) is not None]
-    body = " ".join(written)
+    body = " ".join(text for part in parts if (text := xml_block(part)))
     inner = xml_calls(message)
     if not inner:
         return f"<message type={quote(role)}>{body}</message>"
@@ -143,8 +142,14 @@ def xml_media(block: dict[str, Any]) -> str | None:
 def xml_image_url(block: dict[str, Any]) -> str | None:
     """OpenAI's image block by its address."""
     given = block.get("image_url")
-    url = given.get("url") if isinstance(given, dict) else given  # pyright: ignore
+    url = given.get("url") if isinstance(given, dict) else None  # pyright: ignore
     return xml_media({"type": "image", "url": url})
+
+
+def xml_reasoning(block: dict[str, Any]) -> str | None:
+    """What a model thought, if it is told."""
+    text = block.get("reasoning")
+    return f"<reasoning>{escape(text)}</reasoning>" if text else None
 
 
 def xml_server_call(block: dict[str, Any]) -> str:
@@ -167,7 +172,7 @@ def xml_server_result(block: dict[str, Any]) -> str:
 
 XML_BLOCKS: dict[Any, Callable[[dict[str, Any]], str | None]] = {
     "text": lambda b: escape(b.get("text", "")),
-    "reasoning": lambda b: f"<reasoning>{escape(b.get('reasoning', ''))}</reasoning>",
+    "reasoning": xml_reasoning,
     "image": xml_media,
     "audio": xml_media,
     "video": xml_media,

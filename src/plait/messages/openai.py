@@ -10,7 +10,7 @@ from json import encoder
 from typing import Any, Literal, cast
 
 from plait.messages.ai import AIMessage
-from plait.messages.blocks import is_data_content_block
+from plait.messages.blocks import DATA_TYPES, is_data_content_block
 from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import is_message, kind_of
 from plait.messages.human import HumanMessage
@@ -181,6 +181,7 @@ class BlockReader:
             self.calls = [
                 openai_call(c["id"], c["name"], to_json(c["args"])) for c in message.tool_calls
             ]
+            head["tool_calls"] = self.calls
         if kind == "ai" and "refusal" in message.additional_kwargs:
             head["refusal"] = message.additional_kwargs["refusal"]
         if kind == "tool":
@@ -223,12 +224,11 @@ class BlockReader:
         elif kind == "image_url":
             self.need(n, block, "image_url")
             self.content.append({"type": "image_url", "image_url": block["image_url"]})
-        elif kind == "input_audio":
-            self.need(n, block, "input_audio")
+        elif kind == "input_audio" and "input_audio" in block:
             self.content.append({"type": "input_audio", "input_audio": block["input_audio"]})
         elif kind == "file" and "file" in block:
             self.content.append({"type": "file", "file": block["file"]})
-        elif kind in ("image", "audio", "file", "video") and is_data_content_block(block):
+        elif kind in DATA_TYPES and is_data_content_block(block):
             self.content.append(convert_to_openai_data_block(block))
         elif kind in ("image", "media"):
             self.content.append(self.image(n, block, kind))
@@ -264,6 +264,10 @@ class BlockReader:
             n, block, "has 'type': 'image' but does not have a 'source' or 'image' key"
         )
 
+    def thought(self, n: int, block: Block) -> None:
+        """What a model thought: known, and kept as it is."""
+        self.content.append(block)
+
     def tool_use(self, n: int, block: Block) -> None:
         """Anthropic's tool call; left out when the message's own calls have it."""
         self.need(n, block, "id", "name", "input")
@@ -298,6 +302,8 @@ class BlockReader:
         guarded: Block = block.get("guard_content") or block.get("guardContent") or {}
         text: Any = guarded.get("text")
         text = cast("Block", text).get("text") if isinstance(text, dict) else text
+        if text is None:
+            raise self.error(n, block, "has guarded content, but no text in it")
         self.content.append({"type": "text", "text": text})
 
     def unknown(self, n: int, block: Block) -> None:
@@ -325,6 +331,8 @@ class BlockReader:
 
 UNTYPED = ("text", "image", "json", "guardContent")
 READERS = {
+    "reasoning": BlockReader.thought,
+    "thinking": BlockReader.thought,
     "tool_use": BlockReader.tool_use,
     "function_call": BlockReader.function_call,
     "tool_result": BlockReader.tool_result,

@@ -139,6 +139,7 @@ def join(last: Any, message: Any, separator: str) -> Any:
     texts = isinstance(left.content, str) and isinstance(right.content, str)
     if texts and left.content and right.content:
         left.content += separator
+    right.response_metadata = {}  # it tells of one answer: the first's stays
     return message_chunk_to_message(left + right)
 
 

@@ -62,8 +62,9 @@ def trim_messages(
     given = convert_to_messages(messages)
     if strategy == "first":
         return drop_after(keep_first(given, max_tokens, count, split), end_on)
-    system = given[:1] if include_system and given and kind_of(given[0]) == "system" else []
-    rest = drop_after(given[len(system) :], end_on)
+    rest = drop_after(given, end_on)
+    system = rest[:1] if include_system and rest and kind_of(rest[0]) == "system" else []
+    rest = rest[len(system) :]
     left = max(0, max_tokens - count(system)) if system else max_tokens
     kept = keep_last(rest, left, count, split)
     if start_on:
@@ -139,21 +140,22 @@ def part_of(message: Any, fits: Callable[[Any], bool], split: Splitter, *, last:
             partial_message = with_content(end(blocks, k))
             if fits(partial_message):
                 return [partial_message]
-        texts = [b if isinstance(b, str) else b.get("text", "") for b in blocks if is_text(b)]
-        content = (texts[-1] if last else texts[0]) if texts else ""
+        content = text_of(blocks[-1 if last else 0]) if blocks else ""
     if not content:
         return []
     pieces = split(cast("str", content))
-    for k in range(len(pieces) - 1, 0, -1):
+    for k in range(len(pieces), 0, -1):  # all of them may fit, without the other blocks
         partial_message = with_content("".join(end(pieces, k)))
         if fits(partial_message):
             return [partial_message]
     return []
 
 
-def is_text(block: Any) -> bool:
-    """Whether a block of content is text."""
-    return isinstance(block, str) or block.get("type") == "text"
+def text_of(block: Any) -> str:
+    """The text of a block of content; of any other than text, nothing."""
+    if isinstance(block, str):
+        return block
+    return block.get("text", "") if block.get("type") == "text" else ""
 
 
 def splitter_of(given: Any) -> Splitter:

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from plait.messages.content import UsageMetadata
 
 REQUIRED = ("input_tokens", "output_tokens", "total_tokens")
-KNOWN = (*REQUIRED, "input_token_details", "output_token_details")
+DETAILS = {
+    "input_token_details": ("audio", "cache_creation", "cache_read"),
+    "output_token_details": ("audio", "reasoning"),
+}
+KNOWN = (*REQUIRED, *DETAILS)
 
 
 def check_usage(where: str, value: Any) -> UsageMetadata | None:
@@ -23,8 +27,16 @@ def check_usage(where: str, value: Any) -> UsageMetadata | None:
     for key in REQUIRED:
         if not isinstance(usage.get(key), int):
             raise reject(f"{where}.{key}", "an int", usage.get(key))
-    ordered = {k: usage[k] for k in KNOWN if k in usage}
-    return cast("UsageMetadata", ordered | usage)
+    made = in_order(usage, KNOWN)
+    for key, known in DETAILS.items():
+        if isinstance(made.get(key), dict):
+            made[key] = in_order(made[key], known)
+    return cast("UsageMetadata", made)
+
+
+def in_order(counts: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """The counts with the known ones first, so that equal counts are written alike."""
+    return {k: counts[k] for k in known if k in counts} | counts
 
 
 def combine(left: dict[str, Any], right: dict[str, Any], op: Callable[[int, int], int]) -> Any:

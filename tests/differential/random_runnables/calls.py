@@ -1,0 +1,113 @@
+"""Random calls of a runnable: whole, in batches, in streams, with listeners, and its pictures."""
+
+from random import Random
+
+CONFIGS = (
+    *("None", "None", "{'tags': ['x']}", "{'metadata': {'k': 1}, 'tags': ['x', 'y']}"),
+    *("{'run_name': 'outer'}", "{'configurable': {'kind': 'other', 'user': 'u2'}}"),
+    *("{'max_concurrency': 1}", "{'recursion_limit': 3}"),
+)
+SHAPES = (
+    *(
+        "runnable.get_name()",
+        "runnable.get_graph().draw_mermaid()",
+        "runnable.get_graph().draw_ascii()",
+    ),
+    *("runnable.get_input_jsonschema()", "runnable.get_output_jsonschema()"),
+    *("runnable.config_schema().model_json_schema()", "[s.id for s in runnable.config_specs]"),
+    *("len(runnable.get_prompts())", "repr(runnable)", "picture(runnable)"),
+)
+
+
+def call(choose: Random, traits: set[str], values: tuple[str, ...]) -> str:
+    """A statement that calls `runnable` and notes what comes of it."""
+    value, config = choose.choice(values), choose.choice(CONFIGS)
+    if "fallbacks" in traits and "run_name" in config:
+        config = "None"  # "Names of the runs of fallbacks"
+    kind = choose.random()
+    if kind < 0.12:
+        shape = choose.choice(SHAPES)
+        if "loose" in traits and "mermaid" in shape:
+            shape = "picture(runnable)"  # "Names in Mermaid text"
+        return f"look(lambda: {shape})"
+    if kind < 0.45 and "async" not in traits:
+        return f"look(lambda: {sync(choose, traits, value, values, config)})"
+    if kind < 0.75:
+        return f"await alook({whole(choose, traits, value, values, config)})"
+    return f"await alook({streamed(choose, traits, value, config)})"
+
+
+def batch(choose: Random, values: tuple[str, ...]) -> str:
+    """The inputs of a batch."""
+    return ", ".join(choose.choice(values) for _ in range(choose.randint(0, 3)))
+
+
+def sync(choose: Random, traits: set[str], value: str, values: tuple[str, ...], config: str) -> str:
+    """A sync call."""
+    inputs = batch(choose, values)
+    catch = "" if "fallbacks" in traits else ", return_exceptions=True"
+    told = f"{{**({config} or {{}}), 'max_concurrency': 1, 'callbacks': notes}}"
+    return choose.choice(
+        [
+            f"values_of_all(runnable.invoke({value}, {config}))",
+            f"values_of_all(runnable.invoke({value}, {config}))",
+            f"values_of_all(runnable.batch([{inputs}], {config}{catch}))",
+            f"as_completed(runnable.batch_as_completed([{inputs}], {config}{catch}))",
+            f"drained(runnable.stream({value}, {config}))"
+            if "loose" not in traits
+            else f"values_of_all(total(runnable.stream({value}, {config})))",
+            f"drained(runnable.transform(iter([{value}]), {config}))"
+            if "loose" not in traits
+            else f"values_of_all(runnable.invoke({value}, {config}))",
+            f"noted(lambda notes: runnable.invoke({value}, {told}))",
+            f"noted(lambda notes: runnable.invoke({value}, {told}))",
+            f"noted(lambda notes: total(runnable.stream({value}, {told})))",
+            f"noted(lambda notes: runnable.batch([{inputs}], {told}))",
+        ]
+    )
+
+
+def whole(
+    choose: Random, traits: set[str], value: str, values: tuple[str, ...], config: str
+) -> str:
+    """An async call for the whole result."""
+    inputs = batch(choose, values)
+    catch = "" if "fallbacks" in traits else ", return_exceptions=True"
+    told = f"{{**({config} or {{}}), 'max_concurrency': 1, 'callbacks': notes}}"
+    return choose.choice(
+        [
+            f"awaited(runnable.ainvoke({value}, {config}))",
+            f"awaited(runnable.abatch([{inputs}], {config}{catch}))",
+            f"anoted(lambda notes: runnable.ainvoke({value}, {told}))",
+            f"anoted(lambda notes: runnable.abatch([{inputs}], {told}))",
+        ]
+    )
+
+
+def streamed(choose: Random, traits: set[str], value: str, config: str) -> str:
+    """An async stream of chunks, events or patches."""
+    loose = "loose" in traits
+    kind = choose.random()
+    if kind < 0.4 and not loose:
+        return choose.choice(
+            [
+                f"gathered(runnable.astream({value}, {config}))",
+                f"gathered(runnable.atransform(given_once({value}), {config}))",
+            ]
+        )
+    if kind < 0.5 and not loose:
+        return f"logged(runnable.astream_log({value}, {config}))"
+    version = choose.choice(["'v2'", "'v2'", "'v1'"])
+    filters = choose.choice(
+        [
+            "",
+            "",
+            "",
+            ", include_types=['chain']",
+            ", exclude_tags=['t1']",
+            ", include_names=['renamed', 'RunnableSequence']",
+        ]
+    )
+    return (
+        f"happened(runnable.astream_events({value}, {config}, version={version}{filters}), {loose})"
+    )
