@@ -44,11 +44,11 @@ _Map = Mapping[str, bytes]
 """Channel to version."""
 _LOOSE: Any = object()
 """In the place of a value that can change, until it is made."""
-_Rows: TypeAlias = "Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]]"
+Rows: TypeAlias = "Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]]"
 """Checkpoints, and what their tasks wrote if that was read with them."""
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Where the values of a checkpoint are."""
 
     map: _Map
@@ -72,10 +72,13 @@ class PageReader:
         self._sealed: dict[_Version, bytes] = {}
         """Records of this page that are not opened yet: most of them, the lines will not need."""
         self._lines = Lines(reader)
+        self.places: Mapping[bytes, Place] = {}
+        """Of checkpoints of the last page that were not read live with a full map, where their
+        values are."""
         self._wholes: dict[_Version, tuple[Any] | None] = {}
         """The values that writes of this page are, as soon as they are read."""
 
-    def rows(self, before: bytes | None, size: int) -> Plan[_Rows]:
+    def rows(self, before: bytes | None, size: int) -> Plan[Rows]:
         """Up to `size` checkpoints below `before`, newest first, with task writes or None."""
         live = self._reader.live
         if self._in_memory:
@@ -85,7 +88,7 @@ class PageReader:
         )
         return [(row, None) for row in rows]
 
-    def read(self, rows: _Rows, wanted: Mapping[str, Any], most: int | None) -> Plan[list[Stored]]:
+    def read(self, rows: Rows, wanted: Mapping[str, Any], most: int | None) -> Plan[list[Stored]]:
         """Checkpoints that follow each other, whole.
 
         Args:
@@ -93,6 +96,7 @@ class PageReader:
             wanted: only those whose metadata holds these entries.
             most: at most so many.
         """
+        self.places = {}
         if not wanted:
             lives = all_lives(rows)
             if lives is not None:
@@ -118,6 +122,7 @@ class PageReader:
                 later[row.id], values = frame, {}
             found[row.id] = checkpoint, values, tasks
         maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
+        self.places = maps
         if wanted:
             found = {id: each for id, each in found.items() if fits(metadata_of(each), wanted)}
         for id in [*found][most:] if most is not None else ():
@@ -137,24 +142,24 @@ class PageReader:
 
     def _maps(
         self, rows: Sequence[CheckpointRow], later: Mapping[bytes, CheckpointFrame]
-    ) -> Plan[dict[bytes, _Place]]:
+    ) -> Plan[dict[bytes, Place]]:
         """The map of each checkpoint of `later`: most often its parent's, with what changed."""
-        places: dict[bytes, _Place] = {}
+        places: dict[bytes, Place] = {}
         for row in reversed(rows):
             frame = later.get(row.id) or self._reader.open_checkpoint(row)
             before = None if row.parent is None else places.get(row.parent)
             if frame.full is not None:
-                places[row.id] = _Place(frame.full, None, frame)
+                places[row.id] = Place(frame.full, None, frame)
             elif before is None:
                 map = (yield from self._reader.resolve(row, frame)).map
-                places[row.id] = _Place(map, None, frame)
+                places[row.id] = Place(map, None, frame)
             else:
                 map = changed_map(before.map, row.id, frame)
-                places[row.id] = _Place(map, row.parent, frame)
+                places[row.id] = Place(map, row.parent, frame)
         return {id: places[id] for id in later}
 
     def _read_values(
-        self, found: Mapping[bytes, Stored], places: Mapping[bytes, _Place]
+        self, found: Mapping[bytes, Stored], places: Mapping[bytes, Place]
     ) -> Plan[None]:
         """Read the values of those checkpoints of which the place is known."""
         wanted = {id: place for id, place in places.items() if id in found}
@@ -171,7 +176,7 @@ class PageReader:
         self,
         id: bytes,
         found: Mapping[bytes, Stored],
-        places: Mapping[bytes, _Place],
+        places: Mapping[bytes, Place],
         loose: Mapping[bytes, Collection[str]],
     ) -> Collection[str]:
         """Put into a checkpoint those of its values that cannot change, most of them by way of its
@@ -309,7 +314,7 @@ def _checkpoint(row: CheckpointRow, facts: Facts) -> NewCheckpoint:
     return NewCheckpoint(unpack(row.id), parent, ts, metadata, frontier, {})
 
 
-def _versions(places: Mapping[bytes, _Place]) -> list[_Version]:
+def _versions(places: Mapping[bytes, Place]) -> list[_Version]:
     """All versions that these checkpoints have, each once."""
     versions: dict[_Version, None] = {}
     for id, (map, before, frame) in places.items():

@@ -21,11 +21,14 @@ from plait.checkpoint.base import (
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.looking import PAGE
-from plait.checkpoint.log.reader import LaneReader, Point
+from plait.checkpoint.log.pages import PageReader, Rows
+from plait.checkpoint.log.reader import LaneReader
+from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import CheckpointFrame, Data
 from plait.checkpoint.log.requests import CheckpointRow, LaneRow, ListLanes, ReadLane
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import Codec
+from plait.engine.records import id_of, snapshot_of
 from plait.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -76,12 +79,12 @@ def config_of(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
 
 
 def _tuple(
-    reader: LaneReader, snapshot: Snapshot, point: Point, frame: CheckpointFrame
+    reader: LaneReader, snapshot: Snapshot, map: Mapping[str, bytes], frame: CheckpointFrame
 ) -> CheckpointTuple:
     """A stored checkpoint in the peer's shape."""
     extra = snapshot.frontier.get(PORT)
     port: dict[str, Any] = cast("dict[str, Any]", extra) if type(extra) is dict else {}
-    versions = {name: unpack(key) for name, key in point.map.items()}
+    versions = {name: unpack(key) for name, key in map.items()}
     checkpoint = {
         "v": LATEST_VERSION,
         "ts": snapshot.ts,
@@ -102,8 +105,14 @@ def _tuple(
     )
 
 
-def get_tuple(codec: Codec, config: RunnableConfig) -> Plan[CheckpointTuple | None]:
-    """The checkpoint that a config names (the newest by default), or None."""
+def get_tuple(codec: Codec, config: RunnableConfig, recent: Recent) -> Plan[CheckpointTuple | None]:
+    """The checkpoint that a config names (the newest by default), or None.
+
+    Args:
+        codec: Encodes values.
+        config: What names it.
+        recent: What the saver read last.
+    """
     thread_id, ns = lane_of(config)
     lane: LaneRow | None = yield ReadLane(thread_id, ns)
     if lane is None:
@@ -112,10 +121,12 @@ def get_tuple(codec: Codec, config: RunnableConfig) -> Plan[CheckpointTuple | No
     key = pack(str(named)) if named else lane.head
     if key is None:
         return None
-    reader = LaneReader(thread_id, ns, codec, lane.lane)
-    row = yield from reader.row(key)
-    found = (yield from reader.entry(row)) if row is not None else None
-    return _tuple(reader, *found) if found is not None else None
+    reader = LaneReader(thread_id, ns, codec, lane.lane, recent)
+    row = yield from reader.row(key, live=reader.live)
+    if row is None:
+        return None
+    snapshot, point, frame = yield from reader.entry(row)
+    return _tuple(reader, snapshot, point.map, frame)
 
 
 def put(
@@ -182,26 +193,39 @@ def _join(stored: list[tuple[str, Data]], new: list[tuple[str, Data]]) -> list[t
 class _Cursor:
     """Where the walk through one lane stands."""
 
-    __slots__ = ("before", "ended", "reader", "rows")
+    __slots__ = ("_pages", "_reader", "before", "ended", "rows")
 
-    def __init__(self, reader: LaneReader, before: bytes | None) -> None:
-        self.reader = reader
+    def __init__(self, reader: LaneReader, before: bytes | None, *, in_memory: bool) -> None:
+        self._reader = reader
+        self._pages = PageReader(reader, in_memory=in_memory)
         self.before = before
-        self.rows: list[CheckpointRow] = []
+        self.rows: Rows = []
+        """Newest first: those that were not taken yet."""
         self.ended = False
 
-    def top(self, size: int) -> Plan[CheckpointRow | None]:
-        """The newest checkpoint that was not taken yet."""
+    def fill(self, size: int) -> Plan[bytes | None]:
+        """The newest checkpoint that was not taken yet; reads up to `size` rows if none is here."""
         if not self.rows and not self.ended:
-            self.rows = yield from self.reader.page(self.before, size)
-            self.rows.reverse()
+            self.rows = yield from self._pages.rows(self.before, size)
             self.ended = len(self.rows) < size
-        return self.rows[-1] if self.rows else None
+        return self.rows[0][0].id if self.rows else None
 
-    def take(self) -> CheckpointRow:
-        row = self.rows.pop()
-        self.before = row.id
-        return row
+    def take(
+        self, count: int, wanted: Mapping[str, Any], most: int | None
+    ) -> Plan[list[CheckpointTuple]]:
+        """Take so many rows; of these up to `most` checkpoints that hold what is wanted."""
+        taken, self.rows = self.rows[:count], self.rows[count:]
+        self.before = taken[-1][0].id
+        found = yield from self._pages.read(taken, wanted, most)
+        rows = {row.id: row for row, _ in taken}
+        return [self._tuple(rows[pack(id_of(each))], snapshot_of(each)) for each in found]
+
+    def _tuple(self, row: CheckpointRow, snapshot: Snapshot) -> CheckpointTuple:
+        place = self._pages.places.get(row.id)
+        if place is not None:
+            return _tuple(self._reader, snapshot, place.map, place.frame)
+        frame = self._reader.open_checkpoint(row)  # it was read live, with a full map
+        return _tuple(self._reader, snapshot, frame.full or {}, frame)
 
 
 class Walk:
@@ -214,6 +238,9 @@ class Walk:
         filter: Mapping[str, Any] | None,
         before: RunnableConfig | None,
         limit: int | None,
+        *,
+        recent: Recent,
+        in_memory: bool,
     ) -> None:
         self._codec = codec
         self._config = config
@@ -221,40 +248,62 @@ class Walk:
         older = get_checkpoint_id(before) if before is not None else None
         self._before = pack(str(older)) if older else None
         self._left = limit
+        self._recent = recent
+        self._in_memory = in_memory
         self._heap: list[tuple[bytes, int, _Cursor]] | None = None
         self.done = limit is not None and limit <= 0
 
     def page(self) -> Plan[list[CheckpointTuple]]:
         """The next checkpoints; sets `done` when there are no more."""
+        named = get_checkpoint_id(self._config) if self._config is not None else None
+        if named:
+            return (yield from self._one(pack(str(named))))
         if self._heap is None:
             self._heap = []
             for lane in (yield from self._lanes()):
-                reader = LaneReader(lane.thread_id, lane.ns, self._codec, lane.lane)
-                yield from self._push(self._heap, _Cursor(reader, self._before), lane.lane)
+                yield from self._push(self._heap, self._cursor(lane, self._before), lane.lane)
         heap = self._heap
         page: list[CheckpointTuple] = []
         size = PAGE if self._left is None else min(self._left, PAGE)
-        named = get_checkpoint_id(self._config) if self._config is not None else None
         while heap and len(page) < size:
             _, number, cursor = heappop(heap)
-            row = cursor.take()
-            if not named or row.id == pack(str(named)):
-                found = yield from cursor.reader.entry(row, self._wanted)
-                if found is not None:
-                    page.append(_tuple(cursor.reader, *found))
+            most = None if self._left is None else self._left - len(page)
+            if heap:  # rows of other lanes may come between
+                count = 1
+            elif most is None or self._wanted:
+                count = len(cursor.rows)
+            else:
+                count = min(len(cursor.rows), most)
+            page += yield from cursor.take(count, self._wanted, most)
             yield from self._push(heap, cursor, number)
         if self._left is not None:
             self._left -= len(page)
         self.done = not heap or self._left == 0
         return page
 
+    def _one(self, key: bytes) -> Plan[list[CheckpointTuple]]:
+        """The one checkpoint that the config names, in whichever of the lanes it is."""
+        self.done = True
+        if self._before is not None and key >= self._before:
+            return []
+        page: list[CheckpointTuple] = []
+        for lane in (yield from self._lanes()):
+            cursor = self._cursor(lane, key + b"\0")
+            if (yield from cursor.fill(1)) == key:
+                page += yield from cursor.take(1, self._wanted, None)
+        return page[: self._left]
+
+    def _cursor(self, lane: LaneRow, before: bytes | None) -> _Cursor:
+        reader = LaneReader(lane.thread_id, lane.ns, self._codec, lane.lane, self._recent)
+        return _Cursor(reader, before, in_memory=self._in_memory)
+
     def _push(
         self, heap: list[tuple[bytes, int, _Cursor]], cursor: _Cursor, number: int
     ) -> Plan[None]:
-        size = PAGE if self._left is None else min(PAGE, max(1, self._left))
-        row = yield from cursor.top(size)
-        if row is not None:
-            heappush(heap, (_descending(row.id), number, cursor))
+        few = self._left is not None and not self._wanted
+        key = yield from cursor.fill(min(PAGE, max(1, self._left or 1)) if few else PAGE)
+        if key is not None:
+            heappush(heap, (_descending(key), number, cursor))
 
     def _lanes(self) -> Plan[list[LaneRow]]:
         """The lanes to walk: one namespace if the config names one, else all of its thread."""

@@ -111,15 +111,14 @@ class LaneReader:
         rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, key, key, live=live)
         return rows[0] if rows else None
 
-    def entry(
-        self, row: CheckpointRow, wanted: Mapping[str, Any] | None = None
-    ) -> Plan[tuple[Snapshot, Point, CheckpointFrame] | None]:
-        """A checkpoint read whole, or None where its metadata does not hold `wanted`."""
-        frame = self.open_checkpoint(row)
-        if wanted and not fits(self.body(frame)[1], wanted):
-            return None
-        point = yield from self.resolve(row, frame)
-        values, _ = yield from read_values(self, point.map, track=False)
+    def entry(self, row: CheckpointRow) -> Plan[tuple[Snapshot, Point, CheckpointFrame]]:
+        """A checkpoint read whole, and where its values are."""
+        frame, point, again = yield from self.stand(row)
+        values = own_values(row)
+        if values is None:
+            values, _ = yield from read_values(
+                self, point.map, track=False, live=self.live, again=again
+            )
         return (yield from self.snapshot(row, frame, values)), point, frame
 
     def body(self, frame: CheckpointFrame) -> Facts:

@@ -179,11 +179,11 @@ class NativeSaver(Tending):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that a config names (the newest by default), or None."""
-        return self.run(peer.get_tuple(self._codec_of(None), config))
+        return self.run(peer.get_tuple(self._codec_of(None), config, self._recent))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Async twin of `get_tuple`."""
-        return await self.arun(peer.get_tuple(self._codec_of(None), config))
+        return await self.arun(peer.get_tuple(self._codec_of(None), config, self._recent))
 
     def list(
         self,
@@ -194,7 +194,7 @@ class NativeSaver(Tending):
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
         """Checkpoints, newest first; see `BaseCheckpointSaver.list`."""
-        walk = peer.Walk(self._codec_of(None), config, filter, before, limit)
+        walk = self._walk(config, filter, before, limit)
         while not walk.done:
             yield from self.run(walk.page())
 
@@ -207,10 +207,22 @@ class NativeSaver(Tending):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Async twin of `list`."""
-        walk = peer.Walk(self._codec_of(None), config, filter, before, limit)
+        walk = self._walk(config, filter, before, limit)
         while not walk.done:
             for found in await self.arun(walk.page()):
                 yield found
+
+    def _walk(
+        self,
+        config: RunnableConfig | None,
+        filter: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+    ) -> peer.Walk:
+        return peer.Walk(
+            self._codec_of(None), config, filter, before, limit, recent=self._recent,
+            in_memory=self.drain is not None,
+        )  # fmt: skip
 
     def put(
         self,

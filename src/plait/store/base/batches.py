@@ -129,11 +129,7 @@ class Batch:
 
     def _keep(self, texts: list[str], vectors: list[list[float]]) -> None:
         assert self.index is not None
-        if len(vectors) != len(texts):
-            raise InvalidStoreOpError(
-                f"The embeddings gave {len(vectors)} vectors for {len(texts)} texts."
-            )
-        packs = dict(zip(texts, map(self.index.pack, vectors), strict=True))
+        packs = dict(zip(texts, self.index.packed(texts, vectors), strict=True))
         for put in self.puts.values():
             put.vectors = [packs[text] for text in put.texts]
 
@@ -167,6 +163,22 @@ class Index:
                 )
             fields = [_tokens(path) for path in cast("list[str]", index)]
         return [text for tokens in fields for text in get_text_at_path(value, tokens)]
+
+    def vectors(self, texts: list[str]) -> list[bytes]:
+        """Embed texts, and pack their vectors."""
+        return self.packed(texts, self.embeddings.embed_documents(texts)) if texts else []
+
+    def packed(self, texts: list[str], vectors: list[list[float]]) -> list[bytes]:
+        """The vectors of texts as bytes.
+
+        Raises:
+            InvalidStoreOpError: There are not as many, or one has not the declared dimensions.
+        """
+        if len(vectors) != len(texts):
+            raise InvalidStoreOpError(
+                f"The embeddings gave {len(vectors)} vectors for {len(texts)} texts."
+            )
+        return [*map(self.pack, vectors)]
 
     def pack(self, vector: Vector) -> bytes:
         """A vector as bytes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import chain, islice
 from sys import maxsize
@@ -22,10 +22,10 @@ from plait.store.base import (
     SearchItem,
     SearchOp,
 )
-from plait.store.base.batches import Batch, Index, value_of
+from plait.store.base.batches import Batch, Index, Place, value_of
 from plait.store.base.filters import judge_of
 from plait.store.base.items import AnyItem, Namespace, filled
-from plait.store.base.namespaces import listing, page
+from plait.store.base.namespaces import checked, checked_key, listing, page
 from plait.store.base.vectors import best_scores
 
 
@@ -74,16 +74,16 @@ class InMemoryStore(BaseStore):
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         ops = list(ops)
-        if (found := self._gets(ops)) is not None:
-            return found
+        if (done := self._gets(ops) or self._puts(ops)) is not None:
+            return done
         batch = Batch(ops, self._index)
         batch.embed()
         return self._do_all(batch)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         ops = list(ops)
-        if (found := self._gets(ops)) is not None:
-            return found
+        if (done := self._gets(ops) or self._puts(ops)) is not None:
+            return done
         batch = Batch(ops, self._index)
         await batch.aembed()
         return self._do_all(batch)
@@ -118,10 +118,13 @@ class InMemoryStore(BaseStore):
             return super()._do(op)
         if isinstance(op, GetOp):
             return self._get(op.namespace, op.key)
-        if isinstance(op, PutOp) and self._index is None:
+        if isinstance(op, PutOp):
+            vectors: Sequence[bytes] = ()
             value = value_of(op)
+            if self._index is not None and value:
+                vectors = self._index.vectors(self._index.texts(value, op.index))
             with self._lock:
-                self._write(op.namespace, op.key, value, (), datetime.now(UTC))
+                self._write(op.namespace, op.key, value, vectors, datetime.now(UTC))
             return None
         return super()._do(op)
 
@@ -146,6 +149,22 @@ class InMemoryStore(BaseStore):
                     return None
                 rows.append(row)
         return [row.item() for row in rows]
+
+    def _puts(self, ops: list[Op]) -> list[Result] | None:
+        """Do a batch of puts with nothing to embed; None for every other batch."""
+        if self._index is not None:
+            return None
+        values: dict[Place, dict[str, Any] | None] = {}
+        for op in ops:
+            if not isinstance(op, PutOp):
+                return None
+            values[checked(op.namespace), checked_key(op.key)] = value_of(op)
+        now = datetime.now(UTC)
+        with self._lock:
+            for (namespace, key), value in values.items():
+                self._write(namespace, key, value, (), now)
+        nothing: list[Result] = [None]
+        return nothing * len(ops)
 
     def _do_all(self, batch: Batch) -> list[Result]:
         with self._lock:
@@ -249,18 +268,13 @@ class _Row:
 
     def __init__(self, value: dict[str, Any]) -> None:
         self.value = copy = value.copy()
-        self.nested: tuple[str, ...] = ()
-        """The keys of its value under which are containers."""
+        self.nested: tuple[tuple[str, Callable[[Any], Any]], ...] = ()
+        """The keys of its value under which are containers, and what copies these."""
         for name, part in value.items():
             if part.__class__ in _CONTAINERS:
-                copy[name] = _copy(part)
-                self.nested += (name,)
-
-    def _copied(self) -> dict[str, Any]:
-        copy = self.value.copy()
-        for name in self.nested:
-            copy[name] = _copy(copy[name])
-        return copy
+                copier = _copier(part)
+                copy[name] = copier(part)
+                self.nested += ((name, copier),)
 
     # What `Item.__init__` would look into is known here, so items are filled without it.
 
@@ -273,8 +287,10 @@ class _Row:
         return item
 
     def _put_into(self, item: AnyItem) -> AnyItem:
-        value = self._copied()
-        return filled(item, value, self.key, self.namespace, self.created_at, self.updated_at)
+        copy = self.value.copy()
+        for name, copier in self.nested:
+            copy[name] = copier(copy[name])
+        return filled(item, copy, self.key, self.namespace, self.created_at, self.updated_at)
 
 
 _Items: TypeAlias = dict[Namespace, dict[str, _Row]]
@@ -286,6 +302,16 @@ _EMPTY: dict[str, _Row] = {}
 _NOWHERE: _Items = {}
 _new = object.__new__
 _rows_of = dict[str, _Row].values
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _copier(value: Any) -> Callable[[Any], Any]:
+    """What copies a container: in C, if there is no other in it."""
+    parts = value.values() if value.__class__ is dict else value
+    return _copy if not _CONTAINERS.isdisjoint(map(type, parts)) else _FLAT[value.__class__]
 
 
 def _copy(value: Any) -> Any:
@@ -306,6 +332,13 @@ def _copy(value: Any) -> Any:
     return value
 
 
-_CONTAINERS = frozenset({dict, list, tuple, set})
+_FLAT: dict[type, Callable[[Any], Any]] = {
+    dict: dict[Any, Any].copy,
+    list: list[Any].copy,
+    set: set[Any].copy,
+    tuple: _itself,
+}
+"""What copies containers of no others."""
+_CONTAINERS = frozenset(_FLAT)
 
 __all__ = ["InMemoryStore"]
