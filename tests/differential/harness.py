@@ -573,12 +573,12 @@ def run(case: Case, side: Side) -> Any:
 
 
 @contextlib.contextmanager
-def _watchdog() -> Iterator[None]:
+def _watchdog(seconds: int = WATCHDOG_SECONDS) -> Iterator[None]:
     def stop(*_: Any) -> None:
-        raise TimeoutError(f"the case did not end within {WATCHDOG_SECONDS} s")
+        raise TimeoutError(f"the case did not end within {seconds} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(WATCHDOG_SECONDS)
+    signal.alarm(seconds)
     try:
         yield
     finally:

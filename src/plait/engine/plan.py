@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from plait.channels.base import BaseChannel
 from plait.channels.binop import BinaryOperatorAggregate
@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 Writes: TypeAlias = list[tuple[str, Any]]
 """(channel, value) pairs, in the order they were written."""
 Channel: TypeAlias = BaseChannel[Any, Any, Any]
+
+
+class Awaited(NamedTuple):
+    """What has to be awaited before the writes of an update by hand are known."""
+
+    what: Coroutine[Any, Any, Any]
+    """An async path function; what it comes to goes back to the generator."""
+    no_sync: TypeError
+    """What is raised where nothing can be awaited."""
+
+
+ByHand: TypeAlias = Generator[Awaited, Any, Writes]
+"""Finds what an update by hand writes, and asks for what it has to know."""
 
 
 class View:
@@ -84,12 +97,14 @@ class NodePlan:
     """The names it had before, oldest first."""
     branch_reads: tuple[Reads, ...] = ()
     """What its conditional edges read."""
-    update: Callable[[Any, Any], Writes] | None = None
+    update: Callable[[Any, Any], ByHand] | None = None
     """(state, values) -> what `update_state(as_node=...)` writes in the node's name."""
     told: bool = True
     """Whether those who listen to the run hear of it: not the start, unless it decides anything."""
     shown: Callable[[Any], Any] | None = None
-    """Its input as those who listen see it; None: as it is."""
+    """Its input as those who listen see it; None: as its code is handed it."""
+    handed: Callable[[Any], Any] | None = None
+    """Makes the state object that its code is handed from the keys that it reads; None: a dict."""
     code: Any = None
     """The function or Runnable that the user gave, for those who look at it or call it alone."""
     own: Callable[[Any, RunSpec], Writes] | None = None

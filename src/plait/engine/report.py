@@ -75,12 +75,23 @@ def is_shown(writes: Writes, output: Reads) -> bool:
     return False
 
 
+def handed_to(task: Task) -> Any:
+    """What a task's code is handed; its input as it is, if that makes no state object."""
+    make = task.node.handed
+    if make is None or task.is_push:
+        return task.input
+    try:
+        return make(task.input)
+    except Exception:  # the task is about to fail by the same error
+        return task.input
+
+
 def start_payload(task: Task, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """A started task, for the `tasks` stream."""
     payload: dict[str, Any] = {
         "id": task.id,
         "name": task.name,
-        "input": task.input,
+        "input": handed_to(task),
         "triggers": tuple(task.triggers),
     }
     shown = {**metadata, **(task.node.metadata or {})}
@@ -135,13 +146,11 @@ def task_in_checkpoint(
 ) -> dict[str, Any]:
     """A task of a checkpoint that is reported, with its outcome so far."""
     shown: dict[str, Any] = {"id": task.id, "name": task.name}
-    interrupts: tuple[Any, ...] = ()
-    for channel, value in task.prior:
-        if channel == INTERRUPT:
-            interrupts = tuple(interrupt_payload(asked) for asked in value)
-        elif channel == ERROR:
-            shown["error"] = value
-    shown["interrupts"] = interrupts
+    prior = dict(task.prior)
+    if ERROR in prior:
+        shown["error"] = prior[ERROR]
+    else:
+        shown["interrupts"] = tuple(interrupt_payload(asked) for asked in prior.get(INTERRUPT, ()))
     shown["state"] = nested_config(task, configurable)
     if task.saved:
         shown["result"] = result_of(task.writes, stream)

@@ -11,7 +11,7 @@ from warnings import warn
 
 from plait.callbacks.context import is_finding
 from plait.constants import ROOT, START
-from plait.engine.plan import NodePlan, Reads, View, Writes
+from plait.engine.plan import Awaited, ByHand, NodePlan, Reads, View, Writes
 from plait.engine.tasks import Task
 from plait.errors import (
     InvalidNodeError,
@@ -257,10 +257,7 @@ class Writer:
                 chosen = self._told(way, index, state, scope)
             if branch.binding.is_async:
                 chosen.close()
-                raise TypeError(
-                    f'No synchronous function provided to "{branch.name}": the path function after '
-                    f"{self.name!r} is async. Run the graph with the async API (ainvoke, astream)."
-                )
+                raise self._no_sync(branch)
             writes.extend(self._ways(branch, chosen))
         return writes
 
@@ -320,14 +317,24 @@ class Writer:
         """Which step after the node's own code a conditional edge is: the update, edges, it."""
         return 2 + len(self.edges) + index
 
-    def by_hand(self, state: State, values: Any) -> Writes:
+    def by_hand(self, state: State, values: Any) -> ByHand:
         """What `update_state` writes in the node's name: the update, then where it leads."""
         writes = self.update(values)
         for way in self.branches:
+            branch = way.branch
             given = way.given(state, writes, 0, _FAR)
-            chosen = way.branch.binding.call(given, _NO_SCOPE)
-            writes.extend(self._ways(way.branch, chosen))
+            chosen = branch.binding.call(given, _NO_SCOPE)
+            if branch.binding.is_async:
+                chosen = yield Awaited(chosen, self._no_sync(branch))
+            writes.extend(self._ways(branch, chosen))
         return writes
+
+    def _no_sync(self, branch: Branch) -> TypeError:
+        return TypeError(
+            f'No synchronous function provided to "{branch.name}": the path function after '
+            f"{self.name!r} is async. Use the async API of the graph (ainvoke, astream, "
+            "aupdate_state)."
+        )
 
 
 _FAR = 10_000
@@ -386,6 +393,7 @@ def node_plan(
         former=spec.former,
         update=writer.by_hand,
         code=spec.runnable or spec.binding.function,
+        handed=coerce,
     )
 
 

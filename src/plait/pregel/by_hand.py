@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.channels.base import BaseChannel
 from plait.constants import RESERVED
-from plait.engine.plan import CachePlan, Channel, GraphPlan, NodePlan, View, Writes
+from plait.engine.plan import ByHand, CachePlan, Channel, GraphPlan, NodePlan, View, Writes
 from plait.engine.tasks import Task
 from plait.errors import InvalidGraphError, InvalidNodeError, nearest
 from plait.managed import is_managed_value
@@ -116,7 +116,8 @@ def _node_plan(
     async def acall(task: Task, scope: Scope) -> Writes:
         return writes(heard(scope, await code.acall(task.input, scope)))
 
-    def update(state: State, values: Any) -> Writes:
+    def update(state: State, values: Any) -> ByHand:
+        yield from ()
         return writes(values)
 
     kept = [graph for graph in spec.subgraphs if graph.checkpointer is not False]

@@ -18,6 +18,7 @@ from plait.callbacks.manager import AsyncCallbackManager, CallbackManager
 from plait.constants import TAG_HIDDEN
 from plait.drivers.base import Part
 from plait.engine.plan import Writes
+from plait.engine.report import handed_to
 from plait.engine.tasks import Task
 from plait.pregel.traced import show
 from plait.pregel.turning_points import TurningPoints
@@ -154,7 +155,7 @@ class HeardTask:
         node = scope.task.node
         self._listening = listening
         self._scope = scope
-        self._given = scope.task.input if node.shown is None else node.shown(scope.task.input)
+        self._given = handed_to(scope.task) if node.shown is None else node.shown(scope.task.input)
         self._metadata: dict[str, Any] = {}
         self._own: Any = None
         self.result: Any = MISSING

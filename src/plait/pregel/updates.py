@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot, TaskWrites
@@ -11,7 +11,7 @@ from plait.drivers.base import Storage
 from plait.engine.frontier import Frontier, without
 from plait.engine.likeness import likeness
 from plait.engine.loop import Loop
-from plait.engine.plan import Writes
+from plait.engine.plan import Awaited, Writes
 from plait.engine.questions import Pending
 from plait.engine.report import config_of
 from plait.engine.restore import adopt, input_writes
@@ -47,7 +47,11 @@ def bulk_update_state(
 ) -> Any:
     """See `Pregel.bulk_update_state`."""
     storage, plan = _prepared(graph, config, supersteps)
-    return storage.saver.run(plan)
+    result = storage.saver.run(_until_awaited(plan, plan.send, None))
+    if isinstance(result, Awaited):
+        result.what.close()
+        return storage.saver.run(_until_awaited(plan, plan.throw, result.no_sync))
+    return result
 
 
 async def abulk_update_state(
@@ -55,7 +59,39 @@ async def abulk_update_state(
 ) -> Any:
     """See `Pregel.abulk_update_state`."""
     storage, plan = _prepared(graph, config, supersteps)
-    return await storage.saver.arun(plan)
+    result = await storage.saver.arun(_until_awaited(plan, plan.send, None))
+    while isinstance(result, Awaited):
+        try:
+            chosen = await result.what
+        except BaseException as error:
+            result = await storage.saver.arun(_until_awaited(plan, plan.throw, error))
+        else:
+            result = await storage.saver.arun(_until_awaited(plan, plan.send, chosen))
+    return result
+
+
+def _until_awaited(plan: Plan[Any], go_on: Callable[[Any], Any], value: Any) -> Plan[Any]:
+    """The next stretch of a plan, which no saver has to wait in: up to an async path function.
+
+    Args:
+        go_on: `send` or `throw` of the plan.
+        value: what it is called with.
+
+    Returns:
+        The `Awaited` that the plan stopped for, or what the plan returned.
+    """
+    try:
+        step = go_on(value)
+        while not isinstance(step, Awaited):
+            try:
+                done = yield step
+            except BaseException as error:
+                step = plan.throw(error)
+            else:
+                step = plan.send(done)
+        return step
+    except StopIteration as end:
+        return end.value
 
 
 def _prepared(
@@ -177,7 +213,7 @@ class _Update:
         if stored is None and as_node != INPUT:
             self.loop.step = 0
         if len(updates) > 1:
-            kept = self._as_nodes(self._all_named(updates), stored)
+            kept = yield from self._as_nodes(self._all_named(updates), stored)
         elif as_node == COPY:
             source = self._copy(stored)
         elif as_node == INPUT:
@@ -188,7 +224,7 @@ class _Update:
             self._end(stored)
         else:
             named = updates[0]._replace(as_node=self._named(as_node, stored))
-            kept = self._as_nodes([named], stored)
+            kept = yield from self._as_nodes([named], stored)
         if questions:
             now = self._places_now(sent)
             self.loop.asked = {now[at]: ids for at, ids in questions.items() if at in now}
@@ -307,7 +343,7 @@ class _Update:
 
     def _as_nodes(
         self, updates: Sequence[StateUpdate], stored: Snapshot | None
-    ) -> list[TaskWrites]:
+    ) -> Plan[list[TaskWrites]]:
         """The end of a super-step in which these nodes ran; returns what their tasks wrote."""
         loop = self.loop
         if stored is not None:
@@ -318,7 +354,7 @@ class _Update:
         for values, as_node, task_id in updates:
             node = loop.plan.nodes[cast(str, as_node)]
             assert node.update is not None
-            writes: Writes = node.update(loop.state, values)
+            writes: Writes = yield from node.update(loop.state, values)
             all_writes += writes
             outcome = self._outcome(pending, node.name, writes, task_id)
             if outcome is not None:
@@ -337,12 +373,15 @@ class _Update:
     def _outcome(
         self, pending: list[Task], as_node: str, writes: Writes, task_id: str | None
     ) -> TaskWrites | None:
-        """The update also is the outcome of the pending task it stands for."""
+        """The update also is the outcome of the pending task it stands for, if that has none: what
+        a task of an old checkpoint did stays what it did."""
         moved = self.loop.moved
         mark = moved.mark if moved is not None else ()
         for task in pending:
             if task.name == as_node and task_id in (None, task.id):
                 pending.remove(task)
+                if task.saved:
+                    return None
                 outcome = [*task.prior, *writes, *mark]
                 return TaskWrites(task.step.checkpoint_id, task.id, task.order, outcome)
         return None

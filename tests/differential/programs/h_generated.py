@@ -1,0 +1,142 @@
+"""What generated programs (`tests/differential/random_graphs`) found, each as small as it gets."""
+
+import operator
+from dataclasses import dataclass
+from typing import Annotated, TypedDict
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langgraph.graph import START, StateGraph
+from langgraph.types import StateUpdate, interrupt
+from pydantic import BaseModel
+
+CONFIG = {"configurable": {"thread_id": "t"}}
+
+
+class Log(TypedDict, total=False):
+    log: Annotated[list, operator.add]
+    n: int
+
+
+@dataclass
+class Record:
+    a: str = ""
+    n: int = 0
+
+
+class Model(BaseModel):
+    a: str = ""
+    n: int = 0
+
+
+def _of_objects(schema):
+    b = StateGraph(schema)
+    b.add_node("x", lambda state: {"a": state.a + "x"})
+    b.add_edge(START, "x")
+    return b.compile()
+
+
+def case_inputs_of_tasks_are_what_nodes_are_handed(env):
+    return [
+        list(_of_objects(schema).stream({"a": "in"}, stream_mode=["tasks", "debug"]))
+        for schema in (Record, Model)
+    ]
+
+
+def case_callbacks_are_told_what_nodes_are_handed(env):
+    told = []
+
+    class Handler(BaseCallbackHandler):
+        def on_chain_start(self, serialized, inputs, **kwargs):
+            told.append((kwargs.get("name") == "x", inputs))
+
+    for schema in (Record, Model):
+        _of_objects(schema).invoke({"a": "in"}, {"callbacks": [Handler()]})
+    return told
+
+
+def _chain(saver, **kwargs):
+    b = StateGraph(Log)
+    for name in "abc":
+        b.add_node(name, lambda state, name=name: {"log": [name]})
+    b.add_edge(START, "a")
+    b.add_edge(START, "b")
+    b.add_edge("a", "c")
+    return b.compile(checkpointer=saver, **kwargs)
+
+
+def case_what_a_task_did_stays_after_a_fork_in_its_name(env):
+    graph = _chain(env.saver())
+    graph.invoke({"log": ["in"]}, CONFIG)
+    done, both, entered = list(graph.get_state_history(CONFIG))[1:]
+    graph.update_state(done.config, {"log": ["forked"]}, as_node="c")
+    graph.update_state(both.config, {"log": ["forked"]}, as_node="b")
+    graph.update_state(entered.config, {"n": 4})
+    return list(graph.get_state_history(CONFIG))
+
+
+def case_what_a_task_did_stays_after_updates_in_its_name(env):
+    graph = _chain(env.saver(), interrupt_before=["c"])
+    graph.invoke({"log": ["in"]}, CONFIG)
+    graph.bulk_update_state(
+        CONFIG, [[StateUpdate({"log": ["u"]}, "c"), StateUpdate({"log": ["v"]}, "a")]]
+    )
+    first = list(graph.get_state_history(CONFIG))
+    graph.update_state(first[1].config, {"log": ["w"]}, as_node="c")
+    return first, list(graph.get_state_history(CONFIG))
+
+
+def case_a_reported_checkpoint_with_a_failed_task(env):
+    calls = []
+
+    def node(state):
+        calls.append(1)
+        if len(calls) == 1:
+            raise ValueError("once")
+        return {"log": [interrupt("which?")]}
+
+    b = StateGraph(Log)
+    b.add_node("node", node)
+    b.add_edge(START, "node")
+    graph = b.compile(checkpointer=env.saver())
+    first = env.error(lambda: graph.invoke({"log": ["in"]}, CONFIG))
+    return first, list(graph.stream(None, CONFIG, stream_mode=["debug", "checkpoints"]))
+
+
+async def case_updates_where_an_async_path_function_leads_on(env):
+    async def path(state):
+        return "big" if len(state["log"]) > 1 else "small"
+
+    async def wrong(state):
+        raise KeyError("no way")
+
+    b = StateGraph(Log)
+    for name in ("first", "big", "small", "lost"):
+        b.add_node(name, lambda state, name=name: {"log": [name]})
+    b.add_edge(START, "first")
+    b.add_conditional_edges("first", path, ["big", "small"])
+    b.add_conditional_edges("lost", wrong, ["big"])
+    seen = []
+    async with env.asaver() as saver:
+        graph = b.compile(checkpointer=saver)
+        for values in (["one"], ["two"]):
+            await graph.aupdate_state(CONFIG, {"log": values}, as_node="first")
+            seen.append((await graph.aget_state(CONFIG)).next)
+        seen.append(await env.aerror(graph.aupdate_state(CONFIG, {"log": ["x"]}, as_node="lost")))
+        await graph.abulk_update_state(
+            CONFIG,
+            [[StateUpdate({"log": ["y"]}, "first")], [StateUpdate({"log": ["z"]}, "big")]],
+        )
+        return seen, [snapshot async for snapshot in graph.aget_state_history(CONFIG)]
+
+
+def case_sync_updates_where_an_async_path_function_leads_on(env):
+    async def path(state):
+        return "first"
+
+    b = StateGraph(Log)
+    b.add_node("first", lambda state: {"log": ["first"]})
+    b.add_edge(START, "first")
+    b.add_conditional_edges("first", path)
+    graph = b.compile(checkpointer=env.saver())
+    refused = env.error(lambda: graph.update_state(CONFIG, {"log": ["x"]}, as_node="first"))
+    return refused, graph.get_state(CONFIG).values

@@ -1,0 +1,253 @@
+"""What every generated program is written with: small functions of its nodes, and the player.
+
+A generated program imports these names and nothing else of this package; none of them knows which
+side it runs on. The `Player` does one action of a script after the other on a graph, writes down
+what came of it, and then what the thread looks like.
+"""
+
+import inspect
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine
+from itertools import islice
+from typing import Any
+
+from ..normal import ErrorInfo
+
+LIMIT = 12  # super-steps of a run: enough for each shape, and a loop without an end is soon over
+
+
+class Planned(Exception):
+    """What a node raises because the program says so."""
+
+
+def merge(left: dict[str, Any] | None, right: dict[str, Any] | None) -> dict[str, Any]:
+    """The reducer of dicts."""
+    return {**(left or {}), **(right or {})}
+
+
+def latest(left: str | None, right: str | None) -> str | None:
+    """The reducer of text: several nodes may write it in one super-step."""
+    return right or left
+
+
+def look(state: Any, key: str) -> Any:
+    """A key of a state of any kind, None where it has none."""
+    return state.get(key) if isinstance(state, dict) else getattr(state, key, None)
+
+
+def seen(state: Any) -> str:
+    """What a node finds in its state, as a short text: what it was given becomes comparable."""
+    if not isinstance(state, dict):
+        state = {k: v for k, v in vars(state).items() if not k.startswith("_")}
+    return " ".join(f"{key}={_brief(state[key])}" for key in sorted(state))
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, list | dict):
+        return f"{type(value).__name__}{len(value)}"
+    return repr(value)[:12]
+
+
+def size(state: Any) -> int:
+    """A number that grows while a graph runs, so that a loop may end."""
+    sizes = (look(state, "log"), look(state, "d"), look(state, "msgs"))
+    return sum(len(s) for s in sizes if s) + (look(state, "n") or 0)
+
+
+def pick(state: Any, targets: list[Any]) -> Any:
+    """Which of its targets a path takes now."""
+    return targets[size(state) % len(targets)]
+
+
+class Trouble:
+    """Counts the calls of each node and fails those that the program names."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[str] = Counter()
+
+    def maybe(self, node: str, *calls: int) -> None:
+        """Raises in the given calls of `node`, counted from 1 over all runs."""
+        self._calls[node] += 1
+        if self._calls[node] in calls:
+            if threading.current_thread() is not threading.main_thread():
+                time.sleep(0.03)  # tasks beside it have ended: both sides then see the same
+            raise Planned(f"{node}, call {self._calls[node]}")
+
+
+class Player:
+    """Does the actions of a script on one graph and keeps a record of each."""
+
+    def __init__(self, graph: Any, command: type, *, aio: bool, saved: bool) -> None:
+        self.record: list[Any] = []
+        self._graph, self._command, self._aio, self._saved = graph, command, aio, saved
+        self._threads: dict[str, None] = {}
+
+    async def invoke(self, value: Any, thread: str = "t", at: int | None = None, **kw: Any) -> None:
+        """A run to its end, on the newest checkpoint or (`at`) the kth newest."""
+        await self._act(
+            "invoke", thread, lambda config: self._call("invoke", value, config, **kw), at
+        )
+
+    async def stream(
+        self, value: Any, modes: Any, thread: str = "t", stop: int | None = None, **kw: Any
+    ) -> None:
+        """A run as a stream, left after `stop` parts."""
+
+        async def read(config: Any) -> Any:
+            parts = []
+            if not self._aio:
+                stream = self._graph.stream(value, config, stream_mode=modes, **kw)
+                try:
+                    parts.extend(islice(stream, stop))
+                except Exception as error:
+                    parts.append(ErrorInfo.of(error))
+                stream.close()
+                return parts
+            return await _some(self._graph.astream(value, config, stream_mode=modes, **kw), stop)
+
+        await self._act("stream", thread, read)
+
+    async def resume(
+        self,
+        answers: list[str],
+        mapped: bool = False,
+        thread: str = "t",
+        modes: Any = None,
+        **kw: Any,
+    ) -> None:
+        """An answer to what waits: bare, or by ids for as many questions as there are answers."""
+        snapshot = await self._call("get_state", self._config(thread))
+        waiting = [task for task in snapshot.tasks if not task.error]
+        ids = [question.id for task in waiting for question in task.interrupts]
+        if not ids:
+            self.record.append("nothing waits")
+            return
+        answer = self._command(
+            resume=dict(zip(ids, answers, strict=False)) if mapped else answers[0], **kw
+        )
+        if modes is None:
+            await self.invoke(answer, thread)
+        else:
+            await self.stream(answer, modes, thread)
+
+    async def update(
+        self, values: Any, as_node: str | None = None, thread: str = "t", at: int | None = None
+    ) -> None:
+        """`update_state` of the newest or the kth newest checkpoint."""
+        await self._act(
+            "update",
+            thread,
+            lambda config: self._call("update_state", config, values, as_node=as_node),
+            at,
+        )
+
+    async def bulk(self, supersteps: Any, thread: str = "t") -> None:
+        """`bulk_update_state`."""
+        await self._act(
+            "bulk", thread, lambda config: self._call("bulk_update_state", config, supersteps)
+        )
+
+    async def history(self, thread: str = "t", before: int | None = None, **kw: Any) -> None:
+        """A page of the history."""
+        config = self._config(thread)
+        if before is not None:
+            kw["before"] = await self._place(config, before)
+        self.record.append(("history", await _outcome(self._history(config, **kw))))
+
+    async def close(self) -> None:
+        """Writes down the whole history of every thread."""
+        for thread in self._threads if self._saved else ():
+            self.record.append(
+                ("all of", thread, await _outcome(self._history(self._config(thread))))
+            )
+
+    def _config(self, thread: str) -> Any:
+        ours = {"configurable": {"thread_id": thread}} if self._saved else {}
+        return ours
+
+    async def _act(
+        self,
+        name: str,
+        thread: str,
+        act: Callable[[Any], Coroutine[Any, Any, Any]],
+        at: int | None = None,
+    ) -> None:
+        self._threads[thread] = None
+        config = self._config(thread)
+        if at is not None:
+            config = await self._place(config, at)
+        outcome = await _outcome(act({**config, "recursion_limit": LIMIT}))
+        after = (
+            await _outcome(self._call("get_state", self._config(thread), subgraphs=True))
+            if self._saved
+            else None
+        )
+        self.record.append((name, outcome, after))
+
+    async def _place(self, config: Any, at: int) -> Any:
+        history = await self._history(config)
+        if not history:
+            return config
+        return {**config, "configurable": history[at % len(history)].config["configurable"]}
+
+    async def _history(self, config: Any, **kw: Any) -> list[Any]:
+        if self._aio:
+            return [s async for s in self._graph.aget_state_history(config, **kw)]
+        return list(self._graph.get_state_history(config, **kw))
+
+    async def _call(self, method: str, *args: Any, **kw: Any) -> Any:
+        result = getattr(self._graph, f"a{method}" if self._aio else method)(*args, **kw)
+        return await result if inspect.isawaitable(result) else result
+
+
+async def _some(stream: AsyncIterator[Any], stop: int | None) -> list[Any]:
+    parts: list[Any] = []
+    try:
+        if stop != 0:
+            async for part in stream:
+                parts.append(part)
+                if stop is not None and len(parts) >= stop:
+                    break
+    except Exception as error:
+        parts.append(ErrorInfo.of(error))
+    await stream.aclose()  # type: ignore[attr-defined]
+    return parts
+
+
+async def _outcome(action: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        return await action
+    except Exception as error:
+        return ErrorInfo.of(error)
+
+
+def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """What a coroutine that never waits returns, without an event loop around it."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("a sync script waited")
+
+
+async def play_async(
+    env: Any, build: Callable[..., Any], script: Any, command: type, *, saved: bool
+) -> Any:
+    """The record of a script on the async methods of a graph."""
+    async with env.asaver() as saver, env.astore() as store:
+        graph = build(saver if saved else None, store, Trouble())
+        player = Player(graph, command, aio=True, saved=saved)
+        await script(player)
+        await player.close()
+    return player.record
+
+
+def play(env: Any, build: Callable[..., Any], script: Any, command: type, *, saved: bool) -> Any:
+    """The record of a script on the sync methods of a graph."""
+    graph = build(env.saver() if saved else None, env.store(), Trouble())
+    player = Player(graph, command, aio=False, saved=saved)
+    at_once(script(player))
+    at_once(player.close())
+    return player.record
