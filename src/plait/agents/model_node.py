@@ -6,11 +6,13 @@ from operator import is_
 from typing import Any, TypeAlias, cast
 
 from plait.agents.hooks import Middleware, with_hook
+from plait.agents.malformed import with_answers
 from plait.agents.middleware.requests import ExtendedModelResponse, ModelRequest, ModelResponse
 from plait.agents.responses import Responses
 from plait.callbacks.context import finds_config, inherited_config, is_finding, is_heard_here
 from plait.errors import ConfigError, InvalidUpdateError, NotSupportedError, UndeclaredJumpError
-from plait.messages import SystemMessage
+from plait.graph.message import REMOVE_ALL_MESSAGES
+from plait.messages import RemoveMessage, SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_models import as_agent_model, with_tools
 from plait.pregel.scope import scope_for
@@ -100,10 +102,12 @@ class ModelNode(Runnable[Any, Any]):
     @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
+        mended = with_answers(input["messages"])
+        messages = input["messages"] if mended is None else mended
         if not self._wraps:
             model, strategy = self._prepared(self._plain)
-            message = model.invoke(self._shown(input), _config_for(model.invoke, config))
-            return self._update(self._responses.read(self._signed(message), strategy), [])
+            message = model.invoke(self._shown(messages), _config_for(model.invoke, config))
+            return self._update(self._responses.read(self._signed(message), strategy), [], mended)
 
         config, scope = _heard(config), current_scope.get()
 
@@ -115,16 +119,18 @@ class ModelNode(Runnable[Any, Any]):
         call: Call = ask
         for one in reversed(self._wraps):
             call = _wrapped(one, call)
-        return self._update(*call(self._request(input, config)))
+        return self._update(*call(self._request(input, messages, config)), mended)
 
     @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
+        mended = with_answers(input["messages"])
+        messages = input["messages"] if mended is None else mended
         if not self._wraps:
             model, strategy = self._prepared(self._plain)
             its = _config_for(model.ainvoke, config)
-            message = await model.ainvoke(self._shown(input), its)
-            return self._update(self._responses.read(self._signed(message), strategy), [])
+            message = await model.ainvoke(self._shown(messages), its)
+            return self._update(self._responses.read(self._signed(message), strategy), [], mended)
 
         config, scope = _heard(config), current_scope.get()
 
@@ -137,17 +143,19 @@ class ModelNode(Runnable[Any, Any]):
         call: AsyncCall = ask
         for one in reversed(self._wraps):
             call = _awrapped(one, call)
-        return self._update(*await call(self._request(input, config)))
+        return self._update(*await call(self._request(input, messages, config)), mended)
 
-    def _shown(self, state: Any) -> list[Any]:
+    def _shown(self, messages: Sequence[Any]) -> list[Any]:
         """The messages of a request that no middleware sees."""
-        first, messages = self._system_message, state["messages"]
+        first = self._system_message
         return [*messages] if first is None else [first, *messages]
 
-    def _request(self, state: Any, config: RunnableConfig | None) -> Request:
+    def _request(
+        self, state: Any, messages: Sequence[Any], config: RunnableConfig | None
+    ) -> Request:
         return ModelRequest(
             model=self._model,
-            messages=list(state["messages"]),
+            messages=list(messages),
             system_message=self._system_message,
             tools=list(self._tools.shown),
             response_format=self._responses.format,
@@ -174,12 +182,15 @@ class ModelNode(Runnable[Any, Any]):
         return bound, strategy
 
     def _bound(self, model: Any, request: Request, strategy: Any) -> Any:
-        kwargs = {**self._responses.provider_kwargs(strategy), **request.model_settings}
+        of_provider = self._responses.provider_kwargs(strategy)
+        kwargs = {**of_provider, **request.model_settings}
         answers = self._responses.tools_of(strategy)
         tools = [*request.tools, *answers]
         if tools:
             choice = "any" if answers else request.tool_choice
-            return with_tools(model, tools, tool_choice=choice, **kwargs)
+            if choice is not None or not of_provider:  # a provider's form is bound without one
+                kwargs["tool_choice"] = choice
+            return with_tools(model, tools, **kwargs)
         return model.bind(**kwargs) if kwargs else model
 
     def _signed(self, message: Any) -> Any:
@@ -187,8 +198,15 @@ class ModelNode(Runnable[Any, Any]):
             return message
         return message.model_copy(update={"name": self._agent})
 
-    def _update(self, response: ModelResponse[Any], commands: list[Command[Any]]) -> Any:
-        update: dict[str, Any] = {"messages": response.result}
+    def _update(
+        self,
+        response: ModelResponse[Any],
+        commands: list[Command[Any]],
+        mended: list[Any] | None,
+    ) -> Any:
+        """The update: what the model said, after the history if that had to be mended."""
+        before = () if mended is None else (RemoveMessage(REMOVE_ALL_MESSAGES), *mended)
+        update: dict[str, Any] = {"messages": [*before, *response.result]}
         value = response.structured_response
         if value is not None or self._responses.format is not None:
             update["structured_response"] = value

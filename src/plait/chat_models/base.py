@@ -43,6 +43,7 @@ class BaseChatModel(Projected, BaseLanguageModel):
         metadata: Metadata of this model's runs.
         rate_limiter: Asked before each request (see `plait.rate_limiters`).
         disable_streaming: Never stream inside (`"tool_calling"`: not when called with tools).
+        profile: What the model can do, as a dict: `structured_output`, `max_input_tokens`...
 
     >>> from plait.chat_models import ChatGeneration
     >>> from plait.messages import AIMessage
@@ -57,6 +58,7 @@ class BaseChatModel(Projected, BaseLanguageModel):
 
     rate_limiter: Any = None
     disable_streaming: bool | Literal["tool_calling"] = False
+    profile: Any = None
 
     # --- what a subclass defines ---
 
@@ -532,7 +534,8 @@ def _end_after(last: ChatGenerationChunk | None, run_id: Any) -> ChatGenerationC
         raise ValueError("No generation chunks were returned")
     if getattr(last.message, "chunk_position", None) == "last":
         return None
-    end = AIMessageChunk(content="", id=f"lc_run--{run_id}", chunk_position="last")
+    empty: Any = [] if isinstance(last.message.content, list) else ""
+    end = AIMessageChunk(content=empty, id=f"lc_run--{run_id}", chunk_position="last")
     return ChatGenerationChunk(message=end)
 
 

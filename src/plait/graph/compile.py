@@ -183,8 +183,12 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
         if self._registry is None:
             from plait.checkpoint.serde import GLOBAL  # only graphs that store need it
 
-            registry = GLOBAL.child()
-            for schema in self.builder.schemas:
-                registry.register_schema(schema)
-            self._registry = registry
+            registry = self._registry = GLOBAL.child()
+            self.teach(registry)
+            for _, inside in self.get_subgraphs(recurse=True):
+                inside.teach(registry)
         return self._registry
+
+    def teach(self, registry: Any) -> None:
+        for schema in self.builder.schemas:
+            registry.register_schema(schema)

@@ -101,7 +101,7 @@ class ModelNode(Runnable[Any, Any]):
         """The update: the message, after the repaired history if it is the state's own."""
         if self._is_last(state, message):
             message = AIMessage(OUT_OF_STEPS, id=message.id)
-        elif self._agent is not None:
+        elif message.name != self._agent:  # also None: who signs is the agent, not the model
             message = message.model_copy(update={"name": self._agent})
         if before is None or not self._keeps_repairs or value_of(given, "llm_input_messages"):
             return {"messages": [message]}

@@ -223,6 +223,9 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         """The types that this graph's threads may store (None: those registered globally)."""
         return None
 
+    def teach(self, registry: Any) -> None:
+        """Register what this graph's schemas name, where its runs are part of another graph's."""
+
     # --- configuration ---------------------------------------------------------------------------
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:

@@ -243,6 +243,16 @@ class Run:
             control = self.loop.control = RunControl()
         return control
 
+    def _teach_outermost(self) -> None:
+        """The thread is the outermost graph's: it stores what this graph's schemas name, too."""
+        scope = self.parent
+        assert scope is not None
+        while scope.run.parent is not None:
+            scope = scope.run.parent
+        registry = scope.run.graph.registry()
+        if registry is not None:
+            self.graph.teach(registry)
+
     def _cache_of(self, cache: BaseCache[Any]) -> CachedResults:
         """Where results of nodes are looked up."""
         from plait.checkpoint.serde import GLOBAL, Codec  # only graphs that cache need it
@@ -263,6 +273,7 @@ class Run:
             outer = parent.run.storage
             if outer is None:
                 return None
+            self._teach_outermost()
             session = outer.session.nested(self.ns_path)
             assert self.nest is not None
             guard = parent.check_heard

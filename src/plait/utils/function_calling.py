@@ -196,7 +196,7 @@ def _from_tool(tool: Any) -> dict[str, Any]:
     if schema is None and "tool_input" in tool.args:  # the one text of a Tool
         only = {"__arg1": {"title": "__arg1", "type": "string"}}
         shape = {"properties": only, "required": ["__arg1"], "type": "object"}
-    elif not isinstance(schema, dict):
+    else:
         shape = without_titles(shape)
     return {"name": tool.name, "description": tool.description, "parameters": shape}
 

@@ -48,6 +48,8 @@ class Registry:
         self.parent = parent
         self._types: dict[type, Entry] = {}
         self._names: dict[str, Entry] = {}
+        self._schemas: WeakSet[Any] = WeakSet()
+        """Classes whose annotations were looked through: a graph is called again and again."""
         self._listeners: WeakSet[Any] = WeakSet()
         self._children: WeakSet[Registry] = WeakSet()
         self.codec: Any = None
@@ -130,12 +132,16 @@ class Registry:
             tp: An annotation, a state schema, or a function whose annotations count.
             names: Names for forward references besides those of the defining module.
         """
+        if names is None and tp in self._schemas:
+            return
         for cls in named_types(tp, names or {}):
             if self.by_type(cls) is None:
                 try:
                     self.register(cls)
                 except TypeError:  # its state cannot be seen: refused by name at the first write
                     continue
+        if names is None and isinstance(tp, type):
+            self._schemas.add(tp)
 
     def by_type(self, cls: type) -> Entry | None:
         """The entry of a class, or None if it may not be stored.

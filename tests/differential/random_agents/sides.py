@@ -1,0 +1,142 @@
+"""Plays a program on both sides and compares what came of it."""
+
+import ast
+import functools
+import importlib
+import logging
+import os
+import re
+import sys
+import tempfile
+import types
+import warnings
+from pathlib import Path
+from typing import Any
+
+from ..harness import ORACLE_TRIES, Env, Side, _Translate, _watchdog
+from ..normal import Difference, ErrorInfo, difference, normalise
+
+STAGE = Path(__file__).parent / "stage"
+_REACT = ("models", "tools", "structures", "actions", "react")
+FAMILIES = {"react": _REACT, "agents": (*_REACT, "hooks", "shipped", "agents")}
+"""Which files of the stage a family of programs needs, in the order of their imports."""
+
+MARKS = {"lc_versions", "ls_integration"}
+"""Keys of metadata that plait leaves out ("Metadata for LangSmith")."""
+
+OWN_WORDS = re.compile(
+    "Expected to have a matching ToolMessage|without a ToolMessage for its tool call"
+    "|Since response_format='content_and_artifact'|has response_format='content_and_artifact'"
+    "|Cannot inject store|has an InjectedStore argument"
+    "|bound to tool_call_id|ToolMessages for its tool call"
+    "|Here is a summary of the conversation|Summary of the conversation so far"
+    "|should never be called multiple times|was called several times at once"
+    "|does not support sync invocation"
+)
+"""Errors that each side tells in its own words, also where a handler shows them to the model."""
+
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+Program = dict[str, Any]
+
+
+@functools.cache
+def _package(side: Side) -> str:
+    """The package that holds the stage's modules of one side."""
+    package = types.ModuleType(f"{side}_programs_of_agents")
+    package.__path__ = []  # its modules are put into sys.modules: nothing is searched for
+    sys.modules[package.__name__] = package
+    return package.__name__
+
+
+@functools.cache
+def _module(name: str, side: Side) -> types.ModuleType:
+    path = STAGE / f"{name}.py"
+    tree = ast.parse(path.read_text(), filename=str(path))
+    if side == "plait":
+        tree = _Translate().visit(tree)
+    module = types.ModuleType(f"{_package(side)}.{name}")
+    module.__file__, module.__package__ = str(path), _package(side)
+    sys.modules[module.__name__] = module
+    exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), module.__dict__)
+    return module
+
+
+def play(program: Program, side: Side) -> Any:
+    """What comes of a program on one side, as its stage returns it."""
+    for name in FAMILIES[program["family"]]:
+        module = _module(name, side)
+    with tempfile.TemporaryDirectory(prefix="plait-agents-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        env = Env(side, "memory", Path(folder))
+        try:
+            with _watchdog():
+                return module.play(program, env)
+        except Exception as error:
+            return {"escaped": error}
+        finally:
+            env.close()
+
+
+def compare(program: Program) -> Difference | None:
+    """The first difference between the sides, or None.
+
+    Where several tools run at once, what they write to streams and logs may come in any order: a
+    program is the same on both sides if it is so once these are sorted. As in the harness, a peer
+    that races with itself is asked again, and plait is not.
+    """
+    ours = play(program, "plait")
+    found = None
+    for _ in range(ORACLE_TRIES):
+        theirs = play(program, "langgraph")
+        found = difference(plain(theirs), plain(ours))
+        if found is None or difference(settled(theirs), settled(ours)) is None:
+            return None
+    return found
+
+
+def plain(result: Any) -> Any:
+    """A result as plain data, without what a documented difference leaves out."""
+    return _without_marks(normalise(result))
+
+
+def _without_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        left_out = {*MARKS, "state"} if "tool_call" in value else MARKS  # "Stored tool calls"
+        if "triggers" in value and not set(value.get("metadata", ())) - MARKS:
+            left_out = {*left_out, "metadata"}
+        return {
+            k: "<text>" if k == "error" and not isinstance(v, dict) else _without_marks(v)
+            for k, v in value.items()
+            if k not in left_out
+        }
+    if isinstance(value, str):
+        return "<in own words>" if OWN_WORDS.search(value) else value
+    if isinstance(value, list | tuple):
+        return type(value)(_without_marks(item) for item in value)
+    return value
+
+
+def settled(result: Any) -> Any:
+    """A result as plain data, with what may come in any order sorted."""
+    return plain(_sorted_parts(result))
+
+
+def _sorted_parts(value: Any) -> Any:
+    if isinstance(value, dict):
+        if isinstance(value.get("error"), ErrorInfo):  # how far others came is chance
+            value = {k: v for k, v in value.items() if k != "$parts"}
+        return {
+            k: sorted(map(plain, v), key=repr)
+            if k in ("$parts", "seen") and isinstance(v, list)
+            else _sorted_parts(v)
+            for k, v in value.items()
+        }
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return type(value)(_sorted_parts(item) for item in value)
+    return value
+
+
+def quiet() -> None:
+    """Silences the peers' logs: what tools raise is part of the programs."""
+    logging.disable(logging.CRITICAL)
+    importlib.import_module("haystack")
