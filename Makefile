@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: demo test prove smoke-llm lint types bench format clean
+.PHONY: demo test prove smoke-llm lint types bench docs format clean
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
@@ -52,6 +52,10 @@ bench: $(DEV_STAMP)
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group bench
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.durability
+
+docs: $(DEV_STAMP)
+	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group docs
+	$(BIN)/zensical build --clean --strict
 
 clean:
 	rm -rf $(VENV) .ruff_cache .hypothesis .import_linter_cache demo-run build
