@@ -45,13 +45,24 @@ class BaseUser(Protocol):
     """Who called a server, as its authentication says."""
 
     @property
-    def is_authenticated(self) -> bool: ...
+    def is_authenticated(self) -> bool:
+        """Whether the server knows who it is."""
+        ...
+
     @property
-    def display_name(self) -> str: ...
+    def display_name(self) -> str:
+        """The name that people read."""
+        ...
+
     @property
-    def identity(self) -> str: ...
+    def identity(self) -> str:
+        """The name that programs compare."""
+        ...
+
     @property
-    def permissions(self) -> Sequence[str]: ...
+    def permissions(self) -> Sequence[str]:
+        """What the caller may do, in the server's own words."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +206,7 @@ class Runtime(Generic[ContextT]):
         )
 
 
-def _made_when_asked(slot: Any) -> Any:
+def _made_when_asked(slot: Any, doc: str) -> Any:
     """A field that may be given as a function: what that makes is made when it is looked at."""
     get, put = slot.__get__, slot.__set__
 
@@ -206,11 +217,14 @@ def _made_when_asked(slot: Any) -> Any:
             put(runtime, value)
         return value
 
-    return property(look, put)
+    return property(look, put, doc=doc)
 
 
 # Every task's is another, with ids that are hashes; few look at it.
-Runtime.execution_info = _made_when_asked(vars(Runtime)["execution_info"])
+Runtime.execution_info = _made_when_asked(
+    vars(Runtime)["execution_info"],
+    "Which task this is: ids, attempt, times. None outside of a task.",
+)
 
 _NOTHING: dict[str, Any] = {"stream_writer": _write_nowhere, "heartbeat": _beat_nothing}
 """What stands in a runtime where nothing was provided."""

@@ -31,6 +31,7 @@ class Marks:
         return None
 
     def is_walked(self, edge: Edge) -> bool:
+        """Whether the run went along an edge."""
         return (edge.source, edge.target) in self.walked
 
     def renamed(self, ids: Mapping[str, str]) -> Marks:

@@ -79,18 +79,23 @@ class SimEnv:
         self._ids = count(1)
 
     def checkpoint_id(self) -> str:
+        """The id of the next checkpoint."""
         return f"{next(self._checkpoints):08x}-0000-7000-{self._tail}"
 
     def new_id(self) -> str:
+        """Any other new id."""
         return f"{next(self._ids):08x}-0000-4000-{self._tail}"
 
     def now(self) -> float:
+        """The time that is stored, in seconds since the epoch."""
         return EPOCH + self.clock
 
     def monotonic(self) -> float:
+        """The time that limits are counted by."""
         return self.clock
 
     def jitter(self) -> float:
+        """A chance between 0 and 1, from the seed."""
         return self._random.random()
 
 

@@ -320,7 +320,11 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
                 )
 
     def add_sequence(self, nodes: Sequence[Any]) -> StateGraph[StateT]:
-        """Add nodes, functions or (name, function) pairs, that run one after the other."""
+        """Add nodes, functions or (name, function) pairs, that run one after the other.
+
+        Raises:
+            InvalidGraphError: there is none, or a name is taken.
+        """
         if not nodes:
             raise InvalidGraphError("Sequence requires at least one node.")
         previous: str | None = None
@@ -340,7 +344,19 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
     # --- edges -----------------------------------------------------------------------------------
 
     def add_edge(self, start_key: str | Sequence[str], end_key: str) -> StateGraph[StateT]:
-        """Let `end_key` run after `start_key`, or after all of a list of nodes."""
+        """Let `end_key` run after `start_key`, or after all of a list of nodes.
+
+        Args:
+            start_key: a node, START, or a list of nodes that are all waited for.
+            end_key: a node, or END. Names are checked by `compile`; those of a list at once.
+
+        Raises:
+            InvalidGraphError: it starts at END, ends at START, or a list names an unknown node.
+            InvalidNodeError: it ends at several nodes; add one edge for each.
+
+        >>> graph = StateGraph(dict).add_node("a", print).add_node("b", print)
+        >>> _ = graph.add_edge(START, "a").add_edge("a", "b").add_edge("b", END)
+        """
         self._warn_if_compiled(f"The edge from {start_key!r} to {end_key!r}")
         starts = (start_key,) if isinstance(start_key, str) else tuple(start_key)
         if not starts:
@@ -526,6 +542,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
 
         Raises:
             InvalidGraphError: the structure is wrong (see `validate`), or an unknown schedule.
+            TypeError: a saver, store or cache is none, or its class.
         """
         before, after = _named(interrupt_before), _named(interrupt_after)
         self.validate([*(before or ()), *(after or ())])

@@ -83,7 +83,11 @@ def convert_to_messages(messages: Any) -> list[Any]:
 
 
 def convert_to_message(value: Any) -> Any:
-    """One message from one message-like value; see `convert_to_messages`."""
+    """One message from one message-like value; see `convert_to_messages`.
+
+    Raises:
+        MessageCoercionError: it stands for no message.
+    """
     if is_message(value):
         return value
     if isinstance(value, str):
@@ -195,7 +199,11 @@ def messages_to_dict(messages: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def message_from_dict(message: dict[str, Any]) -> BaseMessage:
-    """The message of `message_to_dict`."""
+    """The message of `message_to_dict`.
+
+    Raises:
+        InvalidMessageError: its type is unknown, or a field does not fit.
+    """
     from plait.messages.schema import BY_TYPE, from_fields
 
     cls = BY_TYPE.get(message["type"])

@@ -106,6 +106,9 @@ class ChatAnthropic(RemoteChatModel):
                 that must be called; while the model thinks, one that it may call). None: the first
                 where the model has it.
             kwargs: Bound, too.
+
+        Raises:
+            ValueError: `method` is none of these.
         """
         if method is None:
             method = "json_schema" if self._holds_to_schemas() else "function_calling"

@@ -93,6 +93,9 @@ class ChatGoogle(RemoteChatModel):
             method: "json_schema" (Google holds the answer to it), "function_calling" (a tool that
                 must be called) or "json_mode" (JSON of any form).
             kwargs: Bound, too.
+
+        Raises:
+            ValueError: `method` is none of these.
         """
         if method == "function_calling":
             chosen = schema_name(schema)

@@ -112,6 +112,9 @@ class ChatOpenAI(RemoteChatModel):
                 must be called) or "json_mode" (JSON of any form; say in the prompt which).
             strict: Whether OpenAI must hold to every detail; None: where the schema allows it.
             kwargs: Bound, too; `tools` may be called before the answer.
+
+        Raises:
+            ValueError: `method` is none of these.
         """
         if method == "json_schema" and not self._holds_to_schemas():
             method = "function_calling"

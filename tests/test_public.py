@@ -1,0 +1,71 @@
+"""What is public says so: every public name exists and has a docstring; `__all__` is complete."""
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import plait
+
+HOUSE = Path(plait.__file__).parent
+
+
+def front_doors() -> list[str]:
+    """The modules that programs import from: the packages, and the files beside them."""
+    found = [path.parent for path in HOUSE.rglob("__init__.py")]
+    files = [path.with_suffix("") for path in HOUSE.glob("*.py") if path.stem != "__init__"]
+    names = (path.relative_to(HOUSE.parent).parts for path in [*found, *files])
+    return sorted(".".join(parts) for parts in names)
+
+
+MODULES = front_doors()
+
+
+def opened(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as missing:  # an extra that is not installed
+        pytest.skip(str(missing))
+
+
+def own_members(value: type[Any]) -> dict[str, Any]:
+    """The public methods and properties that a class of plait's defines itself (of a suite of
+    conformance: but for its tests, whose names say what they are about)."""
+    code = (type(own_members), property, classmethod, staticmethod)
+    return {
+        name: member
+        for name, member in vars(value).items()
+        if not name.startswith(("_", "test_")) and isinstance(member, code)
+    }
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
+    module = opened(name)
+    assert module.__doc__
+    bare: list[str] = []
+    for public in getattr(module, "__all__", ()):
+        value = getattr(module, public)
+        if not inspect.isroutine(value) and not inspect.isclass(value):
+            continue
+        if not (getattr(value, "__module__", None) or "").startswith("plait"):
+            continue
+        if not inspect.getdoc(value):
+            bare.append(public)
+        if inspect.isclass(value):
+            bare += [
+                f"{public}.{member}"
+                for member in own_members(value)
+                if not inspect.getdoc(getattr(value, member))
+            ]
+    assert bare == []
+
+
+def test_every_error_and_warning_is_public() -> None:
+    tree = ast.parse((HOUSE / "errors.py").read_text("utf-8"))
+    classes = {each.name for each in tree.body if isinstance(each, ast.ClassDef)}
+    assert classes - set(plait.errors.__all__) == set()
