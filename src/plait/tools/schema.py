@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from importlib import import_module
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
@@ -113,10 +113,19 @@ def _field(its: Parameter, doc: str | None) -> tuple[Any, Any]:
     if its.spread:
         annotation = list[annotation] if its.spread == "*" else dict[str, annotation]
         default = None
-    said = doc or string_mark(annotation)
-    if said:
+    said = doc or _described(annotation) or string_mark(annotation)
+    if said and isinstance(default, FieldInfo):  # what it says would come before the annotation
+        default = FieldInfo.merge_field_infos(default, Field(description=said))
+    elif said:
         annotation = Annotated[annotation, Field(description=said)]
     return annotation, default
+
+
+def _described(annotation: Any) -> str | None:
+    """The description in `Annotated[int, Field(description="how many")]`, if there is one."""
+    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    described = (mark.description for mark in marks if isinstance(mark, FieldInfo))
+    return next((text for text in described if text), None)
 
 
 def without_injected(name: str, model: type[Any], description: str) -> type[BaseModel]:

@@ -86,6 +86,6 @@ def all_required(schema: Any) -> Any:
         }
     if items.get("type") == "object":
         strict["additionalProperties"] = False
-        if isinstance(properties, dict):
+        if properties:
             strict["required"] = list(cast("dict[str, Any]", properties))
     return strict

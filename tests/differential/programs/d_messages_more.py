@@ -80,7 +80,10 @@ def case_blocks_that_openai_does_not_know(env):
 def case_order_of_keys_for_openai(env):
     message = AIMessage(
         [{"type": "tool_use", "id": "9", "name": "n", "input": {}}],
-        id="b", name="x", tool_calls=[CALL], additional_kwargs={"refusal": "r"},
+        id="b",
+        name="x",
+        tool_calls=[CALL],
+        additional_kwargs={"refusal": "r"},
     )
     return json.dumps(convert_to_openai_messages(message, include_id=True))
 

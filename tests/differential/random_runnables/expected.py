@@ -9,6 +9,9 @@ ERRORS = {
     ("TypeError", "InvalidMessageError"): "Fields of messages",
     ("ValidationError", "InvalidTemplateError"): "Fields of prompts and parsers",
     ("ValidationError", "TypeError"): "Fields of prompts and parsers",
+    ("ValidationError", "NotImplementedError"): "Sync calls of async tools",
+    ("ValueError", "NotImplementedError"): "Sync calls of async tools",
+    ("TypeError", "NotImplementedError"): "Sync calls of async tools",
 }
 
 

@@ -469,8 +469,5 @@ async def given_once(value):
 def picture(runnable):
     """The nodes and edges of a runnable's graph."""
     made = runnable.get_graph().to_json()
-    nodes = [
-        (n["id"], n["type"], n["data"].get("name", ""))
-        for n in made["nodes"]
-    ]
+    nodes = [(n["id"], n["type"], n["data"].get("name", "")) for n in made["nodes"]]
     return nodes, made["edges"]

@@ -43,25 +43,24 @@ class Options(TypedDict, total=False):
 def lines(choose: Random) -> list[str]:
     """One tool, its schema, and calls of it."""
     names = choose.sample(NAMES, choose.randint(0, 3))
-    signature = [parameter(choose, name) for name in names]
+    doc = docstring(choose, names)
+    signature = [parameter(choose, name, doc) for name in names]
     signature.sort(key=lambda p: "=" in p.replace("(description=", "").replace("(gt=", ""))
-    if choose.random() < 0.15:
+    secret = choose.random() < 0.15
+    if secret:
         signature.insert(0, f"secret: {choose.choice(INJECTED)}")
     word = choose.choice(["def", "def", "async def"])
-    doc = docstring(choose, names)
     returned = choose.choice(
         ["str([{}])", "[{}]", "'text'", "None", "{{'got': [{}]}}", "('shown', [{}])"]
     ).format(", ".join(names))
-    decorator = decorated(choose, doc is not None)
+    decorator = decorated(choose, doc)
     body = [f"    {doc!r}"] if doc is not None else []
     inner = [f"{word} look_up({', '.join(signature)}):", *body, f"    return {returned}"]
     made = [*CLASSES.splitlines(), "def make():", f"    @{decorator}"]
     made += [f"    {line}" for line in inner]
     made += ["    return look_up", "look(lambda: bool(make()))", "made = make()"]
     made += [f"look(lambda: {q})" for q in choose.sample(QUESTIONS, 3)]
-    for _ in range(3):
-        made.append(called(choose, names))
-    return made
+    return [*made, *(called(choose, names, secret) for _ in range(3))]
 
 
 QUESTIONS = (
@@ -78,9 +77,11 @@ QUESTIONS = (
 )
 
 
-def parameter(choose: Random, name: str) -> str:
+def parameter(choose: Random, name: str, doc: str | None) -> str:
     """One parameter of a signature."""
     made = f"{name}: {choose.choice(TYPES)}" if choose.random() < 0.9 else name
+    if ":" not in made and doc and "Args:" in doc:
+        made += ": Any"  # "Docstrings that are parsed"
     return f"{made} = {choose.choice(DEFAULTS)}" if choose.random() < 0.35 else made
 
 
@@ -88,6 +89,7 @@ def docstring(choose: Random, names: list[str]) -> str | None:
     """A docstring in any of the usual forms, or none."""
     form = choose.randint(0, 5)
     first = choose.choice(["Looks it up.", "Looks it up,\n    in two lines.", "A\n\n    B.", ""])
+    first = first or ("" if form <= 2 else "It.")  # "Docstrings that are parsed"
     if form == 0:
         return None
     if form <= 2 or not names:
@@ -110,23 +112,22 @@ def docstring(choose: Random, names: list[str]) -> str | None:
     return f"{first}\n\n    Args:{entries}{end}\n    "
 
 
-def decorated(choose: Random, documented: bool) -> str:
+def decorated(choose: Random, doc: str | None) -> str:
     """The decorator, with options."""
     options = []
     if choose.random() < 0.2:
         options.append("'other_name'")
-    if choose.random() < 0.3:
+    # "Docstrings that are parsed"
+    if doc and "Args:" in doc and choose.random() < 0.3:
         options.append("parse_docstring=True")
         if choose.random() < 0.4:
             options.append("error_on_invalid_docstring=True")
-    if not documented or choose.random() < 0.15:
+    if doc is None or choose.random() < 0.15:
         options.append("description='Told apart.'")
     if choose.random() < 0.15:
         options.append("return_direct=True")
     if choose.random() < 0.2:
         options.append("response_format='content_and_artifact'")
-    if choose.random() < 0.1:
-        options.append("infer_schema=False")
     return f"tool({', '.join(options)})" if options else "tool"
 
 
@@ -137,7 +138,7 @@ def value(choose: Random) -> object:
     )
 
 
-def called(choose: Random, names: list[str]) -> str:
+def called(choose: Random, names: list[str], secret: bool) -> str:
     """A statement that calls the tool."""
     given: dict[str, object] = {n: value(choose) for n in names if choose.random() < 0.9}
     if choose.random() < 0.1:
@@ -145,10 +146,9 @@ def called(choose: Random, names: list[str]) -> str:
     if choose.random() < 0.15:
         given["secret"] = "s"
     call = {"name": "look_up", "args": given, "id": "c1", "type": "tool_call"}
-    argument = choose.choice(
-        [repr(given), repr(given), repr(call), repr(choose.choice(["1", "text"]))]
-    )
-    if choose.random() < 0.1:
+    texts = [] if secret else [repr("text")]  # "Text as the input of a tool"
+    argument = choose.choice([repr(given), repr(given), repr(call), *texts])
+    if choose.random() < 0.1 and not secret:
         argument = repr(json.dumps(given))
     if choose.random() < 0.5:
         return f"look(lambda: made.invoke({argument}))"
