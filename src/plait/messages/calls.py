@@ -131,7 +131,7 @@ def check_tool_call_chunks(where: str, value: Any) -> list[ToolCallChunk]:
 
 
 def read_openai_calls(raw: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    """The tool calls of an OpenAI response (`function.arguments` is JSON text)."""
+    """The tool calls of an OpenAI response; `function.arguments` is the text of a JSON object."""
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
     for given in cast("list[Any]", raw) if isinstance(raw, list) else []:
@@ -142,11 +142,14 @@ def read_openai_calls(raw: Any) -> tuple[list[ToolCall], list[InvalidToolCall]]:
         described = cast("dict[str, Any]", function)
         name, text, call_id = described.get("name"), described.get("arguments"), call.get("id")
         try:
-            args = json.loads(text or "")
+            args: Any = json.loads(text or "") or {}
         except (json.JSONDecodeError, TypeError):
+            args = None
+        if isinstance(args, dict):
+            parsed = cast("dict[str, Any]", args)
+            calls.append(tool_call(name=name or "", args=parsed, id=call_id))
+        else:
             invalid.append(invalid_tool_call(name=name, args=text, id=call_id))
-            continue
-        calls.append(tool_call(name=name or "", args=args or {}, id=call_id))
     return calls, invalid
 
 

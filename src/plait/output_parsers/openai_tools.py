@@ -221,8 +221,8 @@ class PydanticToolsParser(JsonOutputToolsParser):
             config = cast("Mapping[str, Any]", getattr(tool, "model_config", {}))
             if name in (tool.__name__, config.get("title")):
                 return tool
-        if partial:
-            return None
+        if partial and any(tool.__name__.startswith(name) for tool in self.tools):
+            return None  # a stream is in the middle of the name
         known = ", ".join(tool.__name__ for tool in self.tools)
         raise OutputParserException(f"Unknown tool type: {name!r}. Available tools: {known}")
 

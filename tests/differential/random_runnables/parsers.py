@@ -19,9 +19,10 @@ class Box(BaseModel):
 def lines(choose: Random) -> list[str]:
     """One parser, fed with texts whole, in pieces, and as messages."""
     make, feed = choose.choice(KINDS)
-    made = [*CLASSES.splitlines(), f"parser = {make(choose)}"]
+    parser = make(choose)
+    made = [*CLASSES.splitlines(), f"parser = {parser}"]
     for _ in range(3):
-        made += used(choose, feed(choose))
+        made += used(choose, parser, feed(choose))
     if choose.random() < 0.3:
         made.append(f"look(lambda: {choose.choice(QUESTIONS)})")
     return made
@@ -34,9 +35,9 @@ QUESTIONS = (
 )
 
 
-def used(choose: Random, whole: str) -> list[str]:
+def used(choose: Random, kind: str, whole: str) -> list[str]:
     """Statements that give the parser one text."""
-    pieces = cut(choose, whole)
+    pieces = cut(choose, whole if streams(kind, whole) else "")
     chunks = choose.choice([repr(pieces), f"[AIMessageChunk(p) for p in {pieces!r}]"])
     return choose.choice(
         [
@@ -58,6 +59,13 @@ def used(choose: Random, whole: str) -> list[str]:
             ],
         ]
     )
+
+
+def streams(kind: str, whole: str) -> bool:
+    """Whether both sides read a text alike in pieces."""
+    if "Comma" in kind:  # "Quoted items in a stream"
+        return "\n" not in whole and all(item.strip() for item in whole.split(","))
+    return "XML" not in kind or whole.count("<") == whole.count(">")  # "XML with a document type"
 
 
 def cut(choose: Random, whole: str) -> list[str]:

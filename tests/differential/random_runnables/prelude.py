@@ -131,6 +131,11 @@ def values_of(found):
     return found
 
 
+def keys_of(schema):
+    """The properties of a schema, and which are required; messages are described by each side."""
+    return schema["title"], sorted(schema.get("properties", {})), schema.get("required")
+
+
 # Functions that chains are made of, each of one argument and for one kind of value.
 
 

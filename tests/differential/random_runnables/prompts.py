@@ -157,7 +157,7 @@ def use(choose: Random) -> str:
             f"prompt.format_prompt(**{given}).to_messages()",
             f"values_of(list(prompt.stream({given})))",
             f"values_of(prompt.batch([{given}, {{}}], return_exceptions=True))",
-            "prompt.get_input_jsonschema()",
+            "keys_of(prompt.get_input_jsonschema())",
             "prompt.get_output_jsonschema()['title']",
             "prompt.pretty_repr()",
             "prompt.get_name()",

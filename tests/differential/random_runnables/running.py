@@ -32,7 +32,7 @@ from tests.differential.normal import ErrorInfo, difference, normalise
 from .expected import is_expected
 from .shrink import shrunk
 
-FAMILIES = ("messages", "stores", "tools")
+FAMILIES = ("messages", "parsers", "tool_parsers", "tools", "stores")
 PRELUDE = "../random_runnables/prelude"  # as seen from the programs that the harness loads
 WIDTH = 400  # of what is told of a difference
 SECONDS = 20  # A program that hangs is stopped and reported.
@@ -82,10 +82,10 @@ def _run(text: str, side: Side) -> list[Any]:
         env = Env(side, "memory", Path(folder))
 
         async def alook(awaitable: Any) -> None:
-            noted.append(normalise(await env.aerror(awaitable)))
+            noted.append(_plain(await env.aerror(awaitable)))
 
         def look(call: Any) -> None:
-            noted.append(normalise(env.error(call)))
+            noted.append(_plain(env.error(call)))
 
         try:
             asyncio.run(module.case(env, look, alook))
@@ -94,6 +94,12 @@ def _run(text: str, side: Side) -> list[Any]:
         finally:
             env.close()
     return noted
+
+
+def _plain(noted: Any) -> Any:
+    """What was noted as plain data; of a runnable its class, for what it holds is its affair."""
+    returned = isinstance(noted, tuple) and hasattr(noted[1], "invoke")
+    return type(noted[1]).__name__ if returned else normalise(noted)
 
 
 @contextlib.contextmanager

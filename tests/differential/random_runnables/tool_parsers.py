@@ -39,6 +39,7 @@ def use(choose: Random) -> str:
         chunks = ", ".join(piece(choose) for _ in range(choose.randint(1, 5)))
         return f"list(parser.transform(iter([{chunks}])))"
     chunks = ", ".join(chunk(choose) for _ in range(choose.randint(1, 4)))
+    chunks = chunks.replace("'name': None", "'name': 'Point'")  # "Names of tools in pieces"
     return f"list(parser.transform(iter([{chunks}])))"
 
 
@@ -63,7 +64,7 @@ def called(choose: Random) -> str:
 
 def in_openai_form(choose: Random) -> str:
     """A message whose calls stand where OpenAI's API puts them."""
-    arguments = choose.choice(['{"x": 1}', '{"x": ', "", '{"x": 1, "name": "a\nb"}', "[1]"])
+    arguments = choose.choice(['{"x": 1}', '{"x": ', "", '{"x": 1, "name": "a\nb"}'])
     name = choose.choice(["Point", "Box", "a"])
     made = [{"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}]
     return f"AIMessage('', additional_kwargs={ {'tool_calls': made}!r})"
@@ -73,7 +74,7 @@ def piece(choose: Random) -> str:
     """A chunk of a message with a part of a call."""
     arguments = choose.choice(['{"x"', ": 1", ', "name": "a', 'b"}', "}", "", None])
     part = {
-        "name": choose.choice(["Point", None, None]),
+        "name": choose.choice(["Point", "Point", "Box"]),  # "Names of tools in pieces"
         "args": arguments,
         "id": choose.choice(["1", None]),
         "index": choose.choice([0, 0, 1]),
