@@ -174,7 +174,7 @@ class Storing(Reporting):
         plan = self.plan
         record = self.frontier.record(plan.untracked)
         if self.last:
-            record["last"] = self.last
+            record["last"] = [*self.last]
         if self.origin is not None:
             record["origin"] = self.origin.record()
         if self.copied is not None:

@@ -7,16 +7,17 @@ import sqlite3
 from collections.abc import Callable
 from threading import Lock
 from time import monotonic, sleep
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, TypeVarTuple
 from weakref import WeakSet
 
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite.schema import Schema
 
+Args = TypeVarTuple("Args")
 T = TypeVar("T")
 Synchronous: TypeAlias = Literal["OFF", "NORMAL", "FULL", "EXTRA"]
 
-_inherited: list[sqlite3.Connection] = []
+_inherited: list[sqlite3.Connection | None] = []
 """Connections of the parent process: never used again, and never closed by a child either, since
 closing would drop locks and shared memory that the parent still relies on."""
 
@@ -52,7 +53,6 @@ class Database:
         self._timeout = timeout
         self._folds = folds
         self._conn: sqlite3.Connection | None = None
-        self._pid = 0
         self._closed = False
         self._lock = Lock()
         _all.add(self)
@@ -62,14 +62,14 @@ class Database:
         """Whether other processes can open the same database."""
         return self.path not in ("", ":memory:") and "mode=memory" not in self.path
 
-    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def run(self, work: Callable[[sqlite3.Connection, *Args], T], *args: *Args) -> T:
         """Do work on the connection, alone, with errors told in our words."""
         with self._lock:
             conn = self._conn
-            if conn is None or self._pid != os.getpid():
+            if conn is None:
                 conn = self._open()
             try:
-                return work(conn)
+                return work(conn, *args)
             except sqlite3.Error as error:
                 raise explain(error, self.path) from error
 
@@ -110,12 +110,16 @@ class Database:
         """Close the connection, unless it was given. A later use raises."""
         with self._lock:
             conn, self._conn, self._closed = self._conn, None, True
-            if conn is not None and self._given is None and self._pid == os.getpid():
+            if conn is not None and self._given is None:
                 conn.close()
 
     def free(self) -> None:
-        """In a forked child: the lock's holder does not exist here."""
+        """In a forked child: the lock's holder does not exist here, and a connection to a file is
+        the parent's. (Memory was copied by the fork, connection and all.)"""
         self._lock = Lock()
+        if self.shared:
+            _inherited.extend((self._conn, self._given))
+            self._conn = self._given = None
 
     def _open(self) -> sqlite3.Connection:
         if self._closed:
@@ -123,18 +127,12 @@ class Database:
                 f"The database {self.path!r} is closed. Use what it belongs to inside its `with` "
                 "block, or open another one."
             )
-        if self._conn is not None:
-            if not self.shared:
-                self._pid = os.getpid()
-                return self._conn  # memory was copied by the fork, connection and all
-            _inherited.append(self._conn)
-            self._given = None
         try:
             conn = self._given if self._given is not None else self._connect()
             self._schema.migrate(conn)
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
-        self._conn, self._pid = conn, os.getpid()
+        self._conn = conn
         return conn
 
     def _connect(self) -> sqlite3.Connection:

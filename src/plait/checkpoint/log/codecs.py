@@ -20,6 +20,8 @@ from plait.errors import CorruptCheckpointError, StorageError
 class TypedCodec(Codec):
     """A codec over a serializer that gives (tag, bytes)."""
 
+    embeds = False
+
     def __init__(self, serde: SerializerProtocol, registry: Registry | None = None) -> None:
         super().__init__(registry)
         self._serde = serde

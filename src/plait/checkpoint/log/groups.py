@@ -106,9 +106,10 @@ class Turns:
     def leave(self, most: int = MOST) -> list[Ticket]:
         """End a turn: those who go next, together. For none, the turn is free."""
         with self._mutex:
-            if not self._waiting:
-                self._free += 1
-            return self._take(most)
+            if self._waiting:
+                return self._take(most)
+            self._free += 1
+            return []
 
     def join(self, batch: list[Ticket], most: int = MOST) -> None:
         """Let those who wait come along with a batch that is about to begin."""

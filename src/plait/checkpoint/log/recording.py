@@ -74,7 +74,7 @@ Commit: TypeAlias = "tuple[NewCheckpoint, Sequence[TaskWrites]] | Packed"
 class Recorder:
     """Makes the records of one lane, commit by commit."""
 
-    __slots__ = ("at", "codec", "lane", "ns", "thread_id")
+    __slots__ = ("_last", "at", "codec", "lane", "ns", "thread_id")
 
     def __init__(self, thread_id: str, ns: str, codec: Codec) -> None:
         self.thread_id = thread_id
@@ -84,26 +84,36 @@ class Recorder:
         """Where the records are."""
         self.at: Point | None = None
         """The checkpoint that the next one builds on."""
+        self._last: tuple[str, bytes, bytes] | None = None
+
+    def _found(self, id: str) -> tuple[str, bytes, bytes]:
+        """A checkpoint's id, its key, and where its records are: what tasks wrote comes right after
+        the checkpoint that they belong to."""
+        last = self._last
+        if last is None or last[0] != id:
+            last = self._last = (id, pack(id), self.lane + place(id))
+        return last
 
     def batch(
         self, facts: Facts, values: Sequence[Value], outcomes: Sequence[Outcome], *, newest: bool,
         follows: bool = True,
     ) -> Transact:  # fmt: skip
         """The transaction of a commit; only with its checkpoint if that `follows` the last one."""
-        id = facts.id
-        key, where = pack(id), self.lane + place(id)
+        writes = [self.outcome(*each) for each in outcomes]
+        _, key, where = self._found(facts.id)
         batch = Transact(self.thread_id, self.ns, head=key if newest else None)
+        batch.writes = writes
         batch.values = [
             (name, key, seal(kind, where + _part(name), payload)) for name, kind, payload in values
         ]
         if follows:
             batch.checkpoints = [self._next(facts, key, where)]
-        batch.writes = [self.outcome(*each) for each in outcomes]
         return batch
 
     def add_checkpoint(self, batch: Transact, facts: Facts) -> None:
         """Move to a commit's checkpoint, and add it to the transaction."""
-        batch.checkpoints = [self._next(facts, pack(facts.id), self.lane + place(facts.id))]
+        _, key, where = self._found(facts.id)
+        batch.checkpoints = [self._next(facts, key, where)]
 
     def _next(self, facts: Facts, key: bytes, where: bytes) -> tuple[bytes, bytes | None, bytes]:
         _, parent, changed, removed, body = facts
@@ -114,20 +124,21 @@ class Recorder:
         self, checkpoint_id: str, task_id: str, path: str, forms: Sequence[Form]
     ) -> tuple[bytes, bytes, str, bytes]:
         """The row of a task's writes."""
-        where = self.lane + place(checkpoint_id) + place(f"writes:{task_id}")
-        return pack(checkpoint_id), pack(task_id), path, seal(WRITES, where, write_writes(forms))
+        _, key, where = self._found(checkpoint_id)
+        record = seal(WRITES, where + place("writes:" + task_id), write_writes(forms))
+        return key, pack(task_id), path, record
 
     def move(self, key: bytes, changed: list[str], removed: Sequence[str]) -> _Frame:
         """Move to the new checkpoint; its frame has a full map where the chain grew long."""
         at = self.at
         if at is None:
-            at = Point(key, key, -1, {})
-        at = Point(key, at.anchor, at.depth + 1, at.map)
+            at = self.at = Point(key, key, -1, {})
+        at.id = key
+        at.depth += 1
         map = at.map
         for name in changed:
             map[name] = key
         gone = [name for name in removed if map.pop(name, None) is not None] if removed else []
-        self.at = at
         if len(map) <= _SMALL or at.anchor == key or at.depth >= max(_FULL_EVERY, len(map)):
             at.anchor, at.depth = key, 0
             return None, 0, changed, gone, dict(map)

@@ -307,9 +307,11 @@ def write_writes(forms: Sequence[Form]) -> bytes:
 
 def form_of(channel: str, data: Data) -> Form:
     """How a write is stored."""
+    if type(data) is bytes:
+        return channel, INLINE, data
     if type(data) is Ref:
         return channel, (WIDE if data.length in _WIDE else REF), tuple(data)
-    return (channel, LONGER, tuple(data)) if type(data) is Longer else (channel, INLINE, data)
+    return channel, LONGER, tuple(data)
 
 
 def write_checkpoint(

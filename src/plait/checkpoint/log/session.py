@@ -12,6 +12,8 @@ from operator import is_
 from time import time_ns
 from typing import Any, TypeAlias
 
+from ormsgpack import Fragment
+
 from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.deferred import settled, settled_facts
@@ -54,11 +56,15 @@ from plait.checkpoint.log.versions import (
 )
 from plait.checkpoint.log.writing import encode_version
 from plait.checkpoint.serde import Codec, held_in
+from plait.constants import TASKS
 from plait.errors import UnregisteredTypeError
 
 Parts: TypeAlias = "list[tuple[str, Data]]"
 """What one task wrote, encoded: (channel, bytes or reference)."""
 Merges: TypeAlias = "list[tuple[TaskWrites, Parts]]"
+Sent: TypeAlias = "Mapping[int, bytes]"
+"""`Send`s that a checkpoint leads to, encoded, by their identity."""
+_NONE_SENT: Sent = {}
 Join: TypeAlias = "Callable[[Parts, Parts], Parts]"
 """Stored parts and new ones to what is stored then."""
 
@@ -323,9 +329,9 @@ class LogSession(LogReading):
         follows = at.id == parent if at is not None else parent is None
         if at is None or not follows:
             self._versions = {}
-        body = self._body_of(checkpoint)
+        body, sent = self._body_of(checkpoint)
         values, found = self._encode_values(checkpoint)
-        outcomes, merges = self._encode_writes(writes, found)
+        outcomes, merges = self._encode_writes(writes, found, sent)
         names = [name for name, _, _ in values]
         facts = Facts(checkpoint.id, parent, names, checkpoint.removed, body)
         batch = self._recorder.batch(facts, values, outcomes, newest=newest, follows=follows)
@@ -333,10 +339,18 @@ class LogSession(LogReading):
             self._written.sealed(batch.values)
         return batch, merges, None if follows else facts
 
-    def _body_of(self, checkpoint: NewCheckpoint) -> bytes:
+    def _body_of(self, checkpoint: NewCheckpoint) -> tuple[bytes, Sent]:
+        """A checkpoint's own facts; and the `Send`s among them, which tasks wrote."""
         metadata, frontier = checkpoint.metadata, checkpoint.frontier
+        made_at = checkpoint.made_at
         try:
-            return body_of(self.codec, checkpoint.made_at, metadata, frontier)
+            if "sends" in frontier and self.codec.embeds:
+                sends = frontier["sends"]
+                encoded = [*map(self.codec.dumps, sends)]
+                around = {**frontier, "sends": [*map(Fragment, encoded)]}
+                sent = dict(zip(map(id, sends), encoded, strict=True))
+                return body_of(self.codec, made_at, metadata, around), sent
+            return body_of(self.codec, made_at, metadata, frontier), _NONE_SENT
         except UnregisteredTypeError as error:
             parts = {"The metadata": metadata, "What runs next": frontier}
             raise self._blame(error, parts) from None
@@ -366,9 +380,10 @@ class LogSession(LogReading):
         elif any(task.merge for task in writes):
             return None
         else:
-            body = None if settled_facts(checkpoint) else self._body_of(checkpoint)
+            facts = (None, _NONE_SENT) if settled_facts(checkpoint) else self._body_of(checkpoint)
+            body, sent = facts
             values, found = self._encode_values(checkpoint)
-            noted = packed(checkpoint, values, self._encode_writes(writes, found)[0], body)
+            noted = packed(checkpoint, values, self._encode_writes(writes, found, sent)[0], body)
         self._tip, self._appended = checkpoint.id, True
         return noted
 
@@ -488,14 +503,14 @@ class LogSession(LogReading):
             UnregisteredTypeError: A value is of a type that the registry does not know.
         """
         batch = Transact(self.thread_id, self.ns)
-        outcomes, merges = self._encode_writes(writes, {})
+        outcomes, merges = self._encode_writes(writes, {}, _NONE_SENT)
         batch.writes = [self._recorder.outcome(*each) for each in outcomes]
         if merges:
             return self._finish(batch, merges, claim=claim, release=release)
         return self.send(batch, claim=claim, release=release)
 
     def _encode_writes(
-        self, writes: Sequence[TaskWrites], found: Mapping[str, Encoded | Unchanged]
+        self, writes: Sequence[TaskWrites], found: Mapping[str, Encoded | Unchanged], sent: Sent
     ) -> tuple[list[Outcome], Merges]:
         """What tasks wrote, encoded; and that for which what is stored must first be read."""
         merges: Merges = []
@@ -508,6 +523,8 @@ class LogSession(LogReading):
                 try:
                     if each is not None:
                         data = each.find(value, channel, codec)
+                    elif channel == TASKS:
+                        data = sent.get(id(value))
                     elif is_list(value):
                         data = beginning(codec, value, channel, self._versions.get(channel))
                     parts.append((channel, codec.dumps(value) if data is None else data))
@@ -522,7 +539,7 @@ class LogSession(LogReading):
     def save_merged(self, task: TaskWrites, join: Join) -> Plan[None]:
         """Store one task's writes together with what is stored of it, as `join` says."""
         batch = Transact(self.thread_id, self.ns)
-        _, merges = self._encode_writes([task], {})
+        _, merges = self._encode_writes([task], {}, _NONE_SENT)
         return self._finish(batch, merges, join=join)
 
     def stand_at(self, checkpoint_id: str | None) -> Plan[Sequence[str]]:

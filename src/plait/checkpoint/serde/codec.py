@@ -20,7 +20,7 @@ from threading import local
 from typing import Any, NamedTuple, cast
 
 import ormsgpack
-from ormsgpack import Ext
+from ormsgpack import Ext, Fragment
 
 from plait.checkpoint.serde.arrays import array_encoder, decode_array, decode_scalar
 from plait.checkpoint.serde.envelope import Guard
@@ -81,7 +81,7 @@ _packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
 _BUFFERS = frozenset({bytearray, memoryview})
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, dict})
 _HOLDERS = frozenset({list, dict})
-_ATOMS = frozenset({type(None), bool, float, bytes})
+_ATOMS = frozenset({type(None), bool, float, bytes, Fragment})
 _CLASSES: dict[str, type] = {
     c.__name__: c
     for c in (bool, bytes, complex, dict, float, frozenset, int, list, object, set, str, tuple)
@@ -153,6 +153,8 @@ class Codec:
     {'at': (1, 2.0), 3: {'x'}}
     """
 
+    embeds = True
+    """Whether what `dumps` gave of a value may stand in a value, as a `Fragment`, in its place."""
     guard: Guard | None = None
     """What encrypts the records around what is encoded here."""
 

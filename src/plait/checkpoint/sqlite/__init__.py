@@ -137,10 +137,10 @@ class SqliteSaver(NativeSaver):
     def _do_on(self, database: Database, request: Any) -> Any:
         kind = request.__class__
         if kind is Transact:
-            return database.run(lambda conn: transact_alone(conn, request))
+            return database.run(transact_alone, request)
         read = READS.get(kind)
         if read is not None:
-            return database.run(lambda conn: read(conn, request))
+            return database.run(read, request)
         if kind is Together:
             parts = [(ANY[each.__class__], each) for each in request.requests]
             return database.transact(lambda conn: [do(conn, each) for do, each in parts])

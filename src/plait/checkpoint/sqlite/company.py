@@ -30,7 +30,7 @@ empty, and would be read and written again with a row of which something else is
 class Commit(NamedTuple):
     """An ordinary commit: the row of its checkpoint, and what does not travel with it."""
 
-    row: tuple[bytes, bytes | None, bytearray, bytearray | None, bytearray | None]
+    row: tuple[bytearray, bytearray | None, bytearray, bytearray | None, bytearray | None]
     """(id, parent, record, kept, acks). The sqlite3 module looks in several places for an adapter
     of every `bytes`; a bytearray it takes as it is."""
     values: Sequence[tuple[str, bytes, Any]]
@@ -56,7 +56,8 @@ def commit_of(request: Transact) -> Commit | None:
             return None
         acks += (task, path, written)
     beside, before = _small(kept), _small(acks)
-    row = id, parent, bytearray(record), beside, before
+    before_id = None if parent is None else bytearray(parent)
+    row = bytearray(id), before_id, bytearray(record), beside, before
     return Commit(row, () if beside else values, () if before else writes)
 
 
