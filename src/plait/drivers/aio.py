@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from plait.drivers.aio_writer import AioWriter
 from plait.drivers.awaiting import InContext, stepped_to_its_end, to_its_end
@@ -131,21 +131,26 @@ class AioDriver:
 
     async def parts(self) -> AsyncGenerator[Part, None]:
         """Run to the end, yielding the parts of the stream as they come."""
-        send, throw = self._generator.send, self._generator.throw
+        generator, send, throw = self._generator, self._generator.send, self._generator.throw
         advance: Callable[[Any], Command] = send
         answer: Any = None
         self._here = thread_of_control()
         try:
             while True:
                 try:
-                    command = advance(answer)
-                except StopIteration as end:
-                    self.outcome = end.value
+                    command = next(generator, None) if answer is None else advance(answer)
+                except StopIteration:
+                    command = None
+                if command is None:
+                    self.outcome = self.loop.outcome
                     break
                 try:
-                    if isinstance(command, Run):
+                    if type(command) is Run:
                         ended = self._run(command)
-                        answer = ended if isinstance(ended, list) else await ended
+                        if ended is None or isinstance(ended, list):
+                            answer = cast("Any", ended)
+                        else:
+                            answer = await ended
                     elif self._stores_now and type(command) in _STORES:
                         answer = self._store_now(command)
                     else:
@@ -208,14 +213,14 @@ class AioDriver:
         # StopIteration cannot leave a coroutine; the loop's end is told otherwise.
         try:
             return self._generator.send(answer)
-        except StopIteration as end:
-            raise Closed(end.value) from None
+        except StopIteration:
+            raise Closed from None
 
     def _throw(self, error: BaseException) -> Command:
         try:
             return self._generator.throw(error)
-        except StopIteration as end:
-            raise Closed(end.value) from None
+        except StopIteration:
+            raise Closed from None
 
     async def _close(self) -> None:
         for timer in self._timers.values():
@@ -225,11 +230,12 @@ class AioDriver:
 
     # --- commands --------------------------------------------------------------------------------
 
-    def _run(self, command: Run) -> list[Any] | Coroutine[Any, Any, list[Any]]:
+    def _run(self, command: Run) -> list[Any] | Coroutine[Any, Any, list[Any]] | None:
         """Run a task as far as it comes without waiting.
 
         Returns:
-            What happened; where there is something to wait for, a coroutine that returns it.
+            What happened; None where the task has ended and nothing else has, and the command has
+            its writes; where there is something to wait for, a coroutine that returns it.
         """
         task = command.task
         context = copy_context()
@@ -239,12 +245,15 @@ class AioDriver:
             code, given = context.run(_begun, task, scope)
             if code is not None:
                 return self._run_on(task, InContext(code, context, given))
-            event: Any = TaskFinished(task, task.attempt, given)
         except BaseException as error:
             self._inline = False
-            event = self._failed(task, error)
+            event: Any = self._failed(task, error)
+            return [event] if self._feeder is None else self._fed(event)
         self._inline = False
-        return [event] if self._feeder is None else self._fed(event)
+        if self._feeder is not None:
+            return self._fed(TaskFinished(task, task.attempt, given))
+        command.writes = given
+        return None
 
     async def _run_on(self, task: Task, code: InContext) -> list[Any]:
         """Run a task on that waits for something."""

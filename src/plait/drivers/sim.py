@@ -157,8 +157,8 @@ class SimDriver:
                     advance, answer = throw, error
                 if self._parts:
                     yield from self._hand_out()
-        except StopIteration as end:
-            self.outcome = end.value
+        except StopIteration:
+            self.outcome = self.loop.outcome
             self._write_behind(len(self._behind))
             yield from self._hand_out()
         except SimulatedCrash as crash:

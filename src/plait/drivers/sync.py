@@ -106,13 +106,14 @@ class SyncDriver:
     def finish(self) -> Outcome:
         """Run to the end without anybody listening."""
         try:
-            self._advance(next(self._generator), until=None)
-        except StopIteration as end:
-            self.outcome = end.value
+            self._advance(next(self._generator, None), until=None)
+        except StopIteration:
+            pass  # it ends so only after an answer or an error: that costs more than a quick node
         finally:
             self._leave()
-        assert self.outcome is not None
-        return self.outcome
+        outcome = self.outcome = self.loop.outcome
+        assert outcome is not None
+        return outcome
 
     def parts(self) -> Generator[Part, None, None]:
         """Run to the end, yielding the parts of the stream as they come."""
@@ -130,8 +131,8 @@ class SyncDriver:
                     advance, answer = throw, error
                 if self._parts:
                     yield from self._hand_out()
-        except StopIteration as end:
-            self.outcome = end.value
+        except StopIteration:
+            self.outcome = self.loop.outcome
             yield from self._hand_out()
         except GeneratorExit:
             self._unwind(Closed())
@@ -363,16 +364,17 @@ class SyncDriver:
         self.deliver(TaskCalled(parent, node, given, handle, mark))
         return handle
 
-    def _advance(self, command: Command, until: type[Command] | None) -> None:
+    def _advance(self, command: Command | None, until: type[Command] | None) -> None:
         """Do commands until one of type `until` comes (None: until the loop ends)."""
-        while type(command) is not until:
+        generator, handlers = self._generator, self._HANDLERS
+        while command is not None and type(command) is not until:
             try:
-                answer = self._HANDLERS[type(command)](self, command)
+                answer = handlers[type(command)](self, command)
             except BaseException as error:
                 self._chunk_room().close()
-                command = self._generator.throw(error)
+                command = generator.throw(error)
             else:
-                command = self._generator.send(answer)
+                command = next(generator, None) if answer is None else generator.send(answer)
 
     _HANDLERS: ClassVar[dict[type[Command], Handler]] = {
         Run: _run,

@@ -67,6 +67,7 @@ class Loop(Running):
         "began",
         "came_from",
         "control",
+        "outcome",
         "resumed",
         "run_id",
         "shown",
@@ -87,6 +88,8 @@ class Loop(Running):
         """Whether the output has keys that live for one super-step."""
         self._seen: Any = MISSING
         """The output as it was when it was last written, if it is fleeting."""
+        self.outcome: Outcome | None = None
+        """How the run has ended."""
         self.run_id: str = ""
         self.control: RunControl | None = None
         """Who may ask the run to stop between two super-steps."""
@@ -101,8 +104,11 @@ class Loop(Running):
 
     # --- the run ---------------------------------------------------------------------------------
 
-    def run(self) -> Generator[Command, Any, Outcome]:
-        """The whole run. Returns its outcome; raises what ended it."""
+    def run(self) -> Generator[Command, Any, None]:
+        """The whole run. It has an `outcome` then; raises what ended it.
+
+        It returns None, so that `next(run, None)` tells its end without an exception.
+        """
         try:
             if not restore.entered(self):
                 yield from restore.begin(self)
@@ -111,7 +117,7 @@ class Loop(Running):
             tasks = self.prepare()
             if self.modes:
                 self._report_checkpoint(tasks)
-            return (yield from self._steps(tasks))
+            self.outcome = yield from self._steps(tasks)
         except BaseException:
             yield from self._abandon()
             raise

@@ -60,7 +60,7 @@ def _update(writes: Writes, output: Reads) -> Any:
 
 def touches(tasks: Sequence[Task], output: Reads) -> bool:
     """Whether any task wrote something that `output` shows."""
-    for task in tasks:
+    for task in tasks:  # noqa: SIM110 - as below
         if is_shown(task.writes, output):
             return True
     return False
@@ -69,7 +69,7 @@ def touches(tasks: Sequence[Task], output: Reads) -> bool:
 def is_shown(writes: Writes, output: Reads) -> bool:
     """Whether `output` shows anything of what was written."""
     members = (output,) if isinstance(output, str) else output.members
-    for channel, _ in writes:  # to leave a generator at its first item would cost eight times this
+    for channel, _ in writes:  # noqa: SIM110 - a generator left at its first item costs eightfold
         if channel in members:
             return True
     return False
