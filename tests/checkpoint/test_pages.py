@@ -6,6 +6,7 @@ import pickle
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import pairwise
 from operator import add
 from pathlib import Path
 from typing import Annotated, Any
@@ -174,6 +175,65 @@ def test_a_filter_and_a_limit_hold_across_pages(saver: Any) -> None:
     few = list(graph.get_state_history(THREAD, limit=PAGE + 2))
     assert [each.values["n"] for each in few] == list(range(PAGE + 9, 7, -1))
     assert list(graph.get_state_history(THREAD, limit=0)) == []
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"source": "loop"}, {"step": 3}, {"step": True}, {"step": 3.0}, {"user": "Ann"},
+        {"user": "Änn"}, {"score": 1.5}, {"paid": True}, {"paid": 1}, {"none": None}, {"tags": []},
+        {"source": "loop", "user": "Ann"}, {"big": 1 << 40}, {"user": "\ud800"}, {"absent": None},
+    ],
+)  # fmt: skip
+def test_a_filter_finds_what_looking_at_all_finds(saver: Any, wanted: dict[str, Any]) -> None:
+    graph = ticking_graph(saver, 6)
+    for user in ("Ann", "Änn"):
+        metadata = {"user": user, "score": 1.5, "paid": True, "none": None, "big": 1 << 40}
+        config: Any = {**THREAD, "metadata": metadata}
+        graph.invoke({"n": 0, "log": [1], "notes": {"a": 1}}, config)
+    every = list(graph.get_state_history(THREAD))
+    expected = [
+        told(s)
+        for s in every
+        if all(k in s.metadata and (type(s.metadata[k]), s.metadata[k]) == (type(v), v)
+               for k, v in wanted.items())
+    ]  # fmt: skip
+    assert [*map(told, graph.get_state_history(THREAD, filter=wanted))] == expected
+    some = list(graph.get_state_history(THREAD, filter=wanted, limit=2))
+    assert [*map(told, some)] == expected[:2]
+    listed = [t.config["configurable"]["checkpoint_id"] for t in saver.list(THREAD, filter=wanted)]
+    assert len(listed) == len(expected)
+
+
+def test_one_checkpoint_is_shown_as_among_many(saver: Any) -> None:
+    graph = ticking(saver, 8)
+    every = list(graph.get_state_history(THREAD))
+    assert list(graph.get_state_history(THREAD, limit=1)) == every[:1]
+    for newer, older in pairwise(every):
+        assert list(graph.get_state_history(THREAD, before=newer.config, limit=1)) == [older]
+
+
+def test_a_saver_lists_what_it_gets_one_by_one_and_threads_in_the_order_of_time(saver: Any) -> None:
+    """Runs of several threads, in turns: their checkpoints lie between each other."""
+    graph = ticking_graph(saver, 0)
+    for turn in range(4):
+        for thread in ("a", "b", "c")[: turn + 1]:
+            graph.invoke({"log": [turn]}, {"configurable": {"thread_id": thread}})
+    listed = list(saver.list(None))
+    ids = [found.config["configurable"]["checkpoint_id"] for found in listed]
+    assert ids == sorted(ids, reverse=True)
+    assert len(ids) == 3 * (4 + 3 + 2)
+    for limit in (1, 4, 9, 99):
+        assert list(saver.list(None, limit=limit)) == listed[:limit]
+    for found in listed:
+        assert saver.get_tuple(found.config) == found
+        assert list(saver.list(found.config)) == [found]
+    inputs = [found for found in listed if found.metadata["source"] == "input"]
+    assert list(saver.list(None, filter={"source": "input"})) == inputs
+    assert list(saver.list(None, filter={"source": "input"}, limit=2)) == inputs[:2]
+    listed[0].checkpoint["channel_values"]["log"].append("spoilt")
+    listed[0].metadata["source"] = "spoilt"
+    assert next(saver.list(None)) != listed[0]
 
 
 def test_lists_of_a_page_are_not_shared_through_a_parent(saver: Any) -> None:

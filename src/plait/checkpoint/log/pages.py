@@ -36,6 +36,7 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
+from plait.checkpoint.serde import pack_plain
 from plait.engine.records import NewCheckpoint, metadata_of, values_of
 
 _Version = tuple[str, bytes]
@@ -78,10 +79,13 @@ class PageReader:
         self._wholes: dict[_Version, tuple[Any] | None] = {}
         """The values that writes of this page are, as soon as they are read."""
 
-    def rows(self, before: bytes | None, size: int) -> Plan[Rows]:
-        """Up to `size` checkpoints below `before`, newest first, with task writes or None."""
+    def rows(self, before: bytes | None, size: int, *, few: bool = False) -> Plan[Rows]:
+        """Up to `size` checkpoints below `before`, newest first, with task writes or None.
+
+        `few`: of few of them, more will be wanted.
+        """
         live = self._reader.live
-        if self._in_memory:
+        if self._in_memory and not few:
             return (yield ReadPage(self.lane, before, size, live))
         rows: list[CheckpointRow] = yield ReadCheckpoints(
             self.lane, before=before, limit=size, newest_first=True, live=live
@@ -101,6 +105,9 @@ class PageReader:
             lives = all_lives(rows)
             if lives is not None:
                 return [*lives[:most]]
+        count = len(rows)
+        if wanted:
+            rows = self._that_may_hold(rows, wanted)
         found: dict[bytes, Stored] = {}
         later: dict[bytes, CheckpointFrame] = {}
         waiting: list[WriteRow] = []
@@ -121,14 +128,15 @@ class PageReader:
             if values is None:
                 later[row.id], values = frame, {}
             found[row.id] = checkpoint, values, tasks
-        maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
-        self.places = maps
         if wanted:
             found = {id: each for id, each in found.items() if fits(metadata_of(each), wanted)}
         for id in [*found][most:] if most is not None else ():
             del found[id]
-        if not self._in_memory:
-            waiting = yield from self._read_writes(found, whole=len(found) == len(rows))
+        later = {id: frame for id, frame in later.items() if id in found}
+        maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
+        self.places = maps
+        if rows and rows[0][1] is None:
+            waiting = yield from self._read_writes(found, whole=len(found) == count)
         opened = self._open_writes(waiting, found)
         self._wholes = {
             (ref.channel, ref.version): None
@@ -139,6 +147,19 @@ class PageReader:
         yield from self._read_values(found, maps)
         yield from self._reader.add_writes(opened, found, self._piece)
         return [*found.values()]
+
+    def _that_may_hold(self, rows: Rows, wanted: Mapping[str, Any]) -> Rows:
+        """Those whose metadata may hold what is wanted, as far as that costs less than to look."""
+        traces = traces_of(wanted) if self._reader.live else ()
+        return [
+            pair
+            for pair in rows
+            if (
+                fits(record.holds[0].metadata, wanted)
+                if type(record := cast("Any", pair[0].record)) is Deferred
+                else all(map(record.__contains__, traces))
+            )
+        ]
 
     def _maps(
         self, rows: Sequence[CheckpointRow], later: Mapping[bytes, CheckpointFrame]
@@ -305,6 +326,19 @@ class PageReader:
             (row, None if type(cast("Any", row.record)) is Deferred else next(frames))
             for row in rows
         ]
+
+
+def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:
+    """Bytes that stand in the record of every checkpoint whose metadata holds what is wanted: a key
+    and, right behind it, its value, as they are packed."""
+    traces: list[bytes] = []
+    for key, value in wanted.items():
+        if type(value) in FIXED:
+            try:
+                traces.append(pack_plain(key) + pack_plain(value))
+            except TypeError:  # a text that is no UTF-8, a number that is too large
+                continue
+    return traces
 
 
 def _checkpoint(row: CheckpointRow, facts: Facts) -> NewCheckpoint:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 PORT = "__port__"
 _LAST = b"\xff\xff"
+_MIRROR = bytes(reversed(range(256)))
 
 
 def lane_of(config: RunnableConfig) -> tuple[str, str]:
@@ -210,6 +212,12 @@ class _Cursor:
             self.ended = len(self.rows) < size
         return self.rows[0][0].id if self.rows else None
 
+    def above(self, other: _Cursor) -> int:
+        """How many of the rows that are here come before the first of another lane; at least 1."""
+        first = other.rows[0][0].id
+        newer = sum(1 for _ in takewhile(lambda row: row[0].id > first, self.rows))
+        return max(1, newer)
+
     def take(
         self, count: int, wanted: Mapping[str, Any], most: int | None
     ) -> Plan[list[CheckpointTuple]]:
@@ -268,12 +276,10 @@ class Walk:
         while heap and len(page) < size:
             _, number, cursor = heappop(heap)
             most = None if self._left is None else self._left - len(page)
-            if heap:  # rows of other lanes may come between
-                count = 1
-            elif most is None or self._wanted:
-                count = len(cursor.rows)
-            else:
-                count = min(len(cursor.rows), most)
+            # Rows of other lanes may come between.
+            count = cursor.above(heap[0][2]) if heap else len(cursor.rows)
+            if most is not None and not self._wanted:
+                count = min(count, most)
             page += yield from cursor.take(count, self._wanted, most)
             yield from self._push(heap, cursor, number)
         if self._left is not None:
@@ -319,4 +325,4 @@ class Walk:
 
 def _descending(key: bytes) -> bytes:
     """A key that sorts the other way round."""
-    return bytes(255 - each for each in key) + _LAST
+    return key.translate(_MIRROR) + _LAST

@@ -102,8 +102,7 @@ def noted(
         if type(each) is not list:
             raise damaged("no list")
         items += each
-    for item in items:
-        recipes.add(*recipe(item))
+    recipes.add_each(items, recipe)
     return items, [*map(len, lists)]
 
 

@@ -7,6 +7,7 @@ made of the state that it was decoded to; all else is decoded again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Any, cast
 
 _FLAT = frozenset({type(None), bool, int, float, str, bytes})
@@ -46,6 +47,15 @@ class Recipes:
         """Add an item."""
         self.hows.append(how)
         self.whats.append(what)
+
+    def add_each(self, items: list[Any], recipe: Callable[[Any], tuple[Any, Any]]) -> None:
+        """Add many items; `recipe` says how one is made once more."""
+        if _FLAT.issuperset(map(type, items)):
+            self.hows += repeat(None, len(items))
+            self.whats += items
+            return
+        for item in items:
+            self.add(*recipe(item))
 
     def copy(self) -> Recipes:
         """The same recipes, to be added to."""
