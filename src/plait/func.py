@@ -29,8 +29,9 @@ from plait.channels.last_value import LastValue
 from plait.constants import END, PREVIOUS, RETURN, START
 from plait.engine.journal import CallMark
 from plait.engine.likeness import likeness
-from plait.engine.plan import CachePlan, GraphPlan, NodePlan, Writes
+from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
 from plait.engine.retries import policies_of
+from plait.engine.state import State
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidGraphError
 from plait.pregel.binding import Binding
@@ -379,6 +380,10 @@ def _entry_plan(binding: Binding, name: str, declared: entrypoint) -> NodePlan:
     async def acall(task: Task, scope: Scope) -> Writes:
         return writes(heard(scope, await binding.call(task.input, scope)))
 
+    def by_hand(state: State, values: Any) -> ByHand:
+        yield from ()
+        return writes(values)
+
     is_async = binding.is_async
     return NodePlan(
         name,
@@ -390,7 +395,7 @@ def _entry_plan(binding: Binding, name: str, declared: entrypoint) -> NodePlan:
         timeout=declared.timeout,
         cache=policy and CachePlan((*namespace_of(binding.function), name), policy),
         code=binding.function,
-        update=lambda state, values: writes(values),
+        update=by_hand,
     )
 
 

@@ -378,8 +378,7 @@ class Loop(Running):
 
     def _stop(self) -> Generator[Command, Any, Outcome]:
         """Stop at a static breakpoint."""
-        if "updates" in self.modes:
-            self._add("updates", {INTERRUPT: ()})
+        self._report_breakpoint()
         yield from self._leave()
         if self.parts:
             yield Emit(self._take_parts())
@@ -399,18 +398,28 @@ class Loop(Running):
             if self.spec.saved:
                 outcomes.append(task.outcome([*task.prior, *marks_of(task)]))
         yield from self._acknowledge(release=True, extra=outcomes)
-        asked: dict[str, Interrupt] = {}
-        for task in waiting:
-            questions = self._interrupted[task]
-            self._report_questions(task, [q for q in questions if q.id not in asked])
-            asked.update((question.id, question) for question in questions)
+        asked = self._report_asked(waiting)
+        if not asked:
+            self._report_breakpoint()
         kept = [task for task in tasks if task.saved]
         self._report_stopped(kept)
         if self.parts:
             yield Emit(self._take_parts())
         outcome = self._outcome(kept)
+        if outcome.value is None:  # nothing of the output was written; who is asked is shown it
+            outcome.value = self.state.ordered(self.output)
         outcome.interrupts = tuple(asked.values())
+        outcome.stopped = outcome.inside = not asked
         return outcome
+
+    def _report_asked(self, waiting: Sequence[Task]) -> dict[str, Interrupt]:
+        """Tell what tasks ask, each question once; returns the questions by id."""
+        asked: dict[str, Interrupt] = {}
+        for task in waiting:
+            questions = self._interrupted[task]
+            self._report_questions(task, [q for q in questions if q.id not in asked])
+            asked.update((question.id, question) for question in questions)
+        return asked
 
     def _drain(self, control: RunControl) -> Flow:
         """The run was asked to stop before its next super-step."""
@@ -438,6 +447,7 @@ class Loop(Running):
                 outcomes.append(waiting.outcome(asked))
         yield from self._acknowledge(release=True, extra=outcomes)
         if not isinstance(error, GraphBubbleUp):  # a task that leads out of its graph has no end
+            self._report_asked(sorted(self._interrupted, key=task_order))
             self._report_result(task, error, ())
         if self.parts:
             yield Emit(self._take_parts())

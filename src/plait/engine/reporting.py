@@ -134,6 +134,11 @@ class Reporting:
                 self._add("values", {**state, INTERRUPT: asked})
         self._report_result(task, None, questions)
 
+    def _report_breakpoint(self) -> None:
+        """A static breakpoint of this graph, or of one inside it: the outermost run tells it."""
+        if "updates" in self.modes and not self.ns:
+            self._add("updates", {INTERRUPT: ()})
+
     def _report_stopped(self, kept: Sequence[Task]) -> None:
         """A super-step of the root waits for answers: the state with what its other tasks wrote."""
         if "values" in self.modes and not self.ns and report.touches(kept, self.output):

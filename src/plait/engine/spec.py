@@ -156,3 +156,5 @@ class Outcome:
     interrupts: tuple[Any, ...] = ()
     stopped: bool = False
     """A static breakpoint stopped it."""
+    inside: bool = False
+    """That breakpoint is one of a graph inside it."""

@@ -90,7 +90,7 @@ class TurningPoints:
         )
 
     def _status(self, outcome: Outcome) -> GraphLifecycleStatus:
-        if outcome.interrupts:
+        if outcome.interrupts or outcome.inside:
             return "pending"
         after = self._run.loop.spec.interrupt_after
         last: Sequence[str] = self._run.loop.last

@@ -140,3 +140,80 @@ def case_sync_updates_where_an_async_path_function_leads_on(env):
     graph = b.compile(checkpointer=env.saver())
     refused = env.error(lambda: graph.update_state(CONFIG, {"log": ["x"]}, as_node="first"))
     return refused, graph.get_state(CONFIG).values
+
+
+def _nested(saver, levels, **breakpoints):
+    b = StateGraph(Log)
+    b.add_node("x", lambda state: {"log": ["x"]})
+    b.add_node("y", lambda state: {"log": ["y"]})
+    b.add_edge(START, "x")
+    b.add_edge("x", "y")
+    graph = b.compile(**breakpoints)
+    for level in range(levels):
+        b = StateGraph(Log)
+        b.add_node(f"level{level}", graph)
+        b.add_edge(START, f"level{level}")
+        graph = b.compile(checkpointer=saver if level == levels - 1 else None)
+    return graph
+
+
+def case_breakpoints_of_graphs_inside_graphs(env):
+    seen = []
+    for levels in (1, 2, 3):
+        for breakpoints in ({"interrupt_before": ["x"]}, {"interrupt_after": ["x", "y"]}):
+            graph = _nested(env.saver(), levels, **breakpoints)
+            config = {"configurable": {"thread_id": f"{levels}{breakpoints}"}}
+            modes = ["updates", "values"]
+            first = list(graph.stream({"log": ["in"]}, config, stream_mode=modes, subgraphs=True))
+            seen.append((first, graph.get_state(config, subgraphs=True)))
+            seen.append((graph.invoke(None, config), graph.get_state(config).next))
+            seen.append((list(graph.stream(None, config, stream_mode=modes))))
+    return seen
+
+
+def _calling(saver, inner):
+    b = StateGraph(Log)
+    b.add_node("call", lambda state: {"log": [str(inner.invoke({"log": ["called"]}))]})
+    b.add_edge(START, "call")
+    return b.compile(checkpointer=saver)
+
+
+def case_breakpoints_of_graphs_inside_a_called_graph(env):
+    seen = []
+    for levels in (1, 2):
+        inner = _nested(None, levels, interrupt_before=["x"])
+        graph = _calling(env.saver(f"levels{levels}"), inner)
+        for value in ({"log": ["in"]}, None):
+            seen.append((graph.invoke(value, CONFIG), graph.get_state(CONFIG)))
+    return seen
+
+
+def case_results_of_runs_that_wait_before_they_wrote_output(env):
+    class Output(TypedDict, total=False):
+        extra: Annotated[list, operator.add]
+        plain: str
+
+    b = StateGraph(Log, output_schema=Output)
+    b.add_node("ask", lambda state: {"log": [interrupt("which?")]})
+    b.add_edge(START, "ask")
+    graph = b.compile(checkpointer=env.saver())
+    return graph.invoke({"log": ["in"]}, CONFIG), graph.invoke({"plain": "text"}, CONFIG)
+
+
+def case_questions_beside_a_task_that_fails(env):
+    def fail(state):
+        raise ValueError("always")
+
+    b = StateGraph(Log)
+    b.add_node("ask", lambda state: {"log": [interrupt("which?")]})
+    b.add_node("fail", fail)
+    b.add_edge(START, "ask")
+    b.add_edge(START, "fail")
+    graph = b.compile(checkpointer=env.saver())
+    told = []
+
+    def run():
+        for part in graph.stream({"log": ["in"]}, CONFIG, stream_mode=["updates", "values"]):
+            told.append(part)
+
+    return env.error(run), told

@@ -50,7 +50,7 @@ def _differs(kind: str, spec: Spec) -> bool:
     with contextlib.suppress(
         KeyError, IndexError, TypeError, SyntaxError, ValueError, AttributeError
     ):
-        found = compare(spec)
+        found = compare(spec, tries=2)
         return found is not None and _kind(found) == kind and "NameError" not in str(found)
     return False
 

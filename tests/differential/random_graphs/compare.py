@@ -20,11 +20,11 @@ SECONDS = 10  # A program takes milliseconds; one that hangs is a difference.
 TRIES = 4  # How often both are asked where tasks that race may have several right answers.
 
 
-def compare(spec: Spec, *, ordered: bool = False) -> Difference | None:
+def compare(spec: Spec, *, ordered: bool = False, tries: int = TRIES) -> Difference | None:
     """The first place where the sides part, None if there is none."""
     found: Difference | None = None
     results: dict[Side, list[Any]] = {"langgraph": [], "plait": []}
-    for attempt in range(TRIES):
+    for attempt in range(tries):
         for side, before in results.items():
             if attempt < 2 or side == "langgraph":
                 before.append(outcome(spec, side))
@@ -67,12 +67,16 @@ def _sorted(record: list[Any]) -> list[Any]:
 
     Tasks that run at once end in any order, and plait tells a question when its super-step ends.
     """
-    return [
-        (entry[0], sorted(entry[1], key=_key), *entry[2:])
-        if entry[0] == "stream" and isinstance(entry[1], list)
-        else entry
-        for entry in record
-    ]
+    return [_entry_sorted(entry) for entry in record]
+
+
+def _entry_sorted(entry: Any) -> Any:
+    if entry[0] == "stream" and isinstance(entry[1], list):
+        return ("stream", sorted(entry[1], key=_key), *entry[2:])
+    if entry[0] == "invoke" and isinstance(entry[1], dict) and "__interrupt__" in entry[1]:
+        asked = sorted(entry[1]["__interrupt__"], key=_key)
+        return ("invoke", {**entry[1], "__interrupt__": asked}, *entry[2:])
+    return entry
 
 
 def _key(part: Any) -> str:

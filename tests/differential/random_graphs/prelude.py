@@ -5,8 +5,8 @@ side it runs on. The `Player` does one action of a script after the other on a g
 what came of it, and then what the thread looks like.
 """
 
+import asyncio
 import inspect
-import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -15,6 +15,7 @@ from typing import Any
 
 from ..normal import ErrorInfo
 
+A_MOMENT = 0.03
 LIMIT = 12  # super-steps of a run: enough for each shape, and a loop without an end is soon over
 
 
@@ -62,18 +63,29 @@ def pick(state: Any, targets: list[Any]) -> Any:
 
 
 class Trouble:
-    """Counts the calls of each node and fails those that the program names."""
+    """Counts the calls of each node and fails those that the program names.
+
+    A node fails a moment later than the nodes beside it end: both sides then keep what they did.
+    """
 
     def __init__(self) -> None:
         self._calls: Counter[str] = Counter()
 
     def maybe(self, node: str, *calls: int) -> None:
         """Raises in the given calls of `node`, counted from 1 over all runs."""
-        self._calls[node] += 1
-        if self._calls[node] in calls:
-            if threading.current_thread() is not threading.main_thread():
-                time.sleep(0.03)  # tasks beside it have ended: both sides then see the same
+        if self._is_due(node, calls):
+            time.sleep(A_MOMENT)
             raise Planned(f"{node}, call {self._calls[node]}")
+
+    async def amaybe(self, node: str, *calls: int) -> None:
+        """`maybe` of an async node."""
+        if self._is_due(node, calls):
+            await asyncio.sleep(A_MOMENT)
+            raise Planned(f"{node}, call {self._calls[node]}")
+
+    def _is_due(self, node: str, calls: tuple[int, ...]) -> bool:
+        self._calls[node] += 1
+        return self._calls[node] in calls
 
 
 class Player:

@@ -11,11 +11,13 @@ def script(dice: Dice, root: Spec, saved: bool) -> list[Spec]:
     """A list of actions; the first is a run."""
     actions = [_run(dice, root)]
     for _ in range(dice.number(1, 5) if saved else dice.number(0, 1)):
-        actions.append(_next(dice, root) if saved else _run(dice, root))
+        edited = any(action["do"] in ("update", "bulk") for action in actions)
+        actions.append(_next(dice, root, first=not edited) if saved else _run(dice, root))
     return actions
 
 
-def _next(dice: Dice, root: Spec) -> Spec:
+def _next(dice: Dice, root: Spec, first: bool) -> Spec:
+    """One action on a thread; only the `first` update is made in the name of whoever ran last."""
     kind = dice.weighted(
         run=2, resume=5, go_on=3, update=2, bulk=0.4, fork=1, replay=1.5, history=0.7, other=0.7
     )
@@ -39,7 +41,7 @@ def _next(dice: Dice, root: Spec) -> Spec:
         steps = [[_values(dice, root), dice.one(names)] for _ in range(dice.number(1, 3))]
         return {"do": "bulk", "steps": steps}
     at = dice.number(0, 6) if kind == "fork" else None
-    node = dice.one(names) if dice.chance(0.75) else None
+    node = dice.one(names) if first is False or dice.chance(0.6) else None
     return {"do": "update", "values": _values(dice, root), "node": node, "at": at}
 
 

@@ -175,7 +175,8 @@ def _node(node: Spec, graph: Spec, spec: Spec) -> list[str]:
 def _step(step: list[Any], node: Spec, aio: bool, answers: list[str]) -> list[str]:
     name = node["name"]
     if step[0] == "fail":
-        return [f"trouble.maybe({name!r}, {', '.join(map(str, step[1]))})"]
+        maybe = "await trouble.amaybe" if aio else "trouble.maybe"
+        return [f"{maybe}({name!r}, {', '.join(map(str, step[1]))})"]
     if step[0] == "ask":
         answers.append(f"answer{len(answers)}")
         return [f"{answers[-1]} = interrupt({{'of': {name!r}, 'seen': seen(state)}})"]
@@ -213,11 +214,8 @@ def _result(node: Spec, answers: list[str]) -> list[str]:
     update = _update(node, answers) if node["writes"] else "None"
     goto = node["goto"]
     if goto is None:
-        return [
-            f"return [{update}, {update}]"
-            if node["several"] and node["writes"]
-            else f"return {update}"
-        ]
+        listed = node["several"] and node["writes"]
+        return [f"return [{update}, Command(update={update})]" if listed else f"return {update}"]
     targets = _names(goto["to"])
     if goto["kind"] == "parent":
         where = f"goto={targets}, " if goto["to"] else ""
