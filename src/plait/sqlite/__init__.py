@@ -4,8 +4,9 @@ One file may hold threads, items and caches at once: each adapter brings migrati
 each has a number of its own in the file.
 """
 
-from plait.sqlite.database import WAL_PAGES, Database, Synchronous, fetch, in_transaction
+from plait.sqlite.database import WAL_PAGES, Database, Synchronous, fetch
 from plait.sqlite.schema import Schema, Statements
+from plait.sqlite.transactions import in_transaction
 from plait.sqlite.worker import Worker
 
 __all__ = [

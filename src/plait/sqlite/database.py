@@ -11,7 +11,10 @@ from typing import Any, Literal, TypeAlias, TypeVar, TypeVarTuple
 from weakref import WeakSet
 
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
+from plait.sqlite.failures import explain
+from plait.sqlite.paths import File, in_memory, path_of, settled
 from plait.sqlite.schema import Schema
+from plait.sqlite.transactions import in_transaction
 
 Args = TypeVarTuple("Args")
 T = TypeVar("T")
@@ -46,8 +49,12 @@ class Database:
     ) -> None:
         self._given = target if isinstance(target, sqlite3.Connection) else None
         self.path = (
-            _path_of(target) if isinstance(target, sqlite3.Connection) else os.fspath(target)
+            path_of(target)
+            if isinstance(target, sqlite3.Connection)
+            else settled(os.fspath(target))
         )
+        self._file: File | None = None
+        """The file that is open."""
         self._schema = schema
         self._synchronous: Synchronous = synchronous
         self._timeout = timeout
@@ -60,7 +67,7 @@ class Database:
     @property
     def shared(self) -> bool:
         """Whether other processes can open the same database."""
-        return self.path not in ("", ":memory:") and "mode=memory" not in self.path
+        return not in_memory(self.path)
 
     def run(self, work: Callable[[sqlite3.Connection, *Args], T], *args: *Args) -> T:
         """Do work on the connection, alone, with errors told in our words."""
@@ -70,8 +77,17 @@ class Database:
                 conn = self._open()
             try:
                 return work(conn, *args)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeEncodeError) as error:
                 raise explain(error, self.path) from error
+
+    def check(self) -> None:
+        """Look whether the file is still there.
+
+        Raises:
+            StorageUnavailableError: It was deleted or replaced: nobody would find what is stored.
+        """
+        if self._file is not None:
+            self._file.check()
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do work in one write transaction; what it raises rolls back."""
@@ -133,6 +149,7 @@ class Database:
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
         self._conn = conn
+        self._file = File(path_of(conn)) if self.shared else None
         return conn
 
     def _connect(self) -> sqlite3.Connection:
@@ -160,12 +177,6 @@ def _nothing(conn: sqlite3.Connection) -> None:
     return None
 
 
-def _path_of(conn: sqlite3.Connection) -> str:
-    """The file of a connection ("": in memory)."""
-    row = conn.cursor().execute("PRAGMA database_list").fetchone()
-    return str(row[2] or "")
-
-
 def _use_wal(conn: sqlite3.Connection, timeout: float) -> None:
     """Switch the file to write-ahead logging. SQLite's own busy timeout does not cover this."""
     deadline = monotonic() + timeout
@@ -180,56 +191,11 @@ def _use_wal(conn: sqlite3.Connection, timeout: float) -> None:
             return
 
 
-def in_transaction(
-    conn: sqlite3.Connection,
-    work: Callable[[sqlite3.Connection], T],
-    begin: Literal["BEGIN IMMEDIATE", "BEGIN"] = "BEGIN IMMEDIATE",
-) -> T:
-    """Do work on a connection in one transaction; what it raises rolls back.
-
-    Args:
-        conn: the connection.
-        work: what to do.
-        begin: how it begins: to write, or only to read.
-    """
-    conn.execute(begin)
-    try:
-        result = work(conn)
-        conn.execute("COMMIT")
-    except BaseException:
-        if conn.in_transaction:  # SQLite rolls back by itself when the disk is full
-            conn.execute("ROLLBACK")
-        raise
-    return result
-
-
 def fetch(conn: sqlite3.Connection, sql: str, *values: Any) -> list[Any]:
     """All rows of a query as tuples, whatever rows a connection given by the user makes."""
     cursor = conn.cursor()
     cursor.row_factory = None
     return cursor.execute(sql, values).fetchall()
-
-
-def explain(error: sqlite3.Error, path: str) -> Exception:
-    """An error of SQLite as one of ours, with what to do next."""
-    text = str(error)
-    where = f"SQLite database {path!r}"
-    if "malformed" in text or "not a database" in text:
-        return CorruptCheckpointError(
-            f"{where} is damaged or is no SQLite file ({text}). Restore it from a backup; "
-            "`sqlite3 FILE .recover` saves what can be read."
-        )
-    if "locked" in text or "busy" in text:
-        return StorageUnavailableError(
-            f"{where} was locked by another connection for too long ({text}). Is a transaction "
-            "left open in another program? Nothing of this call was stored."
-        )
-    if "full" in text:
-        return StorageUnavailableError(f"{where}: no space left ({text}). Nothing was stored.")
-    return StorageUnavailableError(
-        f"{where} cannot be used ({text}). Check that its directory exists and can be written; "
-        "nothing of this call was stored."
-    )
 
 
 _all: WeakSet[Database] = WeakSet()
@@ -242,4 +208,4 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["WAL_PAGES", "Database", "Synchronous", "explain", "fetch", "in_transaction"]
+__all__ = ["WAL_PAGES", "Database", "Synchronous", "fetch"]

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from plait.errors import StorageUnavailableError
 from plait.sql import Statements, migrations
+from plait.sqlite.transactions import in_transaction
 
 _SQL = Statements("plait.sqlite", "versions.sql")
 
@@ -40,27 +41,23 @@ class Schema:
         Raises:
             StorageUnavailableError: The file was written by a newer plait.
         """
-        latest = self.migrations[-1][0]
-        if self._version(conn) == latest:
+        if self._version(conn) == self.migrations[-1][0]:
             return
-        conn.execute("BEGIN IMMEDIATE")
-        try:
-            current = self._version(conn)  # another process may have been first
-            if current > latest:
-                raise StorageUnavailableError(
-                    f"The database has version {current} of the schema of {self._package}; this "
-                    f"plait knows up to {latest}. It was written by a newer plait: upgrade this "
-                    "one."
-                )
-            for number, steps in self.migrations:
-                if number > current:
-                    for step in steps:
-                        conn.execute(step)
-            self._set_version(conn, latest)
-            conn.execute("COMMIT")
-        except BaseException:
-            conn.execute("ROLLBACK")
-            raise
+        in_transaction(conn, self._bring_up)
+
+    def _bring_up(self, conn: sqlite3.Connection) -> None:
+        latest = self.migrations[-1][0]
+        current = self._version(conn)  # another process may have been first
+        if current > latest:
+            raise StorageUnavailableError(
+                f"The database has version {current} of the schema of {self._package}; this "
+                f"plait knows up to {latest}. It was written by a newer plait: upgrade this one."
+            )
+        for number, steps in self.migrations:
+            if number > current:
+                for step in steps:
+                    conn.execute(step)
+        self._set_version(conn, latest)
 
     def _version(self, conn: sqlite3.Connection) -> int:
         cursor = conn.cursor()

@@ -44,8 +44,8 @@ class Worker:
 
     def _start(self) -> SimpleQueue[_Job | None]:
         jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._jobs, self._pid = jobs, os.getpid()
         Thread(target=_serve, args=(jobs,), name=self._name, daemon=True).start()
+        self._jobs, self._pid = jobs, os.getpid()  # not before: no thread may be left
         return jobs
 
 

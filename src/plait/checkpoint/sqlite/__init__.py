@@ -137,6 +137,8 @@ class SqliteSaver(NativeSaver):
     def _do_on(self, database: Database, request: Any) -> Any:
         kind = request.__class__
         if kind is Transact:
+            if request.claim is not None:
+                database.check()
             return database.run(transact_alone, request)
         read = READS.get(kind)
         if read is not None:

@@ -1,0 +1,146 @@
+"""Where a SQLite saver's file lies: it stays the same one, or its saver says that it is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import os
+import sqlite3
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import InvalidValueError, StorageUnavailableError
+from plait.graph import START, StateGraph
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def line(saver: Any) -> Any:
+    builder = StateGraph(State)
+    builder.add_node("a", lambda state: {"log": ["a"]}).add_node("b", lambda state: {"log": ["b"]})
+    return builder.add_edge(START, "a").add_edge("a", "b").compile(checkpointer=saver)
+
+
+def config(thread: object) -> Any:
+    return {"configurable": {"thread_id": thread}}
+
+
+@pytest.mark.parametrize("given", ["threads.db", "file:threads.db", "file:threads.db?mode=rwc"])
+def test_a_relative_path_means_the_same_file_after_the_program_changed_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    after.mkdir()
+    monkeypatch.chdir(before)
+    with SqliteSaver(given) as saver:
+        graph = line(saver)
+        graph.invoke({"log": []}, config("1"))
+        monkeypatch.chdir(after)
+
+        async def many() -> None:
+            for _ in range(3):  # the first ones have the worker open the loop's own connection
+                await asyncio.gather(*[graph.ainvoke({"log": []}, config(n)) for n in "123"])
+
+        asyncio.run(many())
+        saver._renewer().open()
+    assert not [*after.iterdir()]
+    with SqliteSaver(before / "threads.db") as found:
+        assert len(line(found).get_state(config("3")).values["log"]) == 6
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_file_that_was_deleted_or_replaced_acknowledges_nothing(
+    tmp_path: Path, replaced: bool
+) -> None:
+    path = tmp_path / "threads.db"
+    with SqliteSaver(path) as saver:
+        graph = line(saver)
+        graph.invoke({"log": []}, config("1"))
+        for each in tmp_path.iterdir():
+            each.unlink()
+        if replaced:
+            with SqliteSaver(path) as other:
+                line(other).invoke({"log": []}, config("other"))
+        for run in (graph.invoke, lambda *given: asyncio.run(graph.ainvoke(*given))):
+            with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
+                run({"log": []}, config("2"))
+    with SqliteSaver(path) as again:
+        assert line(again).invoke({"log": []}, config("2")) == {"log": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    "path", ["", ":memory:", "file::memory:", "file::memory:?cache=shared", "file:m?mode=memory"]
+)
+def test_a_database_in_memory_is_one_for_sync_and_async_runs(path: str) -> None:
+    with SqliteSaver(path) as saver:
+        graph = line(saver)
+        graph.invoke({"log": []}, config("1"))
+        for _ in range(3):
+            done = asyncio.run(graph.ainvoke({"log": []}, config("1")))
+        assert done["log"] == ["a", "b"] * 4
+        assert not saver.shared
+
+
+def test_a_connection_with_a_transaction_open_is_named_and_left_alone(tmp_path: Path) -> None:
+    conn = sqlite3.connect(tmp_path / "threads.db", check_same_thread=False)
+    graph = line(SqliteSaver(conn))
+    graph.checkpointer.setup()
+    conn.execute("CREATE TABLE mine (a)")
+    conn.execute("INSERT INTO mine VALUES (1)")
+    with pytest.raises(StorageUnavailableError, match="transaction open"):
+        graph.invoke({"log": []}, config("1"))
+    assert conn.in_transaction
+    conn.commit()
+    assert graph.invoke({"log": []}, config("1")) == {"log": ["a", "b"]}
+    conn.close()
+
+
+def test_a_connection_for_one_thread_is_named(tmp_path: Path) -> None:
+    conn = sqlite3.connect(tmp_path / "threads.db")
+    graph = line(SqliteSaver(conn))
+    with pytest.raises(StorageUnavailableError, match="check_same_thread=False"):
+        asyncio.run(graph.ainvoke({"log": []}, config("1")))
+    conn.close()
+
+
+@pytest.mark.parametrize("version", [0, 1, 3])
+def test_tables_of_another_program_are_named(tmp_path: Path, version: int) -> None:
+    conn = sqlite3.connect(tmp_path / "other.db")
+    conn.execute("CREATE TABLE checkpoints (other)")
+    conn.execute(f"PRAGMA user_version = {version}")
+    conn.close()
+    with (
+        SqliteSaver(tmp_path / "other.db") as saver,
+        pytest.raises(StorageUnavailableError, match="import-langgraph"),
+    ):
+        line(saver).invoke({"log": []}, config("1"))
+
+
+def test_a_file_that_may_only_be_read_says_so(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "empty.db").execute("CREATE TABLE other (a)").connection.close()
+    with (
+        SqliteSaver(f"file:{tmp_path}/empty.db?mode=ro") as saver,
+        pytest.raises(StorageUnavailableError, match="may only be read"),
+    ):
+        line(saver).get_state(config("1"))
+
+
+def test_a_name_that_is_no_text_is_named(tmp_path: Path) -> None:
+    with SqliteSaver(tmp_path / "threads.db") as saver:
+        graph = line(saver)
+        with pytest.raises(InvalidValueError, match="surrogate"):
+            graph.invoke({"log": []}, config("\udc80"))
+        assert graph.invoke({"log": []}, config("1")) == {"log": ["a", "b"]}
+
+
+def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/%41 ?#.db")
+    with SqliteSaver(path) as saver:
+        assert line(saver).invoke({"log": []}, config("1")) == {"log": ["a", "b"]}
+    assert Path(path).exists()
