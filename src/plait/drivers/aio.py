@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
+from types import GeneratorType
 from typing import Any, ClassVar, TypeVar, cast
 
 from plait.drivers.aio_writer import AioWriter
@@ -25,6 +26,7 @@ from plait.drivers.base import (
     thread_of_control,
 )
 from plait.drivers.calls import ThreadCall, result_of
+from plait.drivers.dropped import streaming
 from plait.drivers.pacing import AioRoom, Paced
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.engine.commands import (
@@ -114,7 +116,7 @@ class AioDriver:
         self._parts: list[Part] = []
         self._inline = False
         self._feeder: asyncio.Task[None] | None = None
-        self._generator = loop.run()
+        self._generator = cast("GeneratorType[Command, Any, None]", loop.run())
         self._writer = AioWriter(storage.saver, self.aio) if lags(storage) else None
         waits = storage is not None and (storage.saver.shared or storage.session.may_wait)
         self._stores_now = not waits
@@ -135,6 +137,7 @@ class AioDriver:
         advance: Callable[[Any], Command] = send
         answer: Any = None
         self._here = thread_of_control()
+        streaming.add(self)
         try:
             while True:
                 try:
@@ -175,7 +178,12 @@ class AioDriver:
         except GeneratorExit:
             await self._unwind(Closed())
             raise
+        except BaseException as error:
+            if self._generator.gi_frame is not None:  # `athrow`: the loop has not heard of it
+                await self._unwind(error)
+            raise
         finally:
+            streaming.discard(self)
             await self._close()
             self._make_scope = no_scope  # the run, which has this driver, is free at once
 
@@ -439,10 +447,10 @@ class AioDriver:
                 await self._writer.put(plan)
                 return None
             plan = await self._writer.after(plan)
-        work = storage.saver.arun(plan)
+        work, leave = storage.saver.arun(plan), storage.session.leave
         if storage.saver.stepped:
-            return await stepped_to_its_end(work, self.aio)
-        return await to_its_end(work)
+            return await stepped_to_its_end(work, self.aio, leave)
+        return await to_its_end(work, leave)
 
     # --- from inside tasks -----------------------------------------------------------------------
 

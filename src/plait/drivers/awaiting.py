@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import nullcontext, suppress
 from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, TypeVar
@@ -42,23 +43,34 @@ class InContext:
                 return end.value
 
 
-async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Await storage work; a cancellation waits until the outcome of the work is known."""
+async def to_its_end(work: Coroutine[Any, Any, T], leave: Callable[[], bool]) -> T:
+    """Await storage work; a cancellation waits until the outcome of the work is known.
+
+    Args:
+        leave: called at a cancellation: ends what would wait for others. Returns whether a second
+            cancellation waits, too.
+    """
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await _outcome_known(task)
+        await _outcome_known(task, leave())
         raise
 
 
-async def _outcome_known(task: asyncio.Future[Any]) -> None:
-    await asyncio.wait([task])
+async def _outcome_known(task: asyncio.Future[Any], in_any_case: bool) -> None:
+    """Wait for an outcome, however often the caller is cancelled: nobody would give back a claim
+    that nobody knows of."""
+    while not task.done():
+        with suppress(asyncio.CancelledError) if in_any_case else nullcontext():
+            await asyncio.wait([task])
     if not task.cancelled():
         task.exception()  # the cancellation is what the caller hears of
 
 
-async def stepped_to_its_end(work: Coroutine[Any, Any, T], aio: asyncio.AbstractEventLoop) -> T:
+async def stepped_to_its_end(
+    work: Coroutine[Any, Any, T], aio: asyncio.AbstractEventLoop, leave: Callable[[], bool]
+) -> T:
     """`to_its_end` without an asyncio task of its own, unless it is cancelled.
 
     What the work waits for is not awaited here, since a cancellation would cancel it: a future
@@ -76,7 +88,7 @@ async def stepped_to_its_end(work: Coroutine[Any, Any, T], aio: asyncio.Abstract
                     await gate
             except asyncio.CancelledError:
                 rest = _awaited(InContext(work, copy_context(), waits_for))
-                await _outcome_known(aio.create_task(rest))
+                await _outcome_known(aio.create_task(rest), leave())
                 raise
             waits_for = work.send(None)
     except StopIteration as end:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from itertools import count
 from queue import Empty, SimpleQueue
-from threading import Lock, Semaphore, Thread
+from threading import RLock, Semaphore, Thread
 from time import monotonic, sleep
 from typing import Any, TypeAlias
 
@@ -31,7 +31,7 @@ class WorkerPool:
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[Job] = SimpleQueue()
-        self._lock = Lock()
+        self._lock = RLock()  # the garbage collector may close a stream meanwhile (`dropped`)
         self._threads = 0
         self._taken = 0
         self._taken_before = -1
@@ -74,9 +74,10 @@ class WorkerPool:
     def _wake_watcher(self) -> None:
         with self._lock:
             if self._alarm is None:
-                self._alarm = Semaphore(0)
-                args = (self._alarm,)
+                alarm = Semaphore(0)
+                args = (alarm,)
                 Thread(target=self._keep_watch, args=args, name="plait-watch", daemon=True).start()
+                self._alarm = alarm
         self._alarm.release()
 
     def _keep_watch(self, alarm: Semaphore) -> None:
@@ -103,11 +104,17 @@ class WorkerPool:
         return jobs
 
     def _grow(self, count: int) -> None:
-        with self._lock:
-            count = min(count, MAX_THREADS - self._threads)
-            self._threads += max(count, 0)
-        for _ in range(count):
-            Thread(target=self._work, name="plait-worker", daemon=True).start()
+        for _ in range(min(count, MAX_THREADS - self._threads)):
+            with self._lock:
+                self._threads += 1
+            try:
+                Thread(target=self._work, name="plait-worker", daemon=True).start()
+            except BaseException as error:
+                with self._lock:
+                    self._threads -= 1
+                if isinstance(error, (RuntimeError, MemoryError)) and self._threads > 0:
+                    return  # the system has no more threads: those there are do it all
+                raise
 
     def _work(self) -> None:
         get = self._jobs.get

@@ -11,9 +11,10 @@ from _thread import get_ident
 from collections.abc import Callable, Generator
 from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
-from threading import Lock
+from threading import Lock, RLock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from plait.drivers.backlog import Room
 from plait.drivers.base import (
@@ -26,6 +27,7 @@ from plait.drivers.base import (
     no_scope,
     thread_of_control,
 )
+from plait.drivers.dropped import inside_storage, quietly, streaming
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.drivers.timers import NO_TIMERS, Timers
 from plait.drivers.writer import BackgroundWriter
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Any, Any], Any]
 _NOBODY: frozenset[Task] = frozenset()
-_making = Lock()
+_making = RLock()  # the garbage collector may close another stream meanwhile
 
 
 class SyncDriver:
@@ -95,10 +97,12 @@ class SyncDriver:
         self._baton: list[None] = []
         """Holds something while a task runs inline and nobody drives the loop; who takes it does.
         (To take it is one step, and a fraction of what the lock costs.)"""
+        self._dropped = False
+        """Whether another thread gives the run up."""
         self._alarm: float | None = None
         """When a worker will come by for the timers."""
         self._here = thread_of_control()
-        self._generator = loop.run()
+        self._generator = cast("GeneratorType[Command, Any, None]", loop.run())
         self._writer = BackgroundWriter(storage.saver) if lags(storage) else None
 
     # --- driving ---------------------------------------------------------------------------------
@@ -109,6 +113,9 @@ class SyncDriver:
             self._advance(next(self._generator, None), until=None)
         except StopIteration:
             pass  # it ends so only after an answer or an error: that costs more than a quick node
+        except BaseException as error:
+            self._unwind_if_cut(error)
+            raise
         finally:
             self._leave()
         outcome = self.outcome = self.loop.outcome
@@ -120,6 +127,7 @@ class SyncDriver:
         send, throw, handlers = self._generator.send, self._generator.throw, self._HANDLERS
         advance: Callable[[Any], Command] = send
         answer: Any = None
+        streaming.add(self)
         try:
             while True:
                 command = advance(answer)
@@ -135,8 +143,28 @@ class SyncDriver:
             self.outcome = self.loop.outcome
             yield from self._hand_out()
         except GeneratorExit:
-            self._unwind(Closed())
+            if inside_storage():  # which may wait for this very thread
+                self._dropped = True
+                workers().submit([(quietly, (self._drop,))])
+            else:
+                self._unwind(Closed())
             raise
+        except BaseException as error:
+            self._unwind_if_cut(error)
+            raise
+        finally:
+            streaming.discard(self)
+            if not self._dropped:
+                self._leave()
+
+    def _unwind_if_cut(self, error: BaseException) -> None:
+        """An error came between two commands (a Ctrl-C, `throw`): the loop has not heard of it."""
+        if self._generator.gi_frame is not None:
+            self._unwind(error)
+
+    def _drop(self) -> None:
+        try:
+            self._unwind(Closed())
         finally:
             self._leave()
 

@@ -36,6 +36,7 @@ from plait.engine.starts import marks_of
 from plait.engine.state import State
 from plait.engine.storing import Flow
 from plait.engine.tasks import Step, Task
+from plait.engine.whole import Whole
 from plait.errors import (
     EmptyChannelError,
     GraphBubbleUp,
@@ -318,6 +319,8 @@ class Loop(Running):
         """Apply all writes; returns the tasks whose outcomes are not stored yet."""
         ordered = tasks if len(tasks) == 1 else sorted(tasks, key=_path)
         state = self.state
+        if self.spec.saved and not self.saving:
+            self._whole = Whole(self, ordered, self._unsaved)
         deferred = self.frontier.deferred
         self.frontier = frontier = state.apply(ordered)
         if deferred:
@@ -360,6 +363,7 @@ class Loop(Running):
     def _following(self, tasks: list[Task], done: list[Task]) -> list[Task]:
         """Report a super-step that has ended; returns the tasks of the next one."""
         self.step += 1
+        self._whole = None
         if (self._fleeting or not self.shown) and report.touches(tasks, self.output):
             self.show_output()
         following = self.prepare()
@@ -454,32 +458,43 @@ class Loop(Running):
         raise error
 
     def _abandon(self) -> Flow:
-        """The run ends by an error or from outside: stop what runs, give the thread back."""
+        """The run ends by an error or from outside: stop what runs, give the thread back.
+
+        Whoever is stopped once more meanwhile (a second cancellation, an impatient Ctrl-C) waits
+        for nothing any more, and still gives the thread back.
+        """
         self._waiting.clear()
         self._timers = NO_ITEMS
-        if self._inflight:
-            for stopped in (yield Cancel(list(self._inflight))):
-                self._inflight.pop(stopped, None)
-            yield from self._hang_up()
-            while self._inflight:
-                for event in (yield WAIT):
-                    if isinstance(event, TaskCalled):
-                        self._called(event, [])
-                        yield from self._hang_up()
-                    elif isinstance(event, (TaskFinished, TaskFailed)):
-                        task = event.task
-                        self._inflight.pop(task, None)
-                        whole = task.parent is None and task not in self._cut
-                        if isinstance(event, TaskFinished) and whole:
-                            task.writes = event.writes
-                            self._unsaved.append(task)
-        if self._unsaved and self.saving and not self._left:
+        try:
+            if self._inflight:
+                yield from self._stop_tasks()
+        finally:
             try:
-                yield from self._acknowledge()
-            except BaseException:
+                torn = self._whole is not None
+                if self._whole is not None:
+                    self._unsaved, self._whole = self._whole.put_back(self), None
+                if self._unsaved and (self.saving or torn) and not self._left:
+                    yield from self._acknowledge()
+            finally:
                 yield from self._leave()
-                raise
-        yield from self._leave()
+
+    def _stop_tasks(self) -> Flow:
+        """Stop what runs, and wait for its end."""
+        for stopped in (yield Cancel(list(self._inflight))):
+            self._inflight.pop(stopped, None)
+        yield from self._hang_up()
+        while self._inflight:
+            for event in (yield WAIT):
+                if isinstance(event, TaskCalled):
+                    self._called(event, [])
+                    yield from self._hang_up()
+                elif isinstance(event, (TaskFinished, TaskFailed)):
+                    task = event.task
+                    self._inflight.pop(task, None)
+                    whole = task.parent is None and task not in self._cut
+                    if isinstance(event, TaskFinished) and whole:
+                        task.writes = event.writes
+                        self._unsaved.append(task)
 
     def show_output(self) -> None:
         """From here on there is an output; one that will not stay is remembered as it is now."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import filterfalse
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from plait.channels.base import at_most_one
 from plait.channels.overwrite import MAY_OVERWRITE, overwritten
@@ -24,6 +24,9 @@ from plait.typing import MISSING
 _MANY = 16
 """From how many writes on it pays to look at them together."""
 _NO_VIEWS: list[dict[str, Any]] = []
+Before: TypeAlias = tuple[set[str], dict[str, Any], dict[str, Channel], set[str], set[str]]
+"""(channels, what each holds: values and live ones, those changed since the last checkpoint, those
+that hold something for one step)."""
 
 
 def _last(key: str, updates: Sequence[Any]) -> Any:
@@ -385,6 +388,27 @@ class State:
         held = self._channels.keys() | self._values.keys()
         self.touch_all(held)
         self._gone = [*self._gone, *(name for name in self.plan.channels if name not in held)]
+
+    # --- taking back -----------------------------------------------------------------------------
+
+    def before(self, tasks: Sequence[Task]) -> Before:
+        """What the end of a super-step of these tasks is going to change, as it is now."""
+        names = {name for task in tasks for name, _ in task.writes}
+        names.update(*[task.triggers for task in tasks], self._fresh, self.plan.finish_scoped)
+        values = {name: self._values[name] for name in names if name in self._values}
+        held = {name: self._channels[name].copy() for name in names if name in self._channels}
+        return names, values, held, names & self.changed, set(self._fresh)
+
+    def put_back(self, before: Before) -> None:
+        """Take back what was changed since, as far as that came."""
+        names, values, held, changed, self._fresh = before
+        for name in names:
+            self._values.pop(name, None)
+            self._channels.pop(name, None)
+        self._values.update(values)
+        self._channels.update(held)
+        self.changed.difference_update(names - changed)
+        self._views, self._views_of = {}, {}
 
     # --- storing ---------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plait.constants import AHEAD, AHEAD_TASK_ID, NO_WRITES
 from plait.engine.commands import Command, Commit, Emit, Release, SaveWrites, WriteCache
@@ -16,6 +16,9 @@ from plait.engine.spec import NONE_YET, Env, RunSpec
 from plait.engine.state import State
 from plait.engine.tasks import Task
 
+if TYPE_CHECKING:
+    from plait.engine.whole import Whole
+
 Flow: TypeAlias = Generator[Command, Any, None]
 
 
@@ -26,6 +29,7 @@ class Storing(Reporting):
         "_left",
         "_record",
         "_unsaved",
+        "_whole",
         "ahead",
         "asked",
         "checkpoint_id",
@@ -90,6 +94,8 @@ class Storing(Reporting):
         self._record: dict[str, Any] = NONE_YET
         """What the last checkpoint says of what runs next."""
         self._unsaved: list[Task] = []
+        self._whole: Whole | None = None
+        """With `exit` durability, while a super-step ends: what to go back to."""
         self._left = not spec.saved
         """Whether the thread was given back (or there is none)."""
 

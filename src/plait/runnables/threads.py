@@ -8,6 +8,7 @@ for it.
 import os
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock, Thread
 
 
@@ -65,7 +66,8 @@ class _Helper(Thread):
             except IndexError:  # another thread took the last piece
                 return
             if pool.due:
-                pool.send()
+                with suppress(RuntimeError, MemoryError):  # no thread is left: this one does it
+                    pool.send()
             work()
 
 

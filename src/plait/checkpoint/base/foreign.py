@@ -135,6 +135,10 @@ class ForeignSession:
         """`load`, to look at it."""
         return self.load(checkpoint_id)
 
+    def leave(self) -> bool:
+        """There is nothing to wait for."""
+        return False
+
     @property
     def may_wait(self) -> bool:
         """Nobody is waited for."""

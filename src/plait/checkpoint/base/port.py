@@ -75,6 +75,13 @@ class Session(Reading, Protocol):
         """
         ...
 
+    def leave(self) -> bool:
+        """The run is cancelled: stop waiting for a thread that another run owns.
+
+        Returns whether the outcome of what was asked for must be known: it may be a claim.
+        """
+        ...
+
     @property
     def may_wait(self) -> bool:
         """Whether a claim may wait for another run to end."""

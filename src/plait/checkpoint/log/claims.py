@@ -134,6 +134,7 @@ class Hold:
         "fence",
         "held",
         "lease_seconds",
+        "leaving",
         "looked",
         "parked",
         "policy",
@@ -164,6 +165,8 @@ class Hold:
         self.held = False
         self.asking = False
         """Whether it asks the storage for the claim, which may have it before we hear of it."""
+        self.leaving = False
+        """Set by the driver when the run is stopped: it does not go on waiting for the thread."""
         self.parked = False
         """Set by the driver while a stream waits for its consumer."""
         self.refused = False
@@ -215,7 +218,7 @@ class Hold:
         while True:
             now = time()
             if row is not None and self.policy != "takeover" and (busy or _respected(row)):
-                if self.policy != "wait":
+                if self.policy != "wait" or self.leaving:
                     raise _busy(row)
                 busy = False
                 yield Pause(pause)

@@ -70,6 +70,18 @@ class Ticket:
         return self.answer
 
 
+class Turn:
+    """One turn of a thread that a Ctrl-C may reach between any two calls: what is left to do of it
+    is told here, in the one statement that does it."""
+
+    __slots__ = ("held", "next")
+
+    def __init__(self) -> None:
+        self.held = False
+        self.next: list[Ticket] = []
+        """Those who go next, until they were told."""
+
+
 class Turns:
     """Who may work now, and who goes next.
 
@@ -93,23 +105,28 @@ class Turns:
         self._mutex = allocate_lock()
         self._waiting: deque[Ticket] = deque()
 
-    def enter(self, ticket: Ticket | None = None) -> bool:
+    def enter(self, ticket: Ticket | None = None, turn: Turn | None = None) -> bool:
         """Whether the caller may begin; if not, the ticket waits."""
+        if turn is None:
+            turn = Turn()
         with self._mutex:
             if self._free:
-                self._free -= 1
+                self._free, turn.held = self._free - 1, True
                 return True
             if ticket is not None:
                 self._waiting.append(ticket)
             return False
 
-    def leave(self, most: int = MOST) -> list[Ticket]:
+    def leave(self, most: int = MOST, turn: Turn | None = None) -> list[Ticket]:
         """End a turn: those who go next, together. For none, the turn is free."""
+        if turn is None:
+            turn = Turn()
         with self._mutex:
-            if self._waiting:
-                return self._take(most)
-            self._free += 1
-            return []
+            if not self._waiting:
+                self._free, turn.held = self._free + 1, False
+                return []
+            turn.next, turn.held = self._take(most), False
+            return turn.next
 
     def join(self, batch: list[Ticket], most: int = MOST) -> None:
         """Let those who wait come along with a batch that is about to begin."""
@@ -249,30 +266,43 @@ class ThreadGroup:
 
     def do(self, request: Any) -> Any:
         """Do a request, alone or in company."""
-        turns = self._turns
-        if turns.enter():
-            try:
+        turns, turn = self._turns, Turn()
+        try:
+            if turns.enter(None, turn):
                 return self._execute(request)
-            finally:
-                self._hand_on(turns)
+        finally:
+            try:
+                self._end(turns, turn)
+            except BaseException:  # a Ctrl-C: it comes once
+                self._end(turns, turn)
+                raise
         ticket = Ticket(request)
         ticket.gate = allocate_lock()
         ticket.gate.acquire()
-        if turns.enter(ticket):
-            ticket.batch = [ticket]
-        else:
-            self._wait(ticket)
+        self._wait(ticket)
         if ticket.batch:
             self._lead(ticket.batch)
         return ticket.outcome()
 
     def _wait(self, ticket: Ticket) -> None:
+        turns, turn = self._turns, Turn()
         try:
-            ticket.gate.acquire()
+            if turns.enter(ticket, turn):
+                ticket.batch = [ticket]
+            else:
+                ticket.gate.acquire()
         except BaseException:  # a Ctrl-C: what others rely on is still done
-            if not self._turns.withdraw(ticket) and ticket.batch:
-                self._lead(ticket.batch)
+            if turn.held or (not turns.withdraw(ticket) and ticket.batch):
+                self._lead(ticket.batch or [ticket])
             raise
+
+    def _end(self, turns: Turns, turn: Turn) -> None:
+        """End a turn, as far as that was not done."""
+        if turn.held:
+            turns.leave(self._most, turn)
+        if turn.next:
+            batch, turn.next = turn.next, []
+            self._begin_next(turns, batch)
 
     async def ado(self, request: Any) -> Any:
         """Do a request of an event loop, alone or in company."""
@@ -380,7 +410,10 @@ class ThreadGroup:
 
     def _hand_on(self, turns: Turns) -> None:
         """End a turn; the first of those who waited leads the next batch."""
-        while batch := turns.leave(self._most):
+        self._begin_next(turns, turns.leave(self._most))
+
+    def _begin_next(self, turns: Turns, batch: list[Ticket]) -> None:
+        while batch:
             first = batch[0]
             if first.loop is None:
                 first.batch = batch
@@ -389,6 +422,7 @@ class ThreadGroup:
             if not self._ask_loop(first.loop, batch):
                 self._send(batch)
                 return
+            batch = turns.leave(self._most)
 
     def _ask_loop(self, loop: _Loop, batch: list[Ticket]) -> bool:
         """Let an event loop do a batch when it gets to it, if it may.

@@ -16,7 +16,6 @@ from weakref import WeakSet
 
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.requests import Renew
-from plait.errors import StorageError
 
 _BEATS = 4
 """Renewals per lease: three may fail before it is lost."""
@@ -45,9 +44,14 @@ class _Heart:
                 if hold.lease_seconds / _BEATS < self._pause:
                     self._wake.set()
                 return
-            self._running = True
             self._pause = hold.lease_seconds / _BEATS
-        Thread(target=self._beat, name="plait-heartbeat", daemon=True).start()
+            self._running = True
+        try:
+            Thread(target=self._beat, name="plait-heartbeat", daemon=True).start()
+        except BaseException:  # no thread is left: the next claim tries again
+            with self._lock:
+                self._running = False
+            raise
 
     def _beat(self) -> None:
         while True:
@@ -76,7 +80,7 @@ def _renew(held: list[Hold]) -> None:
     for (renew, seconds), lanes in groups.items():
         try:
             renew(Renew(lanes, time() + seconds))
-        except StorageError:
+        except Exception:
             pass  # the next beat tries again; a lease that is lost is refused at the commit
 
 

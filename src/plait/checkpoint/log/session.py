@@ -134,6 +134,11 @@ class LogSession(LogReading):
         """Whether this run holds the claim."""
         return self._hold.held
 
+    def leave(self) -> bool:
+        """Stop waiting for a thread that another run owns: its next look is the last."""
+        self._hold.leaving = True
+        return True
+
     @property
     def may_wait(self) -> bool:
         """Whether a claim may wait for another run."""

@@ -1,0 +1,359 @@
+"""What a second cancellation, a Ctrl-C, the garbage collector and a lack of threads leave behind.
+
+Each of these comes at a moment that nobody chose. Afterwards the thread can be used at once, and so
+can its saver.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import operator
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+from plait.checkpoint.log.groups import ThreadGroup, Turn, Turns
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.drivers import pool
+from plait.drivers.pool import WorkerPool
+from plait.graph import START, StateGraph
+from plait.sqlite import in_transaction
+
+DEADLINE = 30.0
+"""Seconds after which something is held to hang."""
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def line(saver: Any) -> Any:
+    """Two nodes, one after the other."""
+    builder = StateGraph(State)
+    builder.add_node("a", lambda state: {"log": ["a"]}).add_node("b", lambda state: {"log": ["b"]})
+    return builder.add_edge(START, "a").add_edge("a", "b").compile(checkpointer=saver)
+
+
+def side_by_side(saver: Any) -> Any:
+    """Async and sync nodes beside each other, and one after them."""
+
+    async def rests(state: State) -> State:
+        await asyncio.sleep(0)
+        return {"log": ["a"]}
+
+    builder = StateGraph(State).add_node("a", rests)
+    builder.add_node("b", lambda state: {"log": ["b"]}).add_node("c", lambda s: {"log": ["c"]})
+    builder.add_edge(START, "a").add_edge(START, "b").add_edge(["a", "b"], "c")
+    return builder.compile(checkpointer=saver)
+
+
+def config(thread: object) -> Any:
+    return {"configurable": {"thread_id": str(thread)}}
+
+
+def within(work: Callable[[], Any]) -> Any:
+    """What `work` returns, unless it hangs."""
+    given: list[Any] = []
+    thread = threading.Thread(target=lambda: given.append(work()), daemon=True)
+    thread.start()
+    thread.join(DEADLINE)
+    assert not thread.is_alive(), "it hangs"
+    return given[0]
+
+
+# --- cancelled twice ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("in_file", [True, False])
+async def test_a_run_that_is_cancelled_twice_at_any_turn_gives_its_thread_back(
+    tmp_path: Path, durability: str, in_file: bool
+) -> None:
+    with SqliteSaver(tmp_path / "threads.db") if in_file else InMemorySaver() as saver:
+        graph = side_by_side(saver)
+        turns, ended = 0, False
+        while not ended:
+            run = asyncio.ensure_future(
+                graph.ainvoke({"log": ["in"]}, config(turns), durability=durability)
+            )
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            ended = run.done()
+            run.cancel()
+            await asyncio.sleep(0)
+            run.cancel()
+            await asyncio.gather(run, return_exceptions=True)
+            state = await graph.aget_state(config(turns))
+            if state.next or not state.values:
+                given = None if state.config["configurable"].get("checkpoint_id") else {"log": []}
+                await graph.ainvoke(given, config(turns))
+            turns += 1
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+async def test_a_run_that_waits_for_its_thread_can_be_cancelled(
+    tmp_path: Path, in_file: bool
+) -> None:
+    with SqliteSaver(tmp_path / "threads.db") if in_file else InMemorySaver() as saver:
+        held, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hold(state: State) -> State:
+            held.set()
+            await go_on.wait()
+            return {"log": ["held"]}
+
+        builder = StateGraph(State).add_node("hold", hold).add_edge(START, "hold")
+        graph: Any = builder.compile(checkpointer=saver)
+        owner = asyncio.ensure_future(graph.ainvoke({"log": []}, config(1)))
+        await held.wait()
+        patient = {"configurable": {"thread_id": "1", "thread_busy": "wait"}}
+        waits = asyncio.ensure_future(graph.ainvoke({"log": ["in"]}, patient))
+        await asyncio.sleep(0)
+        waits.cancel()
+        assert await asyncio.wait([waits], timeout=DEADLINE) == ({waits}, set())
+        go_on.set()
+        assert await owner == {"log": ["held"]}
+        assert await graph.ainvoke({"log": ["in"]}, config(1)) == {"log": ["held", "in", "held"]}
+
+
+# --- the garbage collector ------------------------------------------------------------------------
+
+
+def test_a_stream_that_is_collected_inside_a_storage_call_holds_nobody_up(tmp_path: Path) -> None:
+    with SqliteSaver(tmp_path / "threads.db") as saver:
+        graph = line(saver)
+        graph.invoke({"log": []}, config("first"))
+
+        def leave_a_stream_half_read() -> None:
+            stream = graph.stream({"log": ["in"]}, config("dropped"))
+            next(stream)
+            circle: list[Any] = [stream]
+            circle.append(circle)
+
+        with _collecting(saver):
+            leave_a_stream_half_read()
+            done = within(lambda: graph.invoke({"log": ["in"]}, config("other")))
+        assert done == {"log": ["in", "a", "b"]}
+        done = graph.invoke(None, config("dropped"))
+        assert done == {"log": ["in", "a", "b"]}
+
+
+@contextmanager
+def _collecting(saver: Any) -> Iterator[None]:
+    """Garbage is collected whenever a statement runs, and at no other time."""
+    conn = saver._database._conn
+    gc.collect()
+    gc.disable()
+    conn.set_trace_callback(lambda statement: gc.collect())
+    try:
+        yield
+    finally:
+        conn.set_trace_callback(None)
+        gc.enable()
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+class _Connection(sqlite3.Connection):
+    """Raises a Ctrl-C once a statement was done, as Python does when one came meanwhile."""
+
+    after = ""
+
+    def execute(self, sql: str, *values: Any) -> Any:
+        cursor = super().execute(sql, *values)
+        if self.after and sql.startswith(self.after):
+            raise KeyboardInterrupt
+        return cursor
+
+
+@pytest.mark.parametrize("after", ["BEGIN", "INSERT", "COMMIT"])
+def test_a_ctrl_c_leaves_no_transaction_open(tmp_path: Path, after: str) -> None:
+    path = tmp_path / "some.db"
+    conn = sqlite3.connect(path, isolation_level=None, factory=_Connection)
+    conn.execute("CREATE TABLE told (what)")
+    conn.after = after
+    with pytest.raises(KeyboardInterrupt):
+        in_transaction(conn, lambda conn: conn.execute("INSERT INTO told VALUES (1)"))
+    assert not conn.in_transaction
+    conn.after = ""
+    in_transaction(conn, lambda conn: conn.execute("INSERT INTO told VALUES (2)"))
+    conn.close()
+
+
+def test_a_transaction_that_was_open_before_is_left_to_its_owner(tmp_path: Path) -> None:
+    conn = sqlite3.connect(tmp_path / "some.db", isolation_level=None)
+    conn.execute("CREATE TABLE told (what)")
+    conn.execute("BEGIN")
+    with pytest.raises(sqlite3.OperationalError):
+        in_transaction(conn, lambda conn: None)
+    assert conn.in_transaction
+    conn.close()
+
+
+class _Interrupted(Turns):
+    """Raises a Ctrl-C at one of the points where Python looks for one."""
+
+    at = ""
+
+    def enter(self, ticket: Any = None, turn: Turn | None = None) -> bool:
+        entered = super().enter(ticket, turn)
+        self._strike("entered")
+        return entered
+
+    def leave(self, most: int = 128, turn: Turn | None = None) -> Any:
+        self._strike("leaving")
+        batch = super().leave(most, turn)
+        self._strike("left")
+        return batch
+
+    def _strike(self, point: str) -> None:
+        if self.at == point:
+            self.at = ""
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("at", ["entered", "leaving", "left"])
+def test_a_ctrl_c_leaves_the_turn_to_the_next_and_tells_who_waits(at: str) -> None:
+    group = ThreadGroup(lambda request: request)
+    turns = group._turns = _Interrupted(1)  # pyright: ignore[reportPrivateUsage]
+    turns.at = at
+    with pytest.raises(KeyboardInterrupt):
+        group.do("interrupted")
+    assert within(lambda: group.do("next")) == "next"
+
+
+def test_who_waits_is_told_by_a_thread_that_a_ctrl_c_reaches() -> None:
+    waits = threading.Event()
+    told: list[Any] = []
+
+    def execute(request: Any) -> Any:
+        if request == "first":
+            companion.start()
+            while not turns.waiting():
+                waits.wait(0.001)
+            turns.at = "left"
+        return request
+
+    group = ThreadGroup(execute)
+    turns = group._turns = _Counted(1)  # pyright: ignore[reportPrivateUsage]
+    companion = threading.Thread(target=lambda: told.append(group.do("second")), daemon=True)
+    with pytest.raises(KeyboardInterrupt):
+        group.do("first")
+    companion.join(DEADLINE)
+    assert told == ["second"]
+
+
+class _Counted(_Interrupted):
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+
+# --- no threads -----------------------------------------------------------------------------------
+
+
+class _Scarce(threading.Thread):
+    """A thread of a system that gives no more than a few."""
+
+    left = 0
+
+    def start(self) -> None:
+        if _Scarce.left <= 0:
+            raise RuntimeError("can't start new thread")
+        _Scarce.left -= 1
+        super().start()
+
+
+@pytest.fixture
+def scarce(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "Thread", _Scarce)
+    monkeypatch.setattr(pool, "_pool", WorkerPool())
+
+
+def fan_out(width: int) -> Any:
+    builder = StateGraph(State)
+    begun = threading.Semaphore(0)
+
+    def work(state: State) -> State:
+        begun.release()
+        return {"log": ["done"]}
+
+    for number in range(width):
+        builder.add_node(f"n{number}", work).add_edge(START, f"n{number}")
+    return builder.compile()
+
+
+@pytest.mark.usefixtures("scarce")
+def test_a_run_goes_on_with_the_threads_there_are() -> None:
+    _Scarce.left = 1
+    assert within(lambda: fan_out(40).invoke({"log": []})) == {"log": ["done"] * 40}
+
+
+@pytest.mark.usefixtures("scarce")
+def test_a_run_without_any_thread_fails_and_a_later_one_finds_some() -> None:
+    _Scarce.left = 0
+    with pytest.raises(RuntimeError, match="thread"):
+        fan_out(3).invoke({"log": []})
+    _Scarce.left = 2
+    assert within(lambda: fan_out(3).invoke({"log": []})) == {"log": ["done"] * 3}
+
+
+# --- between two commands -------------------------------------------------------------------------
+
+
+def test_an_error_that_is_thrown_into_a_stream_gives_its_thread_back() -> None:
+    graph = line(InMemorySaver())
+    stream = graph.stream({"log": ["in"]}, config(1))
+    next(stream)
+    with pytest.raises(KeyboardInterrupt) as held:
+        stream.throw(KeyboardInterrupt)
+    assert graph.invoke(None, config(1)) == {"log": ["in", "a", "b"]}
+    del held
+
+
+async def test_an_error_that_is_thrown_into_an_async_stream_gives_its_thread_back() -> None:
+    graph = line(InMemorySaver())
+    stream = graph.astream({"log": ["in"]}, config(1))
+    await anext(stream)
+    with pytest.raises(LookupError) as held:
+        await stream.athrow(LookupError)
+    assert await graph.ainvoke(None, config(1)) == {"log": ["in", "a", "b"]}
+    del held
+
+
+# --- a super-step that breaks while it ends -------------------------------------------------------
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("refused", ["in", "a", "b", "c"])
+@pytest.mark.parametrize("in_file", [True, False])
+def test_writes_that_were_applied_in_part_are_not_stored(
+    tmp_path: Path, durability: str, refused: str, in_file: bool
+) -> None:
+    refusing = [refused]
+
+    def last(old: str, new: str) -> str:
+        if new in refusing:
+            raise RuntimeError("refused")
+        return new
+
+    keys = {"log": Annotated[list[str], operator.add], "zero": Annotated[str, last]}
+    builder: Any = StateGraph(TypedDict("Both", keys, total=False))
+    for name in "abc":
+        builder.add_node(name, lambda state, name=name: {"log": [name], "zero": name})
+    builder.add_edge(START, "a").add_edge(START, "b").add_edge(["a", "b"], "c")
+    with SqliteSaver(tmp_path / "threads.db") if in_file else InMemorySaver() as saver:
+        graph: Any = builder.compile(checkpointer=saver)
+        with pytest.raises(RuntimeError, match="refused"):
+            graph.invoke({"log": ["in"], "zero": "in"}, config(1), durability=durability)
+        refusing.clear()
+        state = graph.get_state(config(1))
+        done = state.values if not state.next else graph.invoke(None, config(1))
+        assert done == {"log": ["in", "a", "b", "c"], "zero": "c"}
