@@ -41,6 +41,8 @@ def nearest(name: object, known: Iterable[object]) -> str:
     >>> nearest("x", ["approve", "reject"])
     "Known: 'approve', 'reject'."
     """
+    if name in ("START", "END"):
+        return f"Did you mean {name}, the constant of plait.graph, without quotes?"
     names = [str(k) for k in known]
     own = getattr(name, "__name__", None)  # a function in the place of its name
     if own in names:
@@ -504,6 +506,12 @@ class ParentCommand(GraphBubbleUp):
 
     def __init__(self, command: Command[Any]) -> None:
         super().__init__(command)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.args[0]!r} is for the graph around the one that returned it, and there is "
+            "none. Add that graph as a node of another one, or leave graph= out."
+        )
 
 
 class GraphDrained(GraphBubbleUp):

@@ -37,6 +37,16 @@ def waiting(*names: str) -> Any:
     return compiled
 
 
+@mistake(
+    "An answer as a plain dict",
+    UnknownKeyWarning,
+    "'resume'",
+    "Did you mean Command(resume=...)",
+)
+def answer_as_a_dict() -> None:
+    saved(a=nothing).invoke({"text": "", "resume": "yes"}, THREAD)
+
+
 @mistake("A resume without a saver", RuntimeError, "Command(resume=...)", "checkpointer")
 def resume_without_saver() -> None:
     graph_of(a=nothing).compile().invoke(Command(resume="yes"))

@@ -36,6 +36,11 @@ def edge_to_unknown_node() -> None:
     graph_of(approve=nothing).add_edge("approve", "aprove").compile()
 
 
+@mistake("END in quotes", InvalidGraphError, "'END'", "Did you mean END, the constant")
+def end_in_quotes() -> None:
+    graph_of(approve=nothing).add_edge("approve", "END").compile()
+
+
 @mistake("An edge from a node that does not exist", InvalidGraphError, "'aprove'", "'approve'")
 def edge_from_unknown_node() -> None:
     graph_of(approve=nothing).add_edge("aprove", END).compile()

@@ -1,5 +1,6 @@
 """The node that calls an agent's model: the request, what wraps the call, and what comes of it."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
@@ -295,6 +296,11 @@ def _taken(result: Any, middleware: Middleware) -> tuple[ModelResponse[Any], Com
         return cast("ModelResponse[Any]", result), command
     if kind_of(result) == "ai":
         return ModelResponse([result]), command
+    if inspect.isawaitable(result):
+        raise InvalidUpdateError(
+            f"wrap_model_call of middleware {middleware.name!r} returned {result!r:.200}, which "
+            "nobody awaits. In an async wrapper write `return await handler(request)`."
+        )
     raise InvalidUpdateError(
         f"wrap_model_call of middleware {middleware.name!r} returned {result!r:.200}. Return what "
         "the handler gave, a ModelResponse, an ExtendedModelResponse or an AIMessage."

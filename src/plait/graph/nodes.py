@@ -568,9 +568,12 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
 def _warn_of_input(given: Mapping[str, Any], keys: Mapping[str, Any], schema: Any) -> None:
     for key in given:
         if key not in keys:
+            meant = nearest(key, keys)
+            if key in ("resume", "goto"):  # a Command that was taken apart, by HTTP for example
+                meant = f"Did you mean Command({key}=...), which is an input of its own?"
             warn(
                 f"The input has key {key!r}, which {getattr(schema, '__name__', schema)} does not "
-                f"know; it is dropped. {nearest(key, keys)}",
+                f"know; it is dropped. {meant}",
                 UnknownKeyWarning,
                 stacklevel=2,
             )

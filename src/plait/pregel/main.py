@@ -311,6 +311,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
             context: the run context that nodes find in `runtime.context`.
             stream_mode: "values" returns the final state; another mode, or a list of modes, the
                 list of all parts.
+            print_mode: modes that are printed while it runs, without being returned.
             output_keys: the keys to return (None: those of the output schema).
             interrupt_before: nodes to stop before ("*": all).
             interrupt_after: nodes to stop after ("*": all).

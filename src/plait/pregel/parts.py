@@ -12,6 +12,7 @@ from plait.engine.events import Chunk
 from plait.engine.plan import View
 from plait.engine.spec import Outcome
 from plait.errors import GraphInterrupt, ParentCommand
+from plait.pregel.hints import explain
 from plait.pregel.run import Run
 from plait.types import Command, GraphOutput
 
@@ -45,6 +46,9 @@ def finish(run: Run) -> None:
         driver.finish()
     except ParentCommand as error:
         raise _for_parent(error, run) from None
+    except Exception as error:
+        explain(error, run)
+        raise
     _bubble(run)
 
 
@@ -62,6 +66,9 @@ def parts_of(run: Run) -> Generator[Part, None, None]:
             yield from driver.parts()
     except ParentCommand as error:
         raise _for_parent(error, run) from None
+    except Exception as error:
+        explain(error, run)
+        raise
     _bubble(run)
 
 
@@ -79,6 +86,9 @@ async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
             yield part
     except ParentCommand as error:
         raise _for_parent(error, run) from None
+    except Exception as error:
+        explain(error, run)
+        raise
     finally:
         await parts.aclose()
     _bubble(run)

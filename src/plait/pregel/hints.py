@@ -1,0 +1,53 @@
+"""What plait adds to errors of nodes whose cause lies in the call of the graph, as notes.
+
+Python says that None has no attribute `user`; it cannot say that the caller passed no context.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plait.pregel.run import Run
+
+STORE_CALLS = frozenset(
+    f"{twin}{call}"
+    for twin in ("", "a")
+    for call in ("batch", "delete", "get", "list_namespaces", "put", "search")
+)
+
+
+def explain(error: BaseException, run: Run) -> None:
+    """Add a note to an error that ends a run, where the call or the compilation explains it."""
+    note = _missing(error, run) if isinstance(error, AttributeError) else _unawaited(error)
+    if note is not None and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+
+
+def _missing(error: AttributeError, run: Run) -> str | None:
+    """An attribute was looked for on what the caller, or who compiled the graph, did not give."""
+    if error.obj is not None:
+        return None
+    graph, schema = run.graph, run.graph.context_schema
+    if run.context is None and error.name in _fields(schema):
+        return (
+            f"This run of graph {graph.name!r} has no context, and {error.name!r} is a field of "
+            f"its context schema: pass context={schema.__name__}(...) to the call."
+        )
+    if run.store is None and error.name in STORE_CALLS:
+        return (
+            f"Graph {graph.name!r} has no store: give it one, compile(store=InMemoryStore()) or "
+            "another of plait.store."
+        )
+    return None
+
+
+def _fields(schema: Any) -> Any:
+    return getattr(schema, "__annotations__", ())
+
+
+def _unawaited(error: BaseException) -> str | None:
+    # By its name: asyncio is not loaded for sync runs.
+    if type(error).__name__ == "InvalidStateError" and str(error) == "Result is not set.":
+        return "In async code, the call of a @task is awaited: `await f(x)`, not `f(x).result()`."
+    return None
