@@ -121,7 +121,8 @@ def test_prune_takes_ages_and_times_to_live(db: Path) -> None:
     [
         (("show", "nobody"), "There is no thread 'nobody'"),
         (("prune",), "Name the threads"),
-        (("prune", "done", "--older-than", "soon"), "is no time"),
+        (("prune", "done", "--older-than", "soon"), "Or give an age: 90s"),
+        (("prune", "done", "--older-than", "3x"), "is no age"),
         (("prune", "--expired", "--ttl", "5"), "is no age"),
         (("copy", "done", "asks"), "exists"),
         (("copy", "nobody", "new"), "no thread 'nobody'"),

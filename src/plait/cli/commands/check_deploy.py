@@ -18,9 +18,9 @@ from plait.deploy import DeployReport, ThreadReport, Verdict, check
 COLORS: dict[Verdict, str] = {"resumes": "green", "migrates": "yellow", "breaks": "red"}
 
 
-@click.command("check-deploy")
+@click.command("check-deploy", short_help="Tell which stored threads new code breaks.")
 @click.argument("target", metavar="MODULE:GRAPH")
-@click.option("--db", "database", required=True, metavar="FILE", help="The database to read.")
+@click.option("--db", "database", required=True, metavar="DB", help="The database to read.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--all", "every", is_flag=True, help="Also list threads that simply resume.")
 @click.option("--strict", is_flag=True, help="Fail, too, where something stored is out of reach.")

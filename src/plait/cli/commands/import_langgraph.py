@@ -16,7 +16,7 @@ from plait.errors import ConfigError
 from plait.importing import ImportReport, import_langgraph
 
 
-@click.command("import-langgraph")
+@click.command("import-langgraph", short_help="Import threads that LangGraph stored.")
 @click.argument("source")
 @click.option("--db", "database", metavar="DB", help="Where to: a SQLite file, a Postgres URL.")
 @click.option("--thread", "threads", multiple=True, metavar="ID", help="Only this one (repeat).")

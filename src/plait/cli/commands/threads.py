@@ -24,7 +24,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 Command = Callable[..., None]
 
 
-@click.group("threads")
+@click.group("threads", short_help="List, show, copy, prune and delete threads.")
 def command() -> None:
     """Look at the threads of a database, copy, prune and delete them.
 
@@ -43,7 +43,7 @@ def _json(function: Command) -> Command:
     return option(function)
 
 
-@command.command("list")
+@command.command("list", short_help="List the threads, and what they wait for.")
 @_db
 @_json
 def list_command(database: str, as_json: bool) -> None:
@@ -154,7 +154,7 @@ def history_command(thread_id: str, database: str, as_json: bool, limit: int) ->
     )
 
 
-@command.command("du")
+@command.command("du", short_help="Tell what threads cost in bytes.")
 @click.argument("thread_id", required=False)
 @_db
 @_json
@@ -186,7 +186,7 @@ def du_command(thread_id: str | None, database: str, as_json: bool) -> None:
     console().print(f"total {size_of(sum(threads.values()))}")
 
 
-@command.command("prune")
+@command.command("prune", short_help="Delete old checkpoints, or expired threads.")
 @click.argument("thread_ids", nargs=-1)
 @_db
 @click.option("--all", "every", is_flag=True, help="All threads, instead of those named.")
@@ -235,10 +235,15 @@ def _age(text: str) -> timedelta:
 
 
 def _when(text: str) -> datetime:
-    return moment(_age(text) if re.fullmatch(r"[\d.]+[smhdw]", text) else text)
+    if re.fullmatch(r"[\d.]+[a-z]", text):
+        return moment(_age(text))
+    try:
+        return moment(text)
+    except ConfigError as error:
+        raise ConfigError(f"{error} Or give an age: 90s, 15m, 12h, 30d, 4w.") from None
 
 
-@command.command("copy")
+@command.command("copy", short_help="Copy a thread with its whole history.")
 @click.argument("source")
 @click.argument("target")
 @_db

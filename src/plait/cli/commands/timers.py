@@ -17,7 +17,7 @@ from plait.errors import ThreadBusyError
 from plait.stored import alist_threads, awake, list_threads
 
 
-@click.group("timers")
+@click.group("timers", short_help="List threads that wait for a time, wake them.")
 def command() -> None:
     """Threads that sleep, or wait for an answer until some time."""
 
