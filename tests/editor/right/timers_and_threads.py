@@ -55,7 +55,8 @@ with SqliteSaver.from_conn_string(":memory:") as saver:
         )
     )
     g2.invoke({}, t, durability="exit")
-    print(saver.usage("1").total, saver.prune(["1"], keep_last=2))
+    print(saver.usage("1").total)
+    saver.prune(["1"], keep_last=2)
     saver.delete_thread("1")
 with SqliteStore.from_conn_string(":memory:") as store:
     store.put(("a", "b"), "k", {"v": 1}, ttl=5)
