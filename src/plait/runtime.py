@@ -153,7 +153,9 @@ class Runtime(Generic[ContextT]):
     """A sign of life, for nodes with an idle timeout (see `TimeoutPolicy`)."""
     previous: Any = None
     """What the last run of an entrypoint saved on this thread."""
-    execution_info: ExecutionInfo | None = None
+    # None only where no task runs; typed as what every task has, so that
+    # `runtime.execution_info.task_id` is no mistake for a type checker.
+    execution_info: ExecutionInfo = cast(Any, None)  # noqa: RUF009
     server_info: ServerInfo | None = None
     """What the server says that runs the graph (None: no server does)."""
     control: RunControl | None = None
@@ -183,7 +185,7 @@ class Runtime(Generic[ContextT]):
         Raises:
             ConfigError: it has none; no task runs here.
         """
-        if self.execution_info is None:
+        if cast(Any, self.execution_info) is None:
             raise ConfigError(
                 "Cannot patch execution_info before it has been set: this runtime is of no task."
             )

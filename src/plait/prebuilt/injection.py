@@ -71,7 +71,7 @@ class ToolRuntime(DirectlyInjectedToolArg, Generic[ContextT, StateT]):
     """Long-term memory (None: the graph has none)."""
     tools: list[Any] = field(default_factory=list[Any])
     """All tools of the node."""
-    execution_info: ExecutionInfo | None = None
+    execution_info: ExecutionInfo = cast("Any", None)  # noqa: RUF009 - as of `Runtime`
     """Which task this is."""
     server_info: ServerInfo | None = None
     """What the server says that runs the graph."""

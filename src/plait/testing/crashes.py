@@ -98,10 +98,9 @@ class Effects:
 
 def _task_here() -> str:
     try:
-        info = get_runtime().execution_info
-    except RuntimeError:  # outside of any run
+        return get_runtime().execution_info.task_id
+    except (RuntimeError, AttributeError):  # outside of any run, or of any task
         return "-"
-    return info.task_id if info is not None else "-"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class State(TypedDict):
 
 def node(state: State, runtime: Runtime[Context]) -> State:
     assert runtime.store is not None
+    print(runtime.execution_info.task_id, runtime.execution_info.node_attempt)
     runtime.store.put(
         ("users", runtime.context.user_id), str(uuid.uuid4()), {"memory": state["memory"]}
     )

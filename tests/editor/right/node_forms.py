@@ -89,11 +89,8 @@ def flow(xs: list[int], *, config: RunnableConfig, runtime: Runtime) -> int:
 
 
 print(flow.invoke([1, 2], {"configurable": {"thread_id": "1"}}))
-print(
-    [
-        r
-        for r in flow.batch(
-            [[1], [2]], [{"configurable": {"thread_id": "a"}}, {"configurable": {"thread_id": "b"}}]
-        )
-    ]
-)
+both: list[RunnableConfig] = [
+    {"configurable": {"thread_id": "a"}},
+    {"configurable": {"thread_id": "b"}},
+]
+print(flow.batch([[1], [2]], both))
