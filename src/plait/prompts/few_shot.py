@@ -91,11 +91,11 @@ class FewShotPromptTemplate(StringPromptTemplate):
             self.example_prompt.format(**{name: one[name] for name in wanted if name in one})
             for one in examples
         ]
-        before, after = (
-            read_template(text, self.template_format).fill(values)
+        before, after = (  # one that is written stays a part, whatever its values make of it
+            [read_template(text, self.template_format).fill(values)] if text else []
             for text in (self.prefix, self.suffix)
         )
-        return self.example_separator.join(part for part in (before, *shown, after) if part)
+        return self.example_separator.join([*before, *filter(None, shown), *after])
 
 
 class FewShotPromptWithTemplates(StringPromptTemplate):

@@ -142,7 +142,7 @@ def _fill(parts: Sequence[Part], scopes: list[Any], out: list[str]) -> None:
             continue
         value = _find(text, scopes)
         if kind == "=" or kind == "&":
-            if value is not None and value is not _ABSENT:
+            if value is not _ABSENT and (value or isinstance(value, (int, float))):
                 shown = str(value)
                 out.append(shown if kind == "&" else shown.translate(_ESCAPES))
         elif kind == "^":

@@ -133,7 +133,8 @@ class ContentMessagePromptTemplate(BaseStringMessagePromptTemplate):
         content: Any
         if isinstance(self.prompt, list):
             blocks = cast("list[BlockTemplate]", self.prompt)
-            content = [_filled(block, kwargs) for block in blocks]
+            filled = (_filled(block, kwargs) for block in blocks)
+            content = [block for block in filled if block is not None]
         else:
             content = self.prompt.format(**kwargs)
         if self.additional_kwargs:
@@ -192,13 +193,15 @@ def _block(block: Any, template_format: PromptTemplateFormat) -> BlockTemplate:
     return DictPromptTemplate(template=fields, template_format=template_format)
 
 
-def _filled(block: BlockTemplate, values: dict[str, Any]) -> dict[str, Any]:
+def _filled(block: BlockTemplate, values: dict[str, Any]) -> dict[str, Any] | None:
+    """A block with its values; None for an empty text, which providers refuse."""
     wanted = {name: values[name] for name in block.input_variables if name in values}
     if isinstance(block, ImagePromptTemplate):
         return {"type": "image_url", "image_url": block.format(**wanted)}
     if isinstance(block, DictPromptTemplate):
         return block.format(**wanted)
-    return {"type": "text", "text": block.format(**wanted)}
+    text = block.format(**wanted)
+    return {"type": "text", "text": text} if text else None
 
 
 __all__ = [

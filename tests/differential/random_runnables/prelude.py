@@ -337,11 +337,13 @@ class Notes(BaseCallbackHandler):
 
 
 def values_of_all(found):
-    """Prompt values inside anything, as what they hold."""
+    """The result of any call, of which only what the sides share is kept."""
     if isinstance(found, dict):
         return {k: values_of_all(v) for k, v in found.items()}
-    if isinstance(found, list | tuple):
+    if isinstance(found, list) or type(found) is tuple:
         return type(found)(values_of_all(v) for v in found)
+    if hasattr(found, "invoke"):
+        return type(found).__name__
     return values_of(found)
 
 

@@ -32,7 +32,7 @@ from tests.differential.normal import ErrorInfo, difference, normalise
 from .expected import is_expected
 from .shrink import shrunk
 
-FAMILIES = ("messages", "parsers", "tool_parsers", "tools", "stores")
+FAMILIES = ("messages", "prompts", "parsers", "tool_parsers", "tools", "stores")
 PRELUDE = "../random_runnables/prelude"  # as seen from the programs that the harness loads
 WIDTH = 400  # of what is told of a difference
 SECONDS = 20  # A program that hangs is stopped and reported.
@@ -78,14 +78,15 @@ def _run(text: str, side: Side) -> list[Any]:
     linecache.cache[where] = (len(text), None, text.splitlines(keepends=True), where)
     exec(compile(text, where, "exec"), vars(module))
     noted: list[Any] = []
+    known = module.values_of_all
     with tempfile.TemporaryDirectory(prefix="plait-random-") as folder, _quiet(), _watched():
         env = Env(side, "memory", Path(folder))
 
         async def alook(awaitable: Any) -> None:
-            noted.append(_plain(await env.aerror(awaitable)))
+            noted.append(normalise(known(await env.aerror(awaitable))))
 
         def look(call: Any) -> None:
-            noted.append(_plain(env.error(call)))
+            noted.append(normalise(known(env.error(call))))
 
         try:
             asyncio.run(module.case(env, look, alook))
@@ -94,12 +95,6 @@ def _run(text: str, side: Side) -> list[Any]:
         finally:
             env.close()
     return noted
-
-
-def _plain(noted: Any) -> Any:
-    """What was noted as plain data; of a runnable its class, for what it holds is its affair."""
-    returned = isinstance(noted, tuple) and hasattr(noted[1], "invoke")
-    return type(noted[1]).__name__ if returned else normalise(noted)
 
 
 @contextlib.contextmanager

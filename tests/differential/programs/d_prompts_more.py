@@ -1,0 +1,50 @@
+"""What random programs found of prompts: empty texts in blocks, in few-shot prompts, in mustache."""
+
+from langchain_core.prompts import ChatPromptTemplate, FewShotPromptTemplate, PromptTemplate
+
+ONE = PromptTemplate.from_template("{a}!")
+
+
+def _few_shot(**parts):
+    return FewShotPromptTemplate(examples=[{"a": "t"}], example_prompt=ONE, **parts)
+
+
+def case_empty_texts_among_blocks(env):
+    contents = [
+        [""],
+        ["", "x"],
+        ["{a}", "x"],
+        [{"type": "text", "text": ""}, {"type": "text", "text": "{a}"}],
+        [{"type": "text", "text": "", "cache_control": {"type": "x"}}],
+    ]
+    return [
+        ChatPromptTemplate([(role, content)]).format_messages(a="")
+        for content in contents
+        for role in ("human", "ai", "system")
+    ]
+
+
+def case_parts_that_values_empty(env):
+    return [
+        _few_shot(prefix="{b}", suffix="{b}").format(b=""),
+        _few_shot(suffix="").format(),
+        _few_shot(suffix="{b}", prefix="p").format(b=""),
+    ]
+
+
+def case_falsy_values_of_mustache(env):
+    prompt = PromptTemplate.from_template("{{a}}|{{{a}}}|{{& a}}", template_format="mustache")
+    return [prompt.format(a=a) for a in ({}, [], "", None, 0, 0.0, False, (), "x", [0], {"b": 1})]
+
+
+def case_partials_of_few_shot_prompts(env):
+    return env.error(lambda: _few_shot(suffix="{b}").partial(b="x").format())
+
+
+def case_falsy_items_of_mustache_sections(env):
+    prompt = PromptTemplate.from_template("{{#a}}item {{/a}}", template_format="mustache")
+    return prompt.format(a=[{}, 0, 1])
+
+
+def case_names_inside_of_false(env):
+    return PromptTemplate.from_template("{{a.b}}", template_format="mustache").format(a=False)
