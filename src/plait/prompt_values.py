@@ -48,8 +48,13 @@ class PromptValue:
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self._values().items())
-        return f"{type(self).__name__}({shown})"
+        return f"{type(self).__name__}({self._shown(', ')})"
+
+    def __str__(self) -> str:
+        return self._shown(" ")
+
+    def _shown(self, between: str) -> str:
+        return between.join(f"{name}={value!r}" for name, value in self._values().items())
 
 
 _SCHEMAS: dict[str, Any] = {

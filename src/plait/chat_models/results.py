@@ -1,7 +1,7 @@
 """What a model gives back: generations (an answer), chunks of them, and results that hold them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from plait.messages import message_chunk_to_message
 from plait.messages.merge import merge_dicts
@@ -32,7 +32,8 @@ class _Plain:
         {'generation_info': None, 'text': 'hi', 'type': 'Generation'}
         """
         data = {slot: _dumped(getattr(self, slot), options) for slot in self._shown()}
-        return {**data, "type": type(self).__name__}
+        kind = getattr(self, "type", None)
+        return data if kind is None else {**data, "type": kind}
 
     def __repr__(self) -> str:
         shown = (f"{slot}={getattr(self, slot)!r}" for slot in self._shown())
@@ -55,6 +56,7 @@ class Generation(_Plain):
     """A text that a model gave, and what the provider said about it."""
 
     __slots__ = ("generation_info", "text")
+    type: ClassVar[str] = "Generation"
 
     def __init__(self, text: str, generation_info: Mapping[str, Any] | None = None) -> None:
         self.text = text
@@ -86,6 +88,7 @@ class ChatGeneration(Generation):
     """
 
     __slots__ = ("message",)
+    type: ClassVar[str] = "ChatGeneration"
 
     def __init__(self, message: Any, generation_info: Mapping[str, Any] | None = None) -> None:
         content = message.content  # made for each token: no call that can be spared
@@ -98,6 +101,7 @@ class ChatGenerationChunk(ChatGeneration):
     """A piece of a streamed message. Pieces add up."""
 
     __slots__ = ()
+    type: ClassVar[str] = "ChatGenerationChunk"
 
     def __add__(self, other: "ChatGenerationChunk | Sequence[ChatGenerationChunk]") -> Self:
         others = [other] if isinstance(other, ChatGenerationChunk) else other
@@ -139,6 +143,7 @@ class LLMResult(_Plain):
     """What handlers are given: the candidates of each prompt."""
 
     __slots__ = ("generations", "llm_output", "run")
+    type: ClassVar[str] = "LLMResult"
 
     def __init__(
         self,

@@ -275,7 +275,7 @@ class EventStream(TokenListener):
         """A model has answered."""
         generations = response.generations
         first = generations[0][0] if generations and generations[0] else None
-        self._end(run_id, "end", output=getattr(first, "message", response))
+        self._end(run_id, "end", output=getattr(first, "message", None) or _texts(response))
 
     # --- tools, retrievers, the program's own ----------------------------------------------------
 
@@ -359,6 +359,18 @@ class EventStream(TokenListener):
                     data=data,
                 )
             )
+
+
+def _texts(response: Any) -> dict[str, Any]:
+    """What a model of texts answered, as plain data."""
+    rows = [
+        [
+            {"text": one.text, "generation_info": one.generation_info, "type": one.type}
+            for one in row
+        ]
+        for row in response.generations
+    ]
+    return {"generations": rows, "llm_output": response.llm_output}
 
 
 def _name_of(serialized: Mapping[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""What random programs found of prompts: empty texts in blocks, in few-shot prompts, in mustache."""
+"""What random programs found of prompts: empty texts in blocks, few-shot prompts and mustache."""
 
 from langchain_core.prompts import ChatPromptTemplate, FewShotPromptTemplate, PromptTemplate
 
@@ -38,7 +38,9 @@ def case_falsy_values_of_mustache(env):
 
 
 def case_partials_of_few_shot_prompts(env):
-    return env.error(lambda: _few_shot(suffix="{b}").partial(b="x").format())
+    prompt = _few_shot(suffix="{b}")
+    prompt.invoke({"b": "x"})
+    return env.error(lambda: prompt.partial(b="x").format())
 
 
 def case_falsy_items_of_mustache_sections(env):

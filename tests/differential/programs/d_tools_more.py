@@ -1,6 +1,6 @@
 """What random programs found of tools: who describes an argument, strict schemas, docstrings."""
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 from langchain_core.tools import InjectedToolCallId, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -13,7 +13,7 @@ ANNOTATIONS = (
     Annotated[str, Field(description="a field")],
     Annotated[str, Field(description="a field"), "a note"],
     Annotated[str, "a note", "another"],
-    Optional[Annotated[str, "a note"]],
+    Annotated[str, "a note"] | None,
 )
 DEFAULTS = ((), ("x",), (Field(description="a default"),), (Field("y", description="a default"),))
 

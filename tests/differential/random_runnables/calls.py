@@ -13,9 +13,9 @@ SHAPES = (
         "runnable.get_graph().draw_mermaid()",
         "runnable.get_graph().draw_ascii()",
     ),
-    *("runnable.get_input_jsonschema()", "runnable.get_output_jsonschema()"),
+    *("runnable.get_input_jsonschema()", "keys_of(runnable.get_output_jsonschema())"),
     *("runnable.config_schema().model_json_schema()", "[s.id for s in runnable.config_specs]"),
-    *("len(runnable.get_prompts())", "repr(runnable)", "picture(runnable)"),
+    *("len(runnable.get_prompts())", "picture(runnable)"),
 )
 
 
@@ -27,13 +27,17 @@ def call(choose: Random, traits: set[str], values: tuple[str, ...]) -> str:
     kind = choose.random()
     if kind < 0.12:
         shape = choose.choice(SHAPES)
-        if "loose" in traits and "mermaid" in shape:
+        if traits & {"loose", "assigned"} and "jsonschema" in shape:
+            shape = "runnable.get_name()"  # "Schemas of chains"
+        if traits & {"loose", "assigned"} and "mermaid" in shape:
             shape = "picture(runnable)"  # "Names in Mermaid text"
         return f"look(lambda: {shape})"
     if kind < 0.45 and "async" not in traits:
         return f"look(lambda: {sync(choose, traits, value, values, config)})"
     if kind < 0.75:
         return f"await alook({whole(choose, traits, value, values, config)})"
+    if "each" in traits:  # "Events of map"
+        return f"await alook(runnable.ainvoke({value}, {config}))"
     return f"await alook({streamed(choose, traits, value, config)})"
 
 
@@ -46,25 +50,32 @@ def sync(choose: Random, traits: set[str], value: str, values: tuple[str, ...], 
     """A sync call."""
     inputs = batch(choose, values)
     catch = "" if "fallbacks" in traits else ", return_exceptions=True"
-    told = f"{{**({config} or {{}}), 'max_concurrency': 1, 'callbacks': notes}}"
-    return choose.choice(
+    plain = [
+        f"runnable.invoke({value}, {config})",
+        f"runnable.batch([{inputs}], {config}{catch})",
+        f"as_completed(runnable.batch_as_completed([{inputs}], {config}{catch}))",
+    ]
+    if "loose" in traits:
+        plain.append(f"total(runnable.stream({value}, {config}))")
+    else:
+        plain.append(f"drained(runnable.stream({value}, {config}))")
+        plain.append(f"drained(runnable.transform(iter([{value}]), {config}))")
+    if choose.random() < 0.5 or "fallbacks" in traits:  # "Names of the runs of fallbacks"
+        return choose.choice(plain)
+    told = told_config(config)
+    call = choose.choice(
         [
-            f"values_of_all(runnable.invoke({value}, {config}))",
-            f"values_of_all(runnable.invoke({value}, {config}))",
-            f"values_of_all(runnable.batch([{inputs}], {config}{catch}))",
-            f"as_completed(runnable.batch_as_completed([{inputs}], {config}{catch}))",
-            f"drained(runnable.stream({value}, {config}))"
-            if "loose" not in traits
-            else f"values_of_all(total(runnable.stream({value}, {config})))",
-            f"drained(runnable.transform(iter([{value}]), {config}))"
-            if "loose" not in traits
-            else f"values_of_all(runnable.invoke({value}, {config}))",
-            f"noted(lambda notes: runnable.invoke({value}, {told}))",
-            f"noted(lambda notes: runnable.invoke({value}, {told}))",
-            f"noted(lambda notes: total(runnable.stream({value}, {told})))",
-            f"noted(lambda notes: runnable.batch([{inputs}], {told}))",
+            f"runnable.invoke({value}, {told})",
+            f"total(runnable.stream({value}, {told}))",
+            f"runnable.batch([{inputs}], {told}{catch})",
         ]
     )
+    return f"noted(lambda notes: {call}, loose={'loose' in traits})"
+
+
+def told_config(config: str) -> str:
+    """A config with the handler of `noted`; one run at a time, so that its notes have an order."""
+    return f"{{**({config} or {{}}), 'max_concurrency': 1, 'callbacks': notes}}"
 
 
 def whole(
@@ -73,15 +84,13 @@ def whole(
     """An async call for the whole result."""
     inputs = batch(choose, values)
     catch = "" if "fallbacks" in traits else ", return_exceptions=True"
-    told = f"{{**({config} or {{}}), 'max_concurrency': 1, 'callbacks': notes}}"
-    return choose.choice(
-        [
-            f"awaited(runnable.ainvoke({value}, {config}))",
-            f"awaited(runnable.abatch([{inputs}], {config}{catch}))",
-            f"anoted(lambda notes: runnable.ainvoke({value}, {told}))",
-            f"anoted(lambda notes: runnable.abatch([{inputs}], {told}))",
-        ]
-    )
+    if choose.random() < 0.5 or "fallbacks" in traits:
+        calls = [f"ainvoke({value}, {config})", f"abatch([{inputs}], {config}{catch})"]
+        return f"runnable.{choose.choice(calls)}"
+    told = told_config(config)
+    calls = [f"ainvoke({value}, {told})", f"abatch([{inputs}], {told}{catch})"]
+    call = f"lambda notes: runnable.{choose.choice(calls)}"
+    return f"anoted({call}, loose={'loose' in traits})"
 
 
 def streamed(choose: Random, traits: set[str], value: str, config: str) -> str:
@@ -97,7 +106,7 @@ def streamed(choose: Random, traits: set[str], value: str, config: str) -> str:
         )
     if kind < 0.5 and not loose:
         return f"logged(runnable.astream_log({value}, {config}))"
-    version = choose.choice(["'v2'", "'v2'", "'v1'"])
+    version = "'v2'"  # "Events of version 1"
     filters = choose.choice(
         [
             "",
@@ -109,5 +118,6 @@ def streamed(choose: Random, traits: set[str], value: str, config: str) -> str:
         ]
     )
     return (
-        f"happened(runnable.astream_events({value}, {config}, version={version}{filters}), {loose})"
+        f"happened(runnable.astream_events({value}, {config}, version={version}{filters}), "
+        f"loose={loose}, inputs={not filters})"
     )

@@ -34,6 +34,7 @@ LAMBDAS = {
     "message": (("shown", "str"),),
 }
 GENERATORS = {"each_up", "a_each_up"}
+RETRY = "with_retry(stop_after_attempt=2, wait_exponential_jitter=False)"
 ASYNC = {"a_double", "a_shown", "a_letters", "a_each_up"}
 
 
@@ -88,8 +89,8 @@ def leaf(choose: Random, comes: str) -> Made:
     if comes == "dict" and kind < 0.4:
         return choose.choice(
             [
-                Made("RunnablePick('a')", "any"),
-                Made("RunnablePick(['a', 'b'])", "dict"),
+                Made("RunnablePick('a')", "any", {"assigned"}),
+                Made("RunnablePick(['a', 'b'])", "dict", {"assigned"}),
                 Made("RunnableLambda(operator.itemgetter('a'))", "any"),
                 Made("PromptTemplate.from_template('{a} and {b}')", "prompt"),
                 Made("ChatPromptTemplate([('system', 's {a}'), ('human', '{b}')])", "prompt"),
@@ -117,7 +118,7 @@ def leaf(choose: Random, comes: str) -> Made:
         return Made("RunnableLambda(double, a_double)", gives)
     if comes == "int" and choose.random() < 0.08:
         return Made(
-            "RunnableLambda(counted).with_retry(stop_after_attempt=2, wait_exponential_jitter=False)",
+            f"RunnableLambda(counted).{RETRY}",
             "int",
         )
     named = ", name='named'" if choose.random() < 0.1 else ""
@@ -135,12 +136,16 @@ def sequence(choose: Random, comes: str, depth: int) -> Made:
         text = form.replace("{}", made.text, 1).replace("{}", after.text, 1)
         made = Made(f"({text})", after.gives, made.traits | after.traits)
     if choose.random() < 0.15 and comes == "dict":
-        return Made(f"RunnablePassthrough.assign(z={made.text})", "dict", made.traits | {"loose"})
+        return Made(
+            f"RunnablePassthrough.assign(z={made.text})",
+            "dict",
+            made.traits | {"loose", "assigned"},
+        )
     if choose.random() < 0.1 and made.gives == "dict":
         return choose.choice(
             [
-                made.around("({}).pick('a')", "any"),
-                made.around("({}).assign(y=size)", "dict", "loose"),
+                made.around("({}).pick('a')", "any", "assigned"),
+                made.around("({}).assign(y=size)", "dict", "loose", "assigned"),
             ]
         )
     return made
@@ -161,7 +166,7 @@ def wrapped(choose: Random, comes: str, depth: int) -> Made:
     made = runnable(choose, comes, depth - 1)
     kind = choose.randint(0, 8)
     if kind == 0:
-        return made.around("({}).with_retry(stop_after_attempt=2, wait_exponential_jitter=False)")
+        return made.around(f"({{}}).{RETRY}")
     if kind == 1:
         other = runnable(choose, comes, depth - 1)
         errors = choose.choice(["", ", exceptions_to_handle=(ValueError,)"])
@@ -177,10 +182,10 @@ def wrapped(choose: Random, comes: str, depth: int) -> Made:
         return made.around("({}).with_config(configurable={'user': 'u1'}, max_concurrency=2)")
     if kind == 6 and comes == "list":
         inner = runnable(choose, "int", depth - 1)
-        return Made(f"({inner.text}).map()", "list", inner.traits | {"loose"})
+        return Made(f"({inner.text}).map()", "list", inner.traits | {"loose", "each"})
     if kind == 7:
         return (
-            made.around("RunnableLambda(({}).invoke)", None, "inside")
+            made.around("RunnableLambda(({}).invoke)", None, "inside", "assigned")
             if not made.traits & {"async"}
             else made
         )
@@ -199,8 +204,12 @@ def special(choose: Random, comes: str, depth: int) -> Made:
         return Made(f"({routes})", gives, traits | {"routed"})
     if comes in ("int", "str", "list"):
         test = "is_even" if comes == "int" else "is_long"
-        return Made(f"RunnableBranch(({test}, {one.text}), {two.text})", gives, traits)
+        return Made(
+            f"RunnableBranch(({test}, {one.text}), {two.text})", gives, traits | {"assigned"}
+        )
     if choose.random() < 0.5:
-        made = f"({one.text}).configurable_alternatives(ConfigurableField(id='kind'), other={two.text})"
+        # only what is serializable has alternatives: a sequence is
+        other = f"ConfigurableField(id='kind'), other={two.text}"
+        made = f"(RunnablePassthrough() | {one.text}).configurable_alternatives({other})"
         return Made(made, gives, traits | {"alternatives"})
     return one

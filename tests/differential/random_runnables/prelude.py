@@ -328,6 +328,13 @@ class Notes(BaseCallbackHandler):
     def on_retriever_end(self, documents, *, run_id, parent_run_id=None, **kwargs):
         self.note("found", run_id, parent_run_id, documents=documents)
 
+    def __repr__(self):
+        return "Notes()"
+
+    def settled(self, loose):
+        """The tree, unless a step failed beside others: which of them ran is left to chance."""
+        return None if loose and "error" in repr(self.runs.values()) else self.tree()
+
     def tree(self, parent=None):
         """What was noted, as a tree; runs beside each other are sorted: they may be parallel."""
         runs = [(r, e) for r in self.order for p, e in [self.runs[r]] if p == parent]
@@ -352,24 +359,24 @@ def own(metadata):
     return {k: v for k, v in (metadata or {}).items() if not k.startswith(("ls_", "lc_"))}
 
 
-def noted(call):
+def noted(call, loose=True):
     """What a call gives or raises, and what a handler was told meanwhile."""
     notes = Notes()
     try:
         result = call([notes])
     except Exception as error:
         result = error
-    return values_of_all([result, notes.tree()])
+    return values_of_all([result, notes.settled(loose)])
 
 
-async def anoted(call):
+async def anoted(call, loose=True):
     """The async twin of `noted`."""
     notes = Notes()
     try:
         result = await call([notes])
     except Exception as error:
         result = error
-    return values_of_all([result, notes.tree()])
+    return values_of_all([result, notes.settled(loose)])
 
 
 async def gathered(stream):
@@ -394,23 +401,27 @@ def drained(stream):
     return values_of_all(found)
 
 
-async def happened(events, loose=False):
-    """Events of `astream_events`, in order, or by run where runs are parallel."""
+SILENT = ("RunnableBranch", "RunnableWithFallbacks")  # "Events of branches and fallbacks"
+
+
+async def happened(events, loose=True, inputs=False):
+    """Events of `astream_events`: in order, or starts and ends by run where runs are parallel."""
     found, runs = [], {}
     try:
         async for event in events:
-            data = {k: v for k, v in event["data"].items() if k != "error"}
-            row = (
-                event["event"],
-                event["name"],
-                sorted(event["tags"]),
-                own(event["metadata"]),
-                data,
-            )
+            kind, name, data = event["event"], event["name"], dict(event["data"])
+            if kind == "on_chain_stream" and (loose or name in SILENT):
+                continue
+            data.pop("error", None)
+            if not inputs or not data.get("input"):  # "Empty inputs in events"
+                data.pop("input", None)
+            row = (kind, name, sorted(event["tags"]), own(event["metadata"]), data)
             found.append(values_of_all(row))
             runs.setdefault(event["run_id"], []).append(values_of_all(row))
     except Exception as error:
         found.append(error)
+    if loose and found and isinstance(found[-1], Exception):
+        return found[-1]  # which steps beside the failed one had ended is left to chance
     return sorted(runs.values(), key=repr) if loose else found
 
 
@@ -422,6 +433,8 @@ async def logged(patches):
     logs = state.state["logs"]
     left = ("id", "start_time", "end_time", "metadata")
     plain_logs = {n: {k: v for k, v in log.items() if k not in left} for n, log in logs.items()}
+    for name in plain_logs.keys() & set(SILENT):
+        plain_logs[name]["streamed_output"] = None
     whole = {k: state.state[k] for k in ("streamed_output", "final_output", "name", "type")}
     return values_of_all([whole, plain_logs])
 

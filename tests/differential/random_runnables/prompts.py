@@ -127,7 +127,7 @@ def values(choose: Random) -> dict[str, object]:
     made = {name: json_value(choose) for name in names}
     for name, value in made.items():
         if isinstance(value, list):
-            made[name] = [item for item in value if item]  # "Templates are data"
+            made[name] = [i for i in value if i and not isinstance(i, list)]  # "Templates are data"
     return made
 
 

@@ -32,7 +32,7 @@ from tests.differential.normal import ErrorInfo, difference, normalise
 from .expected import is_expected
 from .shrink import shrunk
 
-FAMILIES = ("messages", "prompts", "parsers", "tool_parsers", "tools", "stores")
+FAMILIES = ("messages", "prompts", "parsers", "tool_parsers", "tools", "stores", "chains")
 PRELUDE = "../random_runnables/prelude"  # as seen from the programs that the harness loads
 WIDTH = 400  # of what is told of a difference
 SECONDS = 20  # A program that hangs is stopped and reported.

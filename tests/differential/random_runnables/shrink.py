@@ -69,8 +69,8 @@ def _parts(value: Any) -> Iterator[tuple[str | int, ...]]:
     if not isinstance(value, ast.expr):
         return
     if isinstance(value, ast.Call):
-        # What is called is no value, but the object of a method is.
-        if isinstance(value.func, ast.Attribute):
+        # What is called is no value, but the object of a method is (not the class of one).
+        if isinstance(value.func, ast.Attribute) and not isinstance(value.func.value, ast.Name):
             yield "func", "value"
         yield from (("args", i) for i in range(len(value.args)))
         yield from (("keywords", i, "value") for i in range(len(value.keywords)))

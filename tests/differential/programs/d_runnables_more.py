@@ -1,0 +1,104 @@
+"""What random chains found of runnables: events of models of texts, of branches, of nothing."""
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import FakeListLLM
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.output_parsers import JsonOutputParser
+from langchain_core.outputs import (
+    ChatGeneration,
+    ChatGenerationChunk,
+    ChatResult,
+    Generation,
+    GenerationChunk,
+    LLMResult,
+)
+from langchain_core.prompt_values import ChatPromptValue, ImagePromptValue, StringPromptValue
+from langchain_core.runnables import (
+    RunnableBranch,
+    RunnableLambda,
+    RunnableParallel,
+    RunnablePassthrough,
+)
+
+
+async def _events(runnable, given, version="v2"):
+    found = []
+    async for event in runnable.astream_events(given, version=version):
+        found.append((event["event"], event["name"], event["data"]))
+    return found
+
+
+def add_one(x):
+    return x + 1
+
+
+def shown(x):
+    return f"<{x}>"
+
+
+async def case_events_of_a_model_of_texts(env):
+    model = FakeListLLM(responses=["one", "two"])
+    return [
+        await _events(model, "x"),
+        [e for e in await _events(RunnablePassthrough() | model, "x") if "llm" in e[0]],
+    ]
+
+
+def case_types_of_generations(env):
+    made = [
+        Generation(text="x"),
+        GenerationChunk(text="x"),
+        ChatGeneration(message=AIMessage("x")),
+        ChatGenerationChunk(message=AIMessageChunk("x")),
+        LLMResult(generations=[[Generation(text="x")]]),
+    ]
+    chats = ChatResult(generations=[made[2]])
+    return [one.type for one in made], "type" in chats.model_dump(), made[1].model_dump()
+
+
+def case_prompt_values_as_text(env):
+    return [
+        str(StringPromptValue(text="a\n")),
+        f"{ChatPromptValue(messages=[HumanMessage('x')])}",
+        str(ImagePromptValue(image_url={"url": "x"})),
+    ]
+
+
+async def case_empty_inputs_in_events(env):
+    return await _events(RunnablePassthrough() | add_one, 0)
+
+
+async def case_events_of_a_branch_in_a_chain(env):
+    return await _events(RunnablePassthrough() | RunnableBranch((bool, shown), add_one), 1)
+
+
+async def case_events_of_version_1(env):
+    return await _events(FakeListLLM(responses=["one"]), "x", version="v1")
+
+
+async def case_events_of_map(env):
+    return await env.aerror(_events(RunnableLambda(add_one).map(), [1]))
+
+
+def case_a_function_after_a_stream_without_a_chunk(env):
+    return env.error(lambda: list((JsonOutputParser() | shown).transform(iter([]))))
+
+
+def case_schemas_of_parallel_steps_of_anything(env):
+    return RunnableParallel(a=shown).get_input_jsonschema()
+
+
+class Parents(BaseCallbackHandler):
+    """Whether each run has a parent."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_chain_start(self, serialized, inputs, *, run_id, parent_run_id=None, **kwargs):
+        self.seen.append((kwargs.get("name"), parent_run_id is not None))
+
+
+def case_parents_of_the_runs_of_fallbacks(env):
+    parents = Parents()
+    RunnableLambda(shown).with_fallbacks([]).invoke(1, {"callbacks": [parents]})
+    return parents.seen
