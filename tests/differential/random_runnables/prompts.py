@@ -1,6 +1,7 @@
 """Random prompts of every kind, from random texts, and what they make of random values."""
 
 from random import Random
+from typing import Any
 
 from .messages import content, message
 from .values import WORDS, json_value, text, word
@@ -125,10 +126,16 @@ def values(choose: Random) -> dict[str, object]:
     """Values for most variables."""
     names = [name for name in WORDS if choose.random() < 0.85]
     made = {name: json_value(choose) for name in names}
-    for name, value in made.items():
-        if isinstance(value, list):
-            made[name] = [i for i in value if i and not isinstance(i, list)]  # "Templates are data"
-    return made
+    return truthy(made)
+
+
+def truthy(value: Any) -> Any:
+    """The value with no falsy items in its lists: "Templates are data"."""
+    if isinstance(value, dict):
+        return {name: truthy(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [one for one in value if one and not isinstance(one, list)]
+    return value
 
 
 def history(choose: Random) -> str:
