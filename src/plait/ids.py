@@ -11,6 +11,9 @@ from os import urandom
 id_source: ContextVar[Callable[[], str] | None] = ContextVar("plait_id_source", default=None)
 """The id source of the current context; None means random."""
 
+_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+"""A random digit as the one that says which kind of UUID it is."""
+
 
 def new_id() -> str:
     """A new id in UUID form, from the context's source, else random (RFC 9562, version 4).
@@ -22,4 +25,4 @@ def new_id() -> str:
     if source is not None:
         return source()
     h = urandom(16).hex()
-    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[int(h[16], 16) & 3]}{h[17:20]}-{h[20:]}"
+    return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"

@@ -17,6 +17,7 @@ from plait.checkpoint.log.requests import (
 )
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.constants import TASKS
 from plait.errors import UnregisteredTypeError
 from plait.messages import AIMessage, HumanMessage
 from plait.types import Send
@@ -66,8 +67,10 @@ class Program:
             if self.random.random() < 0.2:
                 facts["mine"] = {"more": [number]}
             removed = ["flag"] if "flag" not in changed and self.random.random() < 0.3 else []
+            sent = [(TASKS, send) for send in frontier.get("sends", ())]
+            steered = [("b:a", None), *sent]
             writes = [
-                TaskWrites(parent, _id(1000 + number), "path", [*changed.items(), ("b:a", None)])
+                TaskWrites(parent, _id(1000 + number), "path", [*changed.items(), *steered])
                 for _ in range(parent is not None)
             ]
             yield (

@@ -238,3 +238,23 @@ def test_a_cancelled_call_leaves_the_saver_usable(tmp_path: Path) -> None:
             return await saver.arun(saver.open_session("u", policy="allow").load())
 
     assert asyncio.run(program()) is None
+
+
+@pytest.mark.parametrize("used", [True, False], ids=["used", "unused"])
+def test_forked_child_leaves_a_connection_that_was_given_to_its_parent(
+    used: bool, tmp_path: Path
+) -> None:
+    given = sqlite3.connect(tmp_path / "file.sqlite", check_same_thread=False, isolation_level=None)
+    database = Database(given, SCHEMA)
+    if used:
+        database.open()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if database.run(lambda conn: conn is not given) else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert database.run(lambda conn: conn is given)
+    given.close()

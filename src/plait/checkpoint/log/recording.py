@@ -6,8 +6,10 @@ and its rows are made when somebody looks at the lane.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import starmap
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import ormsgpack
@@ -22,13 +24,11 @@ from plait.checkpoint.log.records import (
     Form,
     form_of,
     pack_frame,
-    write_checkpoint,
-    write_writes,
 )
 from plait.checkpoint.log.requests import Transact
 from plait.checkpoint.log.versions import Point
 from plait.checkpoint.serde import Codec, guarded, place, seal
-from plait.engine.records import NewCheckpoint, TaskWrites
+from plait.engine.records import NewCheckpoint, TaskWrites, new_tuple
 
 _FULL_EVERY = 16
 _SMALL = 4
@@ -36,23 +36,14 @@ _SMALL = 4
 a checkpoint is read without its ancestors."""
 _NO_CHANNEL = place("")
 _part = lru_cache(maxsize=1024)(place)
+_name_of: Callable[[Any], str] = itemgetter(0)
 
 Value: TypeAlias = "tuple[str, int, bytes]"
 """A new version: (channel, kind of record, payload)."""
 Outcome: TypeAlias = "tuple[str, str, str, Sequence[Form]]"
 """What a task wrote: (checkpoint id, task id, path, form of each write)."""
 _Frame: TypeAlias = "tuple[bytes | None, int, list[str], list[str], dict[str, bytes] | None]"
-"""What a checkpoint's payload says besides its body: see `write_checkpoint`."""
-
-
-class Facts(NamedTuple):
-    """What the record of a checkpoint says."""
-
-    id: str
-    parent: bytes | None
-    changed: list[str]
-    removed: Sequence[str]
-    body: bytes
+"""What a checkpoint's payload says besides its body: see `CheckpointFrame`."""
 
 
 class Packed(NamedTuple):
@@ -95,37 +86,44 @@ class Recorder:
         return last
 
     def batch(
-        self, facts: Facts, values: Sequence[Value], outcomes: Sequence[Outcome], *, newest: bool,
-        follows: bool = True,
+        self, checkpoint: NewCheckpoint, body: bytes | None, values: Sequence[Value],
+        outcomes: Sequence[Outcome], *, newest: bool,
     ) -> Transact:  # fmt: skip
-        """The transaction of a commit; only with its checkpoint if that `follows` the last one."""
-        writes = [self.outcome(*each) for each in outcomes]
-        _, key, where = self._found(facts.id)
+        """The transaction of a commit.
+
+        Args:
+            checkpoint: Where it leads to.
+            body: The checkpoint's own facts; None where it does not follow the last one, so that
+                its record is added later.
+            values: New versions of channels.
+            outcomes: What tasks wrote.
+            newest: Whether the head moves.
+        """
+        writes = [*starmap(self.outcome, outcomes)]
+        _, key, where = self._found(checkpoint.id)
         batch = Transact(self.thread_id, self.ns, head=key if newest else None)
         batch.writes = writes
-        batch.values = [
-            (name, key, seal(kind, where + _part(name), payload)) for name, kind, payload in values
-        ]
-        if follows:
-            batch.checkpoints = [self._next(facts, key, where)]
+        rows: list[tuple[str, bytes, bytes]] = []
+        for name, kind, payload in values:
+            rows.append((name, key, seal(kind, where + _part(name), payload)))
+        batch.values = rows
+        if body is not None:
+            self.add_checkpoint(batch, checkpoint, body)
         return batch
 
-    def add_checkpoint(self, batch: Transact, facts: Facts) -> None:
+    def add_checkpoint(self, batch: Transact, checkpoint: NewCheckpoint, body: bytes) -> None:
         """Move to a commit's checkpoint, and add it to the transaction."""
-        _, key, where = self._found(facts.id)
-        batch.checkpoints = [self._next(facts, key, where)]
-
-    def _next(self, facts: Facts, key: bytes, where: bytes) -> tuple[bytes, bytes | None, bytes]:
-        _, parent, changed, removed, body = facts
-        payload = write_checkpoint(*self.move(key, changed, removed), body)
-        return key, parent, seal(CHECKPOINT, where + _NO_CHANNEL, payload)
+        _, key, where = self._found(checkpoint.id)
+        frame = self.move(key, [*map(_name_of, batch.values)], checkpoint.removed)
+        record = seal(CHECKPOINT, where + _NO_CHANNEL, pack_frame((*frame, body)))
+        batch.checkpoints = [(key, _packed_id(checkpoint.parent_id), record)]
 
     def outcome(
         self, checkpoint_id: str, task_id: str, path: str, forms: Sequence[Form]
     ) -> tuple[bytes, bytes, str, bytes]:
         """The row of a task's writes."""
         _, key, where = self._found(checkpoint_id)
-        record = seal(WRITES, where + place("writes:" + task_id), write_writes(forms))
+        record = seal(WRITES, where + place("writes:" + task_id), pack_frame(forms))
         return key, pack(task_id), path, record
 
     def move(self, key: bytes, changed: list[str], removed: Sequence[str]) -> _Frame:
@@ -181,12 +179,10 @@ class Recorder:
     ) -> Transact:
         found: list[Any] = ormsgpack.unpackb(parts) if type(parts) is bytes else [*parts]
         id, parent, ts, metadata, removed, values, outcomes = found
+        checkpoint = NewCheckpoint(id, parent, ts, metadata, frontier, {}, removed)
         if body is None:
-            made_at = NewCheckpoint(id, parent, ts, metadata, frontier, {}).made_at
-            body = body_of(self.codec, made_at, metadata, frontier)
-        names = [name for name, _, _ in values]
-        facts = Facts(id, _packed_id(parent), names, removed, body)
-        return self.batch(facts, values, outcomes, newest=True)
+            body = body_of(self.codec, checkpoint.made_at, metadata, frontier)
+        return self.batch(checkpoint, body, values, outcomes, newest=True)
 
 
 def body_of(
@@ -211,7 +207,7 @@ def packed(
     else:
         parts[3] = None  # the body says it
     try:
-        return Packed(pack_frame(parts), frontier, body)
+        return new_tuple(Packed, (pack_frame(parts), frontier, body))
     except TypeError:  # a name that msgpack has no form for
         return Packed(parts, frontier, body)
 
@@ -229,10 +225,10 @@ def _checkpoint_record(
 ) -> bytes:
     body = body_of(codec, checkpoint.made_at, checkpoint.metadata, checkpoint.frontier)
     where = lane + place(checkpoint.id) + _NO_CHANNEL
-    return seal(CHECKPOINT, where, write_checkpoint(*frame, body))
+    return seal(CHECKPOINT, where, pack_frame((*frame, body)))
 
 
 def _writes_record(codec: Codec, lane: bytes, task: TaskWrites) -> bytes:
     forms = [form_of(channel, codec.dumps(value)) for channel, value in task.writes]
     where = lane + place(task.checkpoint_id, f"writes:{task.task_id}")
-    return seal(WRITES, where, write_writes(forms))
+    return seal(WRITES, where, pack_frame(forms))

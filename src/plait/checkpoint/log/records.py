@@ -16,7 +16,7 @@ users are encoded by the codec and sit inside the frame as bytes, so a frame is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard, cast
 
 import ormsgpack
@@ -300,11 +300,6 @@ def _is_ref(data: list[Any], form: int) -> bool:
     return (data[3] in _WIDE) == (form == WIDE)
 
 
-def write_writes(forms: Sequence[Form]) -> bytes:
-    """The payload of a WRITES record."""
-    return pack_frame(forms)
-
-
 def form_of(channel: str, data: Data) -> Form:
     """How a write is stored."""
     if type(data) is bytes:
@@ -312,15 +307,3 @@ def form_of(channel: str, data: Data) -> Form:
     if type(data) is Ref:
         return channel, (WIDE if data.length in _WIDE else REF), tuple(data)
     return channel, LONGER, tuple(data)
-
-
-def write_checkpoint(
-    anchor: bytes | None,
-    depth: int,
-    changed: Sequence[str],
-    removed: Sequence[str],
-    full: Mapping[str, bytes] | None,
-    body: bytes,
-) -> bytes:
-    """The payload of a CHECKPOINT record (see `CheckpointFrame`)."""
-    return pack_frame((anchor, depth, changed, removed, full, body))

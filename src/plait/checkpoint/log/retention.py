@@ -26,11 +26,11 @@ from plait.checkpoint.log.records import (
     LIST_PATCH,
     MANIFEST,
     CheckpointFrame,
+    pack_frame,
     read_borrowed,
     read_manifest,
     read_patch,
     ref_of,
-    write_checkpoint,
 )
 from plait.checkpoint.log.requests import (
     CheckpointRow,
@@ -462,7 +462,7 @@ def _kept_ancestor(
 def _with_full_map(
     reader: LaneReader, key: bytes, frame: CheckpointFrame, full: Mapping[str, bytes]
 ) -> bytes:
-    payload = write_checkpoint(None, 0, frame.changed, frame.removed, full, frame.body)
+    payload = pack_frame((None, 0, frame.changed, frame.removed, full, frame.body))
     return seal(CHECKPOINT, reader.place + place(unpack(key), ""), payload)
 
 

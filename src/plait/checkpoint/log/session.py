@@ -8,7 +8,8 @@ they return only carry bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import is_
+from itertools import starmap
+from operator import attrgetter, is_
 from time import time_ns
 from typing import Any, TypeAlias
 
@@ -25,7 +26,6 @@ from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent, Written
 from plait.checkpoint.log.recording import (
     Commit,
-    Facts,
     Outcome,
     Recorder,
     Value,
@@ -65,8 +65,11 @@ Merges: TypeAlias = "list[tuple[TaskWrites, Parts]]"
 Sent: TypeAlias = "Mapping[int, bytes]"
 """`Send`s that a checkpoint leads to, encoded, by their identity."""
 _NONE_SENT: Sent = {}
+Late: TypeAlias = "tuple[NewCheckpoint, bytes]"
+"""A checkpoint whose parent must be read first, and its own facts."""
 Join: TypeAlias = "Callable[[Parts, Parts], Parts]"
 """Stored parts and new ones to what is stored then."""
+_merges: Callable[[TaskWrites], bool] = attrgetter("merge")
 
 
 def _replace(stored: Parts, new: Parts) -> Parts:
@@ -76,8 +79,7 @@ def _replace(stored: Parts, new: Parts) -> Parts:
 
 
 def _outcome(task: TaskWrites, parts: Parts) -> Outcome:
-    forms = [form_of(channel, data) for channel, data in parts]
-    return task.checkpoint_id, task.task_id, task.path, forms
+    return task.checkpoint_id, task.task_id, task.path, [*starmap(form_of, parts)]
 
 
 class LogSession(LogReading):
@@ -312,10 +314,10 @@ class LogSession(LogReading):
                 if noted is not None:
                     release = release and self._lender is None
                     append = Append(self._recorder, self._hold.fence, noted, release)
-                    self._coming = [each for each in self._coming if not each.taken]
                     self._coming.append(append)
                     return self._append(append)
-            self._make_appended()
+            if self._appended:
+                self._make_appended()
             batch, merges, late = self._encode(checkpoint, writes, newest)
             self._tip = checkpoint.id
         except BaseException:
@@ -327,7 +329,7 @@ class LogSession(LogReading):
 
     def _encode(
         self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], newest: bool
-    ) -> tuple[Transact, Merges, Facts | None]:
+    ) -> tuple[Transact, Merges, Late | None]:
         """The transaction of a commit, and what must be read before it can be sent."""
         parent = pack(checkpoint.parent_id) if checkpoint.parent_id is not None else None
         at = self._recorder.at
@@ -337,12 +339,11 @@ class LogSession(LogReading):
         body, sent = self._body_of(checkpoint)
         values, found = self._encode_values(checkpoint)
         outcomes, merges = self._encode_writes(writes, found, sent)
-        names = [name for name, _, _ in values]
-        facts = Facts(checkpoint.id, parent, names, checkpoint.removed, body)
-        batch = self._recorder.batch(facts, values, outcomes, newest=newest, follows=follows)
+        now = body if follows else None
+        batch = self._recorder.batch(checkpoint, now, values, outcomes, newest=newest)
         if self._written is not None:
             self._written.sealed(batch.values)
-        return batch, merges, None if follows else facts
+        return batch, merges, None if follows else (checkpoint, body)
 
     def _body_of(self, checkpoint: NewCheckpoint) -> tuple[bytes, Sent]:
         """A checkpoint's own facts; and the `Send`s among them, which tasks wrote."""
@@ -382,7 +383,7 @@ class LogSession(LogReading):
                 for name in (*checkpoint.changed, *checkpoint.removed):
                     self._versions.pop(name, None)
             noted = checkpoint, writes
-        elif any(task.merge for task in writes):
+        elif any(map(_merges, writes)):
             return None
         else:
             facts = (None, _NONE_SENT) if settled_facts(checkpoint) else self._body_of(checkpoint)
@@ -402,6 +403,8 @@ class LogSession(LogReading):
         if type(answer) is Refused:
             self._forget()
             raise self._hold.lost(answer.root)
+        if append in self._coming:
+            self._coming.remove(append)
         self._loaded = False
         if append.release:
             self._hold.held = False
@@ -427,27 +430,28 @@ class LogSession(LogReading):
         merges: Merges,
         *,
         join: Join = _replace,
-        late: Facts | None = None,
+        late: Late | None = None,
         claim: bool = False,
         release: bool = False,
     ) -> Plan[None]:
         """Send a transaction for which something stored must be read first."""
         if late is not None:
-            yield from self._arrive(late.parent)
-            self._recorder.add_checkpoint(batch, late)
+            checkpoint, body = late
+            yield from self._arrive(checkpoint.parent_id)
+            self._recorder.add_checkpoint(batch, checkpoint, body)
         if merges:
             yield from self._merge(batch, merges, join)
         yield from self.send(batch, claim=claim, release=release)
 
-    def _arrive(self, parent: bytes | None) -> Plan[None]:
+    def _arrive(self, checkpoint_id: str | None) -> Plan[None]:
         """Stand at a parent that this session neither loaded nor made."""
         self._recorder.at = None
-        if parent is None:
+        if checkpoint_id is None:
             return
         lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
         if lane is not None:
             reader = self._reader(lane.lane)
-            row = yield from reader.row(parent)
+            row = yield from reader.row(pack(checkpoint_id))
             if row is not None:
                 at = yield from reader.resolve(row, reader.open_checkpoint(row))
                 self._recorder.at = at
@@ -465,33 +469,34 @@ class LogSession(LogReading):
                 return channel, version
         return None
 
-    def _encode_value(self, name: str, value: Any, key: bytes) -> Encoded | None:
-        """A new version of a channel; None where nothing changed."""
-        old, lender = self._versions.get(name), self._lender
-        if old is None and lender is not None and is_outer(lender.ns, self.ns):
-            encoded = borrowed(self.codec, value, key, lender)
-            if encoded is not None:
-                return encoded
-        encoded = encode_version(self.codec, old, value, key)
-        if encoded is not None and self._written is not None:
-            self._written.note(self._lane, name, old, encoded)
-        return encoded
+    def _first(self, value: Any, key: bytes) -> Encoded | None:
+        """The first version of a channel, if the graph around this one has stored it."""
+        lender = self._lender
+        if lender is None or not is_outer(lender.ns, self.ns):
+            return None
+        return borrowed(self.codec, value, key, lender)
 
     def _encode_values(
         self, checkpoint: NewCheckpoint
     ) -> tuple[list[Value], dict[str, Encoded | Unchanged]]:
         """The new versions, and by channel what else was found out about the values."""
-        versions, key = self._versions, pack(checkpoint.id)
+        versions, codec, written = self._versions, self.codec, self._written
+        key = pack(checkpoint.id)
         values: list[Value] = []
         found: dict[str, Encoded | Unchanged] = {}
         for name, value in checkpoint.changed.items():
+            old = versions.get(name)
             try:
-                encoded = self._encode_value(name, value, key)
+                encoded = self._first(value, key) if old is None else None
+                if encoded is None:
+                    encoded = encode_version(codec, old, value, key)
+                    if encoded is None:
+                        found[name] = Unchanged(value, versions[name].id)
+                        continue
+                    if written is not None:
+                        written.note(self._lane, name, old, encoded)
             except UnregisteredTypeError as error:
                 raise self._blame(error, {f"Key {name!r}": value}) from None
-            if encoded is None:
-                found[name] = Unchanged(value, versions[name].id)
-                continue
             values.append((name, encoded.kind, encoded.payload))
             found[name], versions[name] = encoded, encoded.version
         for name in checkpoint.removed:
@@ -550,7 +555,7 @@ class LogSession(LogReading):
     def stand_at(self, checkpoint_id: str | None) -> Plan[Sequence[str]]:
         """Build on a checkpoint without reading its values. Returns the channels it holds."""
         self._versions, self._tip = {}, None
-        yield from self._arrive(pack(checkpoint_id) if checkpoint_id is not None else None)
+        yield from self._arrive(checkpoint_id)
         at = self._recorder.at
         return list(at.map) if at is not None else []
 

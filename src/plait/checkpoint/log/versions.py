@@ -25,7 +25,7 @@ from plait.checkpoint.log.records import (
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.serde import Codec
-from plait.engine.records import CONTAINERS
+from plait.engine.records import CONTAINERS, new_tuple
 
 Run = tuple[bytes, int, int]
 """(version, start, count): a piece of the items that one record holds."""
@@ -143,7 +143,8 @@ class Encoded:
         same = _holds_the_same(value, self.value)
         if same and self.kind != WHOLE:
             return Ref(channel, self.version.id, 0, ALL)
-        if is_list(value) and len(value) > len(self.fresh or ()):
+        kind: type[Any] = value.__class__
+        if kind is list and len(value) > len(self.fresh or ()):
             begun = beginning(codec, value, channel, self.version)
             if begun is not None:
                 return begun
@@ -159,7 +160,7 @@ class Encoded:
         if fresh:
             spot = _spot(fresh, value)
             if spot is not None:
-                return Ref(channel, self.version.id, *spot)
+                return new_tuple(Ref, (channel, self.version.id, *spot))
         data = codec.dumps(value)
         if data == self.body:
             if fresh is not None:
@@ -207,7 +208,8 @@ def _holds_the_same(value: Any, other: Any) -> bool:
     """Whether two values are one, or lists of the same objects, as a nested graph returns."""
     if value is other:
         return True
-    if not is_list(value) or not is_list(other) or len(value) != len(other):
+    kind: type[Any] = value.__class__
+    if kind is not list or not is_list(other) or len(value) != len(other):
         return False
     return all(map(is_, value, other))
 

@@ -8,7 +8,7 @@ from typing import Any
 from plait.checkpoint.log.deferred import TEXTS
 from plait.checkpoint.log.dicts import next_dict, whole_dict
 from plait.checkpoint.log.lists import first_list, next_list
-from plait.checkpoint.log.records import WHOLE, is_dict, is_list
+from plait.checkpoint.log.records import WHOLE
 from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.log.versions import (
     SMALL,
@@ -31,16 +31,17 @@ def encode_version(codec: Codec, old: Version | None, value: Any, key: bytes) ->
     Raises:
         UnregisteredTypeError: Something in it is of a type that the registry does not know.
     """
-    if is_list(value):
+    kind: type[Any] = value.__class__
+    if kind is list:
         if type(old) is ListVersion:
             return next_list(codec, old, value, key)
         return first_list(codec, value, key)
-    if is_dict(value):
+    if kind is dict:
         if type(old) is DictVersion:
             return next_dict(codec, old, value, key)
         return whole_dict(codec, value, SeenDict(value, codec), key)
     known = old if type(old) is ValueVersion else None
-    if known is not None and type(value) in TEXTS and known.holds(value):
+    if known is not None and kind in TEXTS and known.holds(value):
         return None
     body = codec.dumps(value)
     version = value_version(key, value, body)

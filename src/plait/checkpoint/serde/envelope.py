@@ -68,7 +68,7 @@ def guarded(place: bytes, guard: Guard | None) -> bytes:
     return made
 
 
-def place(*parts: str) -> bytes:
+def place(part: str, *more: str) -> bytes:
     """The bytes that identify where a record lives, such as thread, namespace and channel.
 
     Each part is prefixed by its length, so that different parts never give the same bytes.
@@ -76,21 +76,16 @@ def place(*parts: str) -> bytes:
     >>> place("t", "") != place("", "t")
     True
     """
-    if len(parts) == 1:
-        return _part(parts[0])
-    return b"".join([_part(part) for part in parts])
+    raw = part.encode("utf-8", "surrogatepass")
+    size = len(raw)
+    here = (_LENGTHS[size] if size < 256 else size.to_bytes(4, "big")) + raw
+    return here + place(*more) if more else here
 
 
 _LENGTHS = [length.to_bytes(4, "big") for length in range(256)]
 """Those of most parts: to look one up costs less than to make it."""
 _LONG_LENGTHS = [length.to_bytes(8, "big") for length in range(256)]
 """Those of most places."""
-
-
-def _part(part: str) -> bytes:
-    raw = part.encode("utf-8", "surrogatepass")
-    size = len(raw)
-    return (_LENGTHS[size] if size < 256 else size.to_bytes(4, "big")) + raw
 
 
 _BEGUN = blake2b(digest_size=_DIGEST, person=b"plait")

@@ -58,7 +58,7 @@ def commit_of(request: Transact) -> Commit | None:
     beside, before = _small(kept), _small(acks)
     before_id = None if parent is None else bytearray(parent)
     row = bytearray(id), before_id, bytearray(record), beside, before
-    return Commit(row, () if beside else values, () if before else writes)
+    return new_tuple(Commit, (row, () if beside else values, () if before else writes))
 
 
 def _small(pieces: list[Any]) -> bytearray | None:

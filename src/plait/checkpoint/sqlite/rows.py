@@ -38,6 +38,7 @@ from plait.checkpoint.sqlite.company import (
     values_in,
     writes_in,
 )
+from plait.engine.records import new_tuple
 from plait.sqlite import Schema, fetch, in_transaction
 
 _LAST = b"\xff\xff"
@@ -177,19 +178,8 @@ def _go_on(conn: sqlite3.Connection, request: Transact, commit: Commit) -> Done 
     lane = request.root
     if lane is None or request.fence is None or request.ns != "":
         return None
-    fenced = request.thread_id, request.fence
-    return Done(lane, lane) if _append(conn, lane, commit, fenced) else None
-
-
-def _append(
-    conn: sqlite3.Connection,
-    lane: int,
-    commit: Commit,
-    fenced: tuple[str | None, int | None] = (None, None),
-) -> bool:
-    """Store the row of a commit, if it is the next one of its lane (and its thread's fence is the
-    one that is named)."""
-    return conn.execute(SQL.append, (lane, *commit.row, *fenced)).rowcount == 1
+    values = (lane, *commit.row, request.thread_id, request.fence)
+    return new_tuple(Done, (lane, lane)) if conn.execute(SQL.append, values).rowcount else None
 
 
 def _transact(conn: sqlite3.Connection, request: Transact, commit: Commit | None) -> Done | Refused:
@@ -215,7 +205,8 @@ def _transact(conn: sqlite3.Connection, request: Transact, commit: Commit | None
     lane = number
     if request.ns != "":
         lane = _find_or_make_lane(conn, request.thread_id, request.ns)
-    if commit is not None and _append(conn, lane, commit):
+    values = () if commit is None else (lane, *commit.row, None, None)
+    if commit is not None and conn.execute(SQL.append, values).rowcount:
         _put_beside(conn, lane, commit.values, commit.writes)
     else:
         _put(conn, lane, request)
