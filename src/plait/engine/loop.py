@@ -129,34 +129,27 @@ class Loop(Running):
         What a step of one task goes through stands here, in one place: each generator more would be
         a tenth of its cost.
         """
-        spec = self.spec
+        spec, run = self.spec, Run()
         cached = spec.cache is not None
         halts_before = spec.interrupt_before != _NOWHERE
         halts_after = spec.interrupt_after != _NOWHERE
         timed = spec.step_timeout is not None or self.deadline is not None
         before_due = not self.resumed
-        run = Run()
         while True:
             if self.step > self.stop:
                 raise GraphRecursionError(self._limit_message())
             if not tasks:
-                if not self._left:
-                    yield from self._leave()
-                if self.parts:
-                    yield Emit(self._take_parts())
+                if self.parts or not self._left:
+                    yield from self._part()
                 return self._outcome()
-            todo = tasks
-            if len(tasks) > 1 or tasks[0].saved:
-                todo = [task for task in tasks if not task.saved]
+            todo = tasks if len(tasks) == 1 and not tasks[0].saved else _open(tasks)
             if halts_before and before_due and self._hits(spec.interrupt_before, tasks):
                 return (yield from self._stop())
             before_due = True
             if self.control is not None and self.control.drain_reason is not None:
                 yield from self._drain(self.control)
             if self.modes:
-                self._report_starts(tasks)
-                if self.resumed:
-                    self._report_kept(tasks)
+                self._report_begin(tasks)
             self.resumed = False
             if todo and cached:
                 todo = yield from self._look_up(todo)
@@ -179,14 +172,10 @@ class Loop(Running):
                             events = self._ended(alone, run.writes)
                     if events and not self._is_over(alone, events):
                         yield from self._settle(events)
-                if self._step_limit is not None:
-                    yield from self._unlimit_step(self._step_limit)
-                if self._failure is not None:
-                    yield from self._fail()
-                if self._interrupted and self._asks():
-                    return (yield from self._interrupt(tasks))
-                if self._drained is not None:
-                    raise self._drained
+                if self._step_limit or self._failure or self._interrupted or self._drained:
+                    outcome = yield from self._cut_short(tasks)
+                    if outcome is not None:
+                        return outcome
             if self._handlers:
                 tasks = self._with_handlers(tasks)
             done = self._apply(tasks)
@@ -204,6 +193,25 @@ class Loop(Running):
                 yield Emit(self._take_parts())
             if stops:
                 return (yield from self._stop())
+
+    def _report_begin(self, tasks: Sequence[Task]) -> None:
+        """Tell of a super-step that begins, or goes on."""
+        self._report_starts(tasks)
+        if self.resumed:
+            self._report_kept(tasks)
+
+    def _cut_short(self, tasks: list[Task]) -> Generator[Command, Any, Outcome | None]:
+        """A super-step had a time limit, or did not go well; returns the outcome of a run that ends
+        with questions."""
+        if self._step_limit is not None:
+            yield from self._unlimit_step(self._step_limit)
+        if self._failure is not None:
+            yield from self._fail()
+        if self._interrupted and self._asks():
+            return (yield from self._interrupt(tasks))
+        if self._drained is not None:
+            raise self._drained
+        return None
 
     def restore(self, snapshot: Snapshot | None) -> None:
         """Take a stored checkpoint as the place to start from; it becomes as today's graph is."""
@@ -380,12 +388,16 @@ class Loop(Running):
             return any(not task.node.hidden for task in tasks)
         return bool(breakpoints) and any(task.name in breakpoints for task in tasks)
 
-    def _stop(self) -> Generator[Command, Any, Outcome]:
-        """Stop at a static breakpoint."""
-        self._report_breakpoint()
+    def _part(self) -> Flow:
+        """Give the thread back, and tell what is left to tell."""
         yield from self._leave()
         if self.parts:
             yield Emit(self._take_parts())
+
+    def _stop(self) -> Generator[Command, Any, Outcome]:
+        """Stop at a static breakpoint."""
+        self._report_breakpoint()
+        yield from self._part()
         outcome = self._outcome()
         outcome.stopped = True
         return outcome
@@ -520,3 +532,8 @@ class Loop(Running):
             f"{', '.join(self.frontier.names()) or 'nothing'}). Raise `recursion_limit` in the "
             "config if the graph needs more super-steps, or look for a loop that never ends."
         )
+
+
+def _open(tasks: Sequence[Task]) -> list[Task]:
+    """Those that are to run: no writes of theirs were acknowledged."""
+    return [task for task in tasks if not task.saved]

@@ -110,11 +110,15 @@ class NodePlan:
     own: Callable[[Any, RunSpec], Writes] | None = None
     """The engine's own code, in place of a user's, for an input of a run: it needs no context, and
     never waits."""
-    apart: bool = field(init=False)
-    """Whether it never runs inline: its runner must be able to leave it, or to store its start."""
+    inline: frozenset[str] = field(init=False)
+    """In which runs it may run inline (see `RunSpec.inline`): in none where its runner must be able
+    to leave it, or to store its start."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "apart", self.timeout is not None or self.guarded)
+        forms = {"sync": self.own or self.call, "async": self.own or self.acall, "none": self.own}
+        apart = self.timeout is not None or self.guarded
+        fitting = () if apart else [form for form, code in forms.items() if code is not None]
+        object.__setattr__(self, "inline", frozenset(fitting))
 
     @property
     def first_name(self) -> str:

@@ -82,15 +82,9 @@ class Running(Guards):
     def _alone(self, todo: list[Task]) -> Task | None:
         """The one task that is to run, if it may run inline."""
         task = todo[0]
-        node = task.node
-        if len(todo) > 1 or task.timeout is not None or node.apart:
+        if len(todo) > 1 or task.timeout is not None or self.spec.inline not in task.node.inline:
             return None
-        if node.own is not None:
-            return task
-        inline = self.spec.inline
-        if inline == "sync":
-            return None if node.call is None else task
-        return None if inline != "async" or node.acall is None else task
+        return task
 
     def _done_here(self, task: Task, own: Callable[[Any, RunSpec], Writes]) -> Sequence[Any]:
         """Run the engine's own code of a task; returns what there is to settle."""

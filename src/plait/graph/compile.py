@@ -40,21 +40,11 @@ def build_plan(
     }
     channels: dict[str, Channel] = {START: EphemeralValue(builder.input_schema), **builder.channels}
     channels[START].key = START
-    readers: dict[str, tuple[str, ...]] = {START: (START,)}
-    joins: dict[str, dict[str, None]] = {}
     edges: dict[str, Writes] = {name: [] for name in (START, *builder.nodes)}
     for start, end in sorted(builder.edges):
         if end != END:
             edges[start].append((route(end), None))
-    for starts, end in sorted(builder.waiting_edges):
-        join = join_name(starts, end)
-        kind = NamedBarrierValueAfterFinish if builder.nodes[end].defer else NamedBarrierValue
-        channels[join] = kind(str, set(starts))
-        channels[join].key = join
-        readers[join] = (end,)
-        joins.setdefault(end, {})[join] = None
-        for start in starts:
-            edges[start].append((join, start))
+    joins = _joins(builder, channels, edges)
     nodes: dict[str, NodePlan] = {}
     for node, spec in builder.nodes.items():
         writer = _writer(builder, node, edges[node], spec.input_schema, views)
@@ -75,7 +65,7 @@ def build_plan(
         name=name,
         nodes=nodes,
         channels=channels,
-        readers=readers,
+        readers={START: (START,)} | {join: (end,) for end in joins for join in joins[end]},
         routes={route(node): node for node in builder.nodes},
         input=START,
         output=views[builder.output_schema],
@@ -89,6 +79,26 @@ def build_plan(
         migrations=builder.migrations,
         renames=renames_of(builder),
     )
+
+
+def _joins(
+    builder: StateGraph[Any], channels: dict[str, Channel], edges: Mapping[str, Writes]
+) -> dict[str, dict[str, None]]:
+    """Add a channel for each edge that waits for several nodes, and the writes that it waits for.
+
+    Returns:
+        The nodes that wait, each with the names of its channels.
+    """
+    joins: dict[str, dict[str, None]] = {}
+    for starts, end in sorted(builder.waiting_edges):
+        join = join_name(starts, end)
+        kind = NamedBarrierValueAfterFinish if builder.nodes[end].defer else NamedBarrierValue
+        channels[join] = kind(str, set(starts))
+        channels[join].key = join
+        joins.setdefault(end, {})[join] = None
+        for start in starts:
+            edges[start].append((join, start))
+    return joins
 
 
 def _handler_plan(

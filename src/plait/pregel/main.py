@@ -96,6 +96,9 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
     {'b': 'foofoo'}
     """
 
+    layout: Layout | None = None
+    """How its checkpoints are shown (see `viewer`)."""
+
     def __init__(
         self,
         plan: GraphPlan | None = None,
@@ -145,18 +148,14 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         self.store = store
         self.cache_policy = cache_policy
         self.cache: BaseCache[Any] | None = cache
-        """Where results of nodes with a `CachePolicy` are kept."""
         self.config = config
         self.context_schema = taken["context_schema"]
         self.name = name
         self.stream_mode = stream_mode
         self.stream_eager = stream_eager
         self.stream_transformers = tuple(stream_transformers or ())
-        self.layout: Layout | None = None
-        """How its checkpoints are shown (see `viewer`)."""
         self.debug = bool(debug)
         self.step_timeout = step_timeout
-        """Seconds that a super-step may take."""
         if auto_validate and self._declared is not None:
             self.validate()
 
