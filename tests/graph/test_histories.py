@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import pairwise
 from operator import add
 from typing import Annotated, Any, TypedDict
 
@@ -15,29 +16,58 @@ from plait.types import Send
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
 
+class Counted(TypedDict, total=False):
+    """So few keys that they are shown one by one."""
+
+    n: int
+    name: str
+
+
 class State(TypedDict, total=False):
     n: int
     name: str
     out: Annotated[list[int], add]
 
 
-def counting() -> StateGraph[Any]:
+def counting(schema: Any = None) -> StateGraph[Any]:
     """A loop of three steps whose node writes its keys in another order than the schema's."""
-    builder = StateGraph(State)
-    builder.add_node("tick", lambda state: {"name": f"n{state['n']}", "n": state["n"] + 1})
+
+    def tick(state: Any) -> Any:
+        return {"name": f"n{state['n']}", "n": state["n"] + 1}
+
+    def again(state: Any) -> str:
+        return "tick" if state["n"] < 3 else END
+
+    builder = StateGraph(schema or State)
+    builder.add_node("tick", tick)
     builder.add_edge(START, "tick")
-    builder.add_conditional_edges("tick", lambda s: "tick" if s["n"] < 3 else END)
+    builder.add_conditional_edges("tick", again)
     return builder
 
 
 def gathering() -> StateGraph[Any]:
     """Tasks beside each other, then a list that grows."""
+
+    def item(given: Any) -> Any:
+        return {"out": [given["n"]]}
+
+    def last(state: Any) -> Any:
+        return {"out": [len(state["out"])]}
+
+    def spread(_: Any) -> list[Send]:
+        return [Send("item", {"n": i}) for i in range(3)]
+
     builder = StateGraph(State)
-    builder.add_node("item", lambda given: {"out": [given["n"]]})
-    builder.add_node("last", lambda state: {"out": [len(state["out"])]})
-    builder.add_conditional_edges(START, lambda _: [Send("item", {"n": i}) for i in range(3)])
+    builder.add_node("item", item)
+    builder.add_node("last", last)
+    builder.add_conditional_edges(START, spread)
     builder.add_edge("item", "last")
     return builder
+
+
+def counting_alone() -> StateGraph[Any]:
+    """The same with no other keys."""
+    return counting(Counted)
 
 
 def nesting() -> StateGraph[Any]:
@@ -48,7 +78,7 @@ def nesting() -> StateGraph[Any]:
     return builder
 
 
-GRAPHS = {"counting": counting, "gathering": gathering, "nesting": nesting}
+GRAPHS = {make.__name__: make for make in (counting, counting_alone, gathering, nesting)}
 
 
 @pytest.fixture(params=GRAPHS)
@@ -77,7 +107,7 @@ def test_each_snapshot_is_the_one_that_its_own_config_addresses(graph: Any) -> N
             (alone,) = graph.get_state_history(snapshot.config)
             assert alone == snapshot
             assert [*alone.values] == [key for key in State.__annotations__ if key in alone.values]
-        for newer, older in zip(shown, shown[1:], strict=False):
+        for newer, older in pairwise(shown):
             assert newer.parent_config == older.config
 
 

@@ -76,6 +76,10 @@ class Layout:
         """The same as a set."""
         if isinstance(stream, View) and stream.members <= plan.plain:
             self.keys, self.members = tuple(stream.keys), stream.members
+        self.few: tuple[str, ...] = self.keys or ()
+        """The same keys, if they are so few that a loop over them costs less than steps of C."""
+        if len(self.few) > _FEW:
+            self.few = ()
         self._template: dict[str, Any] = dict.fromkeys(self.keys or ())
         """The keys in their order."""
         self._rows: dict[tuple[str, ...], Row | None] = {(): _EMPTY}
@@ -96,7 +100,7 @@ class Layout:
             shared: whether containers there are still somebody else's.
         """
         template = self._template
-        if len(template) > _FEW:
+        if not self.few:
             values: dict[str, Any] = {**template, **held}
             if len(held) == len(values) == len(template):  # it holds these keys and no others
                 if shared:

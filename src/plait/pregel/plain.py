@@ -37,7 +37,7 @@ class PlainView:
         Histories are long: what each checkpoint needs stands here, without calls.
         """
         layout, address = self._layout, self._address
-        keys, root = layout.keys or (), address.root
+        few, root = layout.few, address.root
         shown: list[StateSnapshot | None] = []
         last = row = seat = None
         for made, held, outcomes in lives:
@@ -58,12 +58,14 @@ class PlainView:
             if "parents" in metadata:
                 metadata["parents"] = {**parents} if (parents := metadata["parents"]) else {}
             values: dict[str, Any] = {}
-            for key in keys:
+            for key in few:
                 value = held.get(key, MISSING)
                 if value is MISSING or type(value) in CONTAINERS:
-                    values = layout.show(held, held is made.changed)
+                    values.clear()
                     break
                 values[key] = value
+            if not values:
+                values = layout.show(held, held is made.changed)
             config: Any
             parent: Any = None
             if root is None:
