@@ -16,6 +16,7 @@ from plait.checkpoint.serde.envelope import (
     seal,
     unseal,
     unseal_all,
+    unseal_each,
 )
 from plait.checkpoint.serde.failures import RemoteError
 from plait.checkpoint.serde.recipes import KeyedRecipes, Recipes
@@ -48,4 +49,5 @@ __all__ = [
     "seal",
     "unseal",
     "unseal_all",
+    "unseal_each",
 ]

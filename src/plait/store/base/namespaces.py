@@ -53,10 +53,13 @@ def packed(namespace: Namespace) -> bytes:
     return b"".join([_packed_label(label, namespace) for label in namespace])
 
 
-@lru_cache(maxsize=1024)
 def unpacked(data: bytes) -> Namespace:
     """The namespace of `packed` bytes."""
     return tuple(data.decode("utf-8").split("\0")[:-1])
+
+
+known = lru_cache(maxsize=1024)(unpacked)
+"""Of items that were found, many are in one namespace."""
 
 
 def _packed_label(label: Any, namespace: Namespace) -> bytes:

@@ -19,7 +19,7 @@ from plait.sql import Statements
 from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
 from plait.store.base.batches import Batch
 from plait.store.base.filters import Judge, judge_of
-from plait.store.base.namespaces import listing, literal_prefix, packed, unpacked
+from plait.store.base.namespaces import known, listing, literal_prefix, packed, unpacked
 from plait.store.base.vectors import best_scores, pack, unpack
 
 SQL = Statements("plait.store.postgres")
@@ -98,7 +98,7 @@ class Reader:
     def _found(self, row: _Row, op: SearchOp) -> SearchItem:
         self._touch(row, op.refresh_ttl)
         created, updated = _moment(row[4]), _moment(row[5])
-        namespace, key = unpacked(row[1]), from_text(row[2])
+        namespace, key = known(row[1]), from_text(row[2])
         return SearchItem(namespace, key, self._value(row), created, updated, row[7])
 
     def _passing(self, op: SearchOp, judge: Judge) -> Steps[list[_Row]]:

@@ -70,6 +70,9 @@ DELETE FROM items WHERE namespace = ?1 AND key = ?2;
 INSERT INTO item_vectors (item, vector)
 SELECT id, ?3 FROM items WHERE namespace = ?1 AND key = ?2;
 
+-- name: any_vector
+SELECT 1 FROM item_vectors LIMIT 1;
+
 -- name: drop_vectors
 DELETE FROM item_vectors WHERE item IN (SELECT id FROM items WHERE namespace = ?1 AND key = ?2);
 

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from plait.checkpoint.serde import Codec, peek, place, seal, unseal
+from plait.checkpoint.serde import Codec, peek, place, seal, unseal, unseal_each
 from plait.errors import StorageError
 from plait.sqlite import Schema, Statements, fetch
 from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
-from plait.store.base.batches import Batch, Put
+from plait.store.base.batches import Batch, Place, Put
 from plait.store.base.filters import judge_of
 from plait.store.base.items import AnyItem, Namespace, filled
-from plait.store.base.namespaces import enough, listing, literal_prefix, packed, unpacked
+from plait.store.base.namespaces import enough, known, listing, literal_prefix, packed, unpacked
 from plait.store.base.vectors import best_scores
 from plait.store.sqlite.extension import has_extension
-from plait.store.sqlite.sieve import sieve_of, sifted
+from plait.store.sqlite.sieve import sifted, sifting
 
 SQL = Statements("plait.store.sqlite")
 SCHEMA = Schema("plait.store.sqlite", "store")
@@ -35,6 +34,8 @@ ITEM = 48
 _HEAD = seal(ITEM, b"", b"")[:5]
 """How the record of a value begins, when it is neither encrypted nor compressed."""
 _DIGEST = len(seal(ITEM, b"", b"")) - len(_HEAD)
+_TOGETHER = 64
+"""How many values are decoded at a time."""
 _ABOVE = b"\xff"
 """Greater than any byte of a label: prefix + _ABOVE ends what lies below the prefix."""
 
@@ -61,56 +62,82 @@ class Reader:
         self._batch = batch
         self._codec = codec
         self._now = now
+        self._sieve: int | None = None
+        """What rows of the search at hand are sifted by, if they are."""
         self.touched: list[int] = []
         """Items that were read, and whose time to live begins anew."""
 
-    def read(self, op: Op) -> Result:
-        """What one operation finds; None for a put."""
-        if isinstance(op, GetOp):
-            return self._get(op)
-        if isinstance(op, SearchOp):
-            return self._search(op)
-        if isinstance(op, ListNamespacesOp):
-            low, high = _bounds(literal_prefix(op))
-            rows = fetch(self._conn, SQL.list_namespaces, low, high, enough(op))
-            return listing(op, [unpacked(name) for (name,) in rows])
-        return None
+    def read(self, ops: Sequence[Op]) -> list[Result]:
+        """What each operation finds; None for a put."""
+        if len(ops) == 1 and isinstance(op := ops[0], GetOp):
+            return [self._item(op, row, self._value(row)) for row in self._row(op)] or [None]
+        results: list[Result] = []
+        gets: list[tuple[int, _Row]] = []
+        for number, op in enumerate(ops):
+            found: Result = None
+            if isinstance(op, GetOp):
+                gets += [(number, row) for row in self._row(op)]
+            elif isinstance(op, SearchOp):
+                found = self._search(op)
+            elif isinstance(op, ListNamespacesOp):
+                low, high = _bounds(literal_prefix(op))
+                rows = fetch(self._conn, SQL.list_namespaces, low, high, enough(op))
+                found = listing(op, [unpacked(name) for (name,) in rows])
+            results.append(found)
+        if gets:
+            values = self._values([row for _, row in gets])
+            for (number, row), value in zip(gets, values, strict=True):
+                results[number] = self._item(cast("GetOp", ops[number]), row, value)
+        return results
 
-    def _get(self, op: GetOp) -> Item | None:
+    def _row(self, op: GetOp) -> list[_Row]:
         where = (packed(op.namespace), op.key, self._now)
-        rows = self._cursor.execute(SQL.get, where).fetchall()
-        if not rows:
-            return None
-        row: _Row = rows[0]
+        return self._cursor.execute(SQL.get, where).fetchall()
+
+    def _item(self, op: GetOp, row: _Row, value: dict[str, Any]) -> Item:
         if row[6] is not None:
             self._touch(row, op.refresh_ttl)
-        return self._filled(_new(Item), row, self._value(row), op.namespace)
+        return self._filled(_new(Item), row, value, op.namespace)
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found: list[SearchItem] = []
-        for row, value in self._passing(op):
+        rows = self._passing(op)
+        for row, value in zip(rows, self._values(rows), strict=True):
             if row[6] is not None:
                 self._touch(row, op.refresh_ttl)
-            item = self._filled(_new(SearchItem), row, value, unpacked(row[1]))
+            item = self._filled(_new(SearchItem), row, value, known(row[1]))
             item.score = row[7]
             found.append(item)
         return found
 
-    def _passing(self, op: SearchOp) -> Iterator[tuple[_Row, dict[str, Any]]]:
+    def _passing(self, op: SearchOp) -> list[_Row]:
         """The rows of a search, in order, its filter and page applied."""
         judge = judge_of(op.filter)
         if judge is None:
             with closing(self._rows(op, max(op.limit, -1), op.offset)) as rows:
-                for row in rows:
-                    yield row, self._value(row)
-            return
-        loads = self._codec.loads
+                return rows.fetchall()
         end = op.offset + op.limit if op.limit >= 0 else None
-        with closing(self._rows(op, -1, 0)) as rows:
-            met = ((row, value) for row in rows if judge(value := loads(peek(row[3]))))
-            for row, value in islice(met, op.offset, end):
-                unseal(_place(row[1], row[2]), row[3])  # what is handed out is proved whole
-                yield row, value
+        size = _TOGETHER if end is None else max(8, min(2 * end, _TOGETHER))
+        met: list[_Row] = []
+        with (
+            sifting(op.filter, _HEAD, _DIGEST) as self._sieve,
+            closing(self._rows(op, -1, 0)) as rows,
+        ):
+            while (end is None or len(met) < end) and (some := rows.fetchmany(size)):
+                for row, value in zip(some, self._peeked(some), strict=False):
+                    if judge(value):
+                        met.append(row)
+                        if len(met) == end:
+                            break
+        return met[op.offset : end]
+
+    def _peeked(self, rows: Sequence[_Row]) -> Iterable[dict[str, Any]]:
+        """The values of rows, not proved whole."""
+        loads = self._codec.loads
+        try:
+            return self._codec.loads_together([peek(row[3]) for row in rows])
+        except StorageError:  # whoever comes to the damaged one is told
+            return (loads(peek(row[3])) for row in rows)
 
     def _rows(self, op: SearchOp, limit: int, offset: int) -> sqlite3.Cursor:
         where = (*_bounds(op.namespace_prefix), self._now)
@@ -118,10 +145,9 @@ class Reader:
         cursor.row_factory = None
         query = self._batch.queries.get(op.query or "")
         if query is None:
-            pattern = sieve_of(op.filter, _HEAD, _DIGEST)
-            if pattern is None:
+            if self._sieve is None:
                 return cursor.execute(SQL.search, (*where, limit, offset))
-            values = (*where, pattern)
+            values = (*where, self._sieve)
             return sifted(self._conn, lambda: cursor.execute(SQL.search_sifted, values))
         if has_extension(self._conn, SQL.extension_version):
             try:
@@ -138,8 +164,20 @@ class Reader:
             self.touched.append(row[0])
 
     def _value(self, row: _Row) -> dict[str, Any]:
-        _, payload = unseal(_place(row[1], row[2]), row[3])
-        return self._codec.loads(payload)
+        return self._codec.loads(unseal(_place(row[1], row[2]), row[3])[1])
+
+    def _values(self, rows: Sequence[_Row]) -> list[dict[str, Any]]:
+        """The values of rows, proved whole."""
+        values: list[dict[str, Any]] = []
+        for first in range(0, len(rows), _TOGETHER):
+            some = rows[first : first + _TOGETHER]
+            places = [_place(row[1], row[2]) for row in some]
+            payloads = unseal_each(ITEM, places, [row[3] for row in some])
+            for at, payload in enumerate(payloads):
+                if payload is None:  # damaged: this says how
+                    payloads[at] = unseal(places[at], some[at][3])[1]
+            values += self._codec.loads_together(cast("list[bytes]", payloads))
+        return values
 
     @staticmethod
     def _filled(item: AnyItem, row: _Row, value: dict[str, Any], namespace: Namespace) -> AnyItem:
@@ -148,24 +186,30 @@ class Reader:
         return filled(item, value, row[2], namespace, created, updated)
 
 
-def write(
-    conn: sqlite3.Connection, namespace: Namespace, key: str, put: Put, codec: Codec, now: float
-) -> None:
-    """Put or delete one item, inside a transaction."""
-    where = (packed(namespace), key)
-    conn.execute(SQL.drop_vectors, where)
-    if put.value is None:
-        conn.execute(SQL.drop, where)
-        return
-    try:
-        record = seal(ITEM, _place(*where), codec.dumps(put.value))
-    except StorageError as error:
-        error.add_note(f"It is in the value to be put under {key!r} of {namespace!r}.")
-        raise
-    expires = now + put.ttl * 60.0 if put.ttl is not None else None
-    conn.execute(SQL.put, (*where, record, now, put.ttl, expires))
-    if put.vectors:
-        conn.executemany(SQL.put_vector, [(*where, vector) for vector in put.vectors])
+def write(conn: sqlite3.Connection, puts: Mapping[Place, Put], codec: Codec, now: float) -> None:
+    """Put and delete items, inside a transaction."""
+    places = [(packed(namespace), key) for namespace, key in puts]
+    if fetch(conn, SQL.any_vector):
+        conn.executemany(SQL.drop_vectors, places)
+    gone: list[tuple[bytes, str]] = []
+    rows: list[tuple[Any, ...]] = []
+    vectors: list[tuple[bytes, str, bytes]] = []
+    for where, put in zip(places, puts.values(), strict=True):
+        if put.value is None:
+            gone.append(where)
+            continue
+        try:
+            record = seal(ITEM, _place(*where), codec.dumps(put.value))
+        except StorageError as error:
+            namespace = unpacked(where[0])
+            error.add_note(f"It is in the value to be put under {where[1]!r} of {namespace!r}.")
+            raise
+        expires = now + put.ttl * 60.0 if put.ttl is not None else None
+        rows.append((*where, record, now, put.ttl, expires))
+        vectors += [(*where, vector) for vector in put.vectors]
+    for statement, values in ((SQL.drop, gone), (SQL.put, rows), (SQL.put_vector, vectors)):
+        if values:
+            conn.executemany(statement, values)
 
 
 def refresh(conn: sqlite3.Connection, ids: list[int], now: float) -> None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 import sqlite3
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 _MOST = 1000
 """Longer texts are not looked for."""
@@ -26,37 +28,53 @@ _NUMBERS = (
 -32, but to look for more than is needed does no harm."""
 
 
-def sieve_of(filter: Mapping[str, Any] | None, head: bytes, digest: int) -> bytes | None:
-    """The pattern of records that may meet a filter; None where bytes tell nothing.
+class Sieve(NamedTuple):
+    """What tells records that cannot meet a filter."""
+
+    plain: bytes
+    """The pattern of records whose value can be told from their bytes."""
+    parts: tuple[bytes, ...]
+    """The patterns that must be found in these, every one."""
+
+
+def sieve_of(filter: Mapping[str, Any] | None, head: bytes, digest: int) -> Sieve | None:
+    """The sieve of a filter; None where bytes tell nothing.
 
     Args:
         filter: What is wanted.
         head: How every record begins whose value can be told from its bytes.
         digest: How many bytes stand between the head and the value.
     """
-    wanted = b"".join(
-        [
-            b"(?=.*"
-            + re.escape(key.encode("utf-8", "surrogatepass"))
-            + b"(?:"
-            + b"|".join(encodings)
-            + b"))"
-            for key, part in (filter or {}).items()
-            if "." not in key and len(key) <= _MOST and (encodings := [*_encodings(part)])
-        ]
-    )
-    if not wanted:
+    parts = [
+        re.escape(key.encode("utf-8", "surrogatepass")) + b"(?:" + b"|".join(encodings) + b")"
+        for key, part in (filter or {}).items()
+        if "." not in key and len(key) <= _MOST and (encodings := [*_encodings(part)])
+    ]
+    if not parts:
         return None
-    plain = re.escape(head) + b".{%d}" % digest + rb"[\x80-\x8f\xde\xdf]"
-    return b"(?!" + plain + b")|" + wanted
+    return Sieve(re.escape(head) + b".{%d}" % digest + rb"[\x80-\x8f\xde\xdf]", tuple(parts))
 
 
-def may_hold(pattern: bytes, record: Any) -> bool:
-    """Whether a record may meet the filter of a pattern."""
+def may_hold(sieve: Sieve, record: Any) -> bool:
+    """Whether a record may meet the filter of a sieve."""
+    return _judge(sieve)(record)
+
+
+@contextmanager
+def sifting(
+    filter: Mapping[str, Any] | None, head: bytes, digest: int
+) -> Generator[int | None, None, None]:
+    """The number of a sieve, for `may_hold` in statements; None where bytes tell nothing."""
+    sieve = sieve_of(filter, head, digest)
+    if sieve is None:
+        yield None
+        return
+    number = next(_fresh)
+    _judges[number] = _judge(sieve)
     try:
-        return _matcher(pattern)(record) is not None
-    except TypeError:  # no bytes: whoever reads it says so
-        return True
+        yield number
+    finally:
+        del _judges[number]
 
 
 def sifted(conn: sqlite3.Connection, run: Callable[[], sqlite3.Cursor]) -> sqlite3.Cursor:
@@ -66,13 +84,33 @@ def sifted(conn: sqlite3.Connection, run: Callable[[], sqlite3.Cursor]) -> sqlit
     except sqlite3.OperationalError as error:
         if "no such function" not in str(error):
             raise
-    conn.create_function("may_hold", 2, may_hold)
+    conn.create_function("may_hold", 2, _judged)
     return run()
 
 
+def _judged(number: int, record: Any) -> bool:
+    return _judges[number](record)
+
+
+_fresh = count()
+_judges: dict[int, Callable[[Any], bool]] = {}
+"""What judges records, by numbers: to hand over one costs a statement less than a pattern."""
+
+
 @lru_cache(maxsize=64)
-def _matcher(pattern: bytes) -> Callable[[bytes], Any]:
-    return re.compile(pattern, re.DOTALL).match
+def _judge(sieve: Sieve) -> Callable[[Any], bool]:
+    plain = re.compile(sieve.plain, re.DOTALL).match
+    first, *others = [re.compile(part, re.DOTALL).search for part in sieve.parts]
+
+    def may_hold(record: Any) -> bool:
+        try:
+            if first(record) is not None and all(search(record) for search in others):
+                return True
+            return plain(record) is None
+        except TypeError:  # no bytes: whoever reads it says so
+            return True
+
+    return may_hold
 
 
 def _encodings(wanted: Any) -> Iterator[bytes]:

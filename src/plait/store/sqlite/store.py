@@ -69,7 +69,7 @@ class SqliteItems(Kept):
 
         def reads(conn: sqlite3.Connection) -> tuple[list[Result], list[int]]:
             reader = Reader(conn, batch, self._codec, past)
-            return [reader.read(op) for op in batch.ops], reader.touched
+            return reader.read(batch.ops), reader.touched
 
         def reads_together(conn: sqlite3.Connection) -> tuple[list[Result], list[int]]:
             return in_transaction(conn, reads, "BEGIN") if not conn.in_transaction else reads(conn)
@@ -78,8 +78,7 @@ class SqliteItems(Kept):
             results, touched = reads(conn)
             if touched:
                 refresh(conn, touched, now)
-            for (namespace, key), put in batch.puts.items():
-                write(conn, namespace, key, put, self._codec, now)
+            write(conn, batch.puts, self._codec, now)
             return results
 
         if batch.puts:
