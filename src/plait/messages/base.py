@@ -30,6 +30,7 @@ from plait.messages.fields import (
 )
 from plait.messages.merge import Content, merge_content, merge_dicts
 from plait.messages.model import ModelMethods
+from plait.messages.pretty import title_line
 from plait.messages.stamp import IMMUTABLE, digest
 
 if TYPE_CHECKING:
@@ -232,10 +233,17 @@ class BaseMessage(ModelMethods):
         return restore, (type(self), self.__plait_state__())
 
     def __copy__(self) -> Self:
-        made = type(self).__plait_restore__(self.__plait_state__())
-        private = {k: v for k, v in self.__dict__.items() if k[0] == "_"}
-        if private:
-            made.__dict__.update(private)
+        made = _new(type(self))
+        put_revision(made, 0)
+        put_content(made, self.content)
+        put_id(made, self.id)
+        rare = said(self)
+        extra = rare.pop("model_extra", None)
+        put_rare(made, rare or None)
+        if extra:
+            put_extra(made, extra)
+        elif self.__dict__:
+            made.__dict__.update({k: v for k, v in self.__dict__.items() if k[0] == "_"})
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -284,8 +292,6 @@ class BaseMessage(ModelMethods):
 
     def pretty_repr(self, html: bool = False) -> str:
         """A readable form with a title line; `html` makes the title bold on a terminal."""
-        from plait.messages.pretty import title_line
-
         title = title_line(f"{self.type.title()} Message", bold=html)
         if self.name is not None:
             title += f"\nName: {self.name}"

@@ -1,6 +1,9 @@
 """The title lines of `pretty_repr`."""
 
+from functools import lru_cache
 
+
+@lru_cache(maxsize=64)
 def title_line(title: str, *, bold: bool = False) -> str:
     """A title of 80 columns between `=` signs.
 

@@ -7,11 +7,13 @@ names files or addresses. Expat reads the rest; a tree of dicts is built while i
 import re
 from collections.abc import Callable
 from typing import Any
+from xml.etree.ElementTree import ParseError, fromstring
 from xml.parsers.expat import ExpatError, ParserCreate
 
 DEEPEST = 200
 """How deep elements nest at most."""
 
+_TOO_DEEP = f"elements nest deeper than {DEEPEST}"
 _FENCE = re.compile(r"```(xml)?(.*)```", re.DOTALL)
 _DECLARATION = re.compile(r"<\?xml\b[^>]*\?>")
 _START = re.compile(r"<[a-zA-Z:_]")
@@ -80,7 +82,7 @@ class XMLStream:
             self.root = element
         self._open.append(element)
         if len(self._open) > DEEPEST:
-            raise UnsafeXMLError(f"elements nest deeper than {DEEPEST}")
+            raise UnsafeXMLError(_TOO_DEEP)
 
     def _end(self, tag: str) -> None:
         element = self._open.pop()
@@ -110,10 +112,30 @@ def parse_xml(text: str) -> dict[str, Any]:
     fence = _FENCE.search(text)
     inner = text if fence is None else fence[2]
     declaration = _DECLARATION.search(inner)
+    inner = (inner if declaration is None else inner[declaration.end() :]).strip()
+    if "<!DOCTYPE" not in inner and "xmlns" not in inner:
+        try:
+            return _plain(fromstring(inner.encode("utf-8", "surrogatepass")), 1)
+        except ParseError:
+            pass  # told below
     stream = XMLStream()
-    stream.feed((inner if declaration is None else inner[declaration.end() :]).strip(), last=True)
+    stream.feed(inner, last=True)
     assert stream.root is not None  # a text without an element is an error of expat
     return stream.root.plain()
+
+
+def _plain(element: Any, depth: int) -> dict[str, Any]:
+    """As `Element.plain`, of an element read in C, where no document type and no namespaces are."""
+    text = element.text
+    if text and not text.isspace():
+        return {element.tag: text}
+    if depth >= DEEPEST and len(element):
+        raise UnsafeXMLError(_TOO_DEEP)
+    return {
+        element.tag: [
+            _plain(child, depth + 1) if len(child) else {child.tag: child.text} for child in element
+        ]
+    }
 
 
 def start_of_xml(text: str) -> int:
