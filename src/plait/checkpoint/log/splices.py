@@ -176,10 +176,12 @@ class _Search:
         old, new = self._old, self._new
         lost: Sequence[int] = [*chain.from_iterable(range(gap.a, gap.b) for gap in gaps)]
         come: Sequence[int] = [*chain.from_iterable(range(gap.c, gap.d) for gap in gaps)]
-        theirs = set(other)
-        if not theirs.isdisjoint(mine):
+        theirs, ours = set(other), set(mine)
+        if theirs <= ours or ours <= theirs:  # so a list in another order is not looked at again
+            return None
+        if not theirs.isdisjoint(ours):
             lost = _without(lost, mine, theirs)
-            come = _without(come, other, set(mine))
+            come = _without(come, other, ours)
         if altered:
             lost = [i for i in lost if id(old[i]) not in altered]
         if not lost or not come:
@@ -267,8 +269,9 @@ def _chained(old: _Keys, new: _Keys, places: dict[Hashable, int], limit: int) ->
     at = [*map(places.get, new, repeat(_NOWHERE))]
     steps = [*map(sub, at[1:], at)]
     worth = max(1, len(old) // max(1, limit))
-    many = len(at) - at.count(_NOWHERE) - steps.count(1) > limit
-    if many and steps.count(1) < worth:
+    going_on = steps.count(1)
+    many = len(at) - at.count(_NOWHERE) - going_on > limit
+    if many and going_on < worth:
         return None
     begins = [0, *compress(range(1, len(at)), map(ne, steps, repeat(1)))]
     lengths = [*map(sub, chain(begins[1:], (len(at),)), begins)]
