@@ -437,6 +437,27 @@ CASES: tuple[Case, ...] = (
         for saver in ("memory", "sqlite")
     ),
     *(
+        Case(
+            f"threads-{how}-{saver}",
+            f"{title}, list of 300, {saver}",
+            partial(threads.some, how=how, saver=saver),
+            partial(threads.some_floor, how=how),
+            300,
+            "us/call",
+            INFORMS,
+            7,
+            2,
+            per=threads.CALLS,
+        )
+        for how, title in (
+            ("last", "get_state_history with limit=1"),
+            ("found", "get_state_history with a filter that one meets"),
+            ("tuple", "get_tuple of a saver"),
+            ("listed", "list of a saver with limit=9"),
+        )
+        for saver in ("memory", "sqlite")
+    ),
+    *(
         Case(name, title, work, floor, size, unit, bounds, 7, 3)
         for name, title, work, floor, size, unit, bounds in (
             (

@@ -4,6 +4,7 @@ One super-step adds one item of 100 characters; what is read is looked at, and n
 """
 
 import operator
+from collections.abc import Callable
 from contextlib import ExitStack
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -98,6 +99,33 @@ def state(impl: Implementation, steps: int, *, kind: str, saver: str) -> Job:
         lambda found: [_told(values) for values in found],
         opened.close,
     )
+
+
+def some(impl: Implementation, steps: int, *, how: str, saver: str) -> Job:
+    """A few checkpoints of a thread with a list, or what its saver says of them, `CALLS` times."""
+    opened = ExitStack()
+    graph, config = _thread(impl, steps, "list", saver, opened)
+    looks: dict[str, Callable[[], list[Any]]] = {
+        "last": lambda: [s.values for s in graph.get_state_history(config, limit=1)],
+        "found": lambda: [s.values for s in graph.get_state_history(config, filter={"step": 9})],
+        "tuple": lambda: [graph.checkpointer.get_tuple(config).checkpoint["channel_values"]],
+        "listed": lambda: [
+            each.checkpoint["channel_values"] for each in graph.checkpointer.list(config, limit=9)
+        ],
+    }
+    look = looks[how]
+    return Job(
+        lambda: [look() for _ in range(CALLS)],
+        lambda found: [{"items": each["items"]} for values in found for each in values],
+        opened.close,
+    )
+
+
+def some_floor(steps: int, *, how: str) -> Job:
+    """Decoding as many values with ormsgpack."""
+    ends = {"found": [9], "listed": range(steps, steps - 9, -1)}.get(how, [steps])
+    packed = [ormsgpack.packb(_values(n, "list")) for n in ends]
+    return Job(lambda: [ormsgpack.unpackb(each) for each in packed * CALLS])
 
 
 def _told(values: Any) -> Any:
