@@ -1,7 +1,8 @@
 """What generated programs (`tests/differential/random_graphs`) found, each as small as it gets."""
 
+import asyncio
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypedDict
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -200,20 +201,83 @@ def case_results_of_runs_that_wait_before_they_wrote_output(env):
     return graph.invoke({"log": ["in"]}, CONFIG), graph.invoke({"plain": "text"}, CONFIG)
 
 
-def case_questions_beside_a_task_that_fails(env):
-    def fail(state):
-        raise ValueError("always")
+async def _beside_a_question(saver, *, fails):
+    """What is told of a super-step in which one node asks at once, and the other ends later."""
+
+    async def ask(state):
+        return {"log": [interrupt("which?")]}
+
+    async def work(state):
+        for _ in range(50):
+            await asyncio.sleep(0)
+        if fails:
+            raise ValueError("always")
 
     b = StateGraph(Log)
-    b.add_node("ask", lambda state: {"log": [interrupt("which?")]})
-    b.add_node("fail", fail)
+    b.add_node("ask", ask)
+    b.add_node("work", work)
     b.add_edge(START, "ask")
-    b.add_edge(START, "fail")
-    graph = b.compile(checkpointer=env.saver())
+    b.add_edge(START, "work")
+    graph = b.compile(checkpointer=saver)
     told = []
-
-    def run():
-        for part in graph.stream({"log": ["in"]}, CONFIG, stream_mode=["updates", "values"]):
+    try:
+        async for part in graph.astream({"log": ["in"]}, CONFIG, stream_mode=["updates", "values"]):
             told.append(part)
+    except ValueError:
+        told.append("failed")
+    return told
 
-    return env.error(run), told
+
+async def case_questions_beside_a_task_that_fails(env):
+    async with env.asaver() as saver:
+        return await _beside_a_question(saver, fails=True)
+
+
+async def case_questions_beside_a_task_that_goes_on(env):
+    async with env.asaver() as saver:
+        return await _beside_a_question(saver, fails=False)
+
+
+class OnlyLog(TypedDict, total=False):
+    log: Annotated[list, operator.add]
+
+
+@dataclass
+class WideRecord:
+    log: Annotated[list, operator.add] = field(default_factory=list)
+    n: int = 0
+
+
+class WideModel(BaseModel):
+    log: Annotated[list, operator.add] = []
+    n: int = 0
+
+
+def case_state_objects_enter_by_the_keys_of_the_input(env):
+    def inner(schema):
+        b = StateGraph(schema, input_schema=OnlyLog)
+        b.add_node("x", lambda state: {"log": [str(state)]})
+        b.add_edge(START, "x")
+        return b.compile()
+
+    def outer(schema, inside):
+        b = StateGraph(schema)
+        b.add_node("inside", inner(inside))
+        b.add_edge(START, "inside")
+        return b.compile()
+
+    schemas = (Log, WideRecord, WideModel)
+    value = {"log": ["in"], "n": 7}
+    nested = [outer(s, inside).invoke(value) for s in schemas for inside in schemas]
+    objects = (WideRecord(["in"], 7), WideModel(log=["in"], n=7))
+    return nested, [inner(s).invoke(given) for s in schemas for given in objects]
+
+
+def case_updates_in_the_name_of_a_deferred_node(env):
+    b = StateGraph(Log)
+    b.add_node("last", lambda state: {"log": ["last"]}, defer=True)
+    b.add_edge(START, "last")
+    graph = b.compile(checkpointer=env.saver(), interrupt_before=["last"])
+    graph.invoke({"log": ["in"]}, CONFIG)
+    graph.update_state(CONFIG, {"log": ["by hand"]}, as_node="last")
+    return graph.get_state(CONFIG).next, graph.invoke(None, CONFIG)

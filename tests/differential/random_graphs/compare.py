@@ -71,12 +71,27 @@ def _sorted(record: list[Any]) -> list[Any]:
 
 
 def _entry_sorted(entry: Any) -> Any:
-    if entry[0] == "stream" and isinstance(entry[1], list):
-        return ("stream", sorted(entry[1], key=_key), *entry[2:])
-    if entry[0] == "invoke" and isinstance(entry[1], dict) and "__interrupt__" in entry[1]:
-        asked = sorted(entry[1]["__interrupt__"], key=_key)
-        return ("invoke", {**entry[1], "__interrupt__": asked}, *entry[2:])
-    return entry
+    if len(entry) != 3:
+        return entry
+    kind, outcome, after = entry
+    if kind == "stream" and isinstance(outcome, list):
+        outcome = sorted(outcome, key=_key)
+    if kind == "invoke" and isinstance(outcome, dict) and "__interrupt__" in outcome:
+        outcome = {**outcome, "__interrupt__": sorted(outcome["__interrupt__"], key=_key)}
+    return kind, outcome, _snapshot_sorted(after)
+
+
+def _snapshot_sorted(value: Any) -> Any:
+    """Snapshots whose questions are in an order that is not that of their coming up."""
+    if isinstance(value, list):
+        return [_snapshot_sorted(item) for item in value]
+    if hasattr(value, "tasks"):
+        tasks = tuple(_snapshot_sorted(task) for task in value.tasks)
+        return value._replace(tasks=tasks, interrupts=tuple(sorted(value.interrupts, key=_key)))
+    if hasattr(value, "interrupts"):
+        asked = tuple(sorted(value.interrupts, key=_key))
+        return value._replace(interrupts=asked, state=_snapshot_sorted(value.state))
+    return value
 
 
 def _key(part: Any) -> str:
