@@ -152,8 +152,8 @@ def task_in_checkpoint(
     else:
         shown["interrupts"] = tuple(interrupt_payload(asked) for asked in prior.get(INTERRUPT, ()))
     shown["state"] = nested_config(task, configurable)
-    if task.saved:
-        shown["result"] = result_of(task.writes, stream)
+    if task.saved and (result := result_of(task.writes, stream)):
+        shown["result"] = result
     return shown
 
 

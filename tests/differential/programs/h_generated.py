@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.graph import START, StateGraph
-from langgraph.types import StateUpdate, interrupt
+from langgraph.types import Send, StateUpdate, interrupt
 from pydantic import BaseModel
 
 CONFIG = {"configurable": {"thread_id": "t"}}
@@ -168,7 +168,7 @@ def case_breakpoints_of_graphs_inside_graphs(env):
             first = list(graph.stream({"log": ["in"]}, config, stream_mode=modes, subgraphs=True))
             seen.append((first, graph.get_state(config, subgraphs=True)))
             seen.append((graph.invoke(None, config), graph.get_state(config).next))
-            seen.append((list(graph.stream(None, config, stream_mode=modes))))
+            seen.append(list(graph.stream(None, config, stream_mode=modes)))
     return seen
 
 
@@ -281,3 +281,23 @@ def case_updates_in_the_name_of_a_deferred_node(env):
     graph.invoke({"log": ["in"]}, CONFIG)
     graph.update_state(CONFIG, {"log": ["by hand"]}, as_node="last")
     return graph.get_state(CONFIG).next, graph.invoke(None, CONFIG)
+
+
+def case_a_deferred_node_beside_a_send(env):
+    b = StateGraph(Log)
+    b.add_node("worker", lambda state: {"log": ["worker"]})
+    b.add_node("last", lambda state: {"log": [f"last of {len(state['log'])}"]}, defer=True)
+    b.add_edge(START, "last")
+    b.add_conditional_edges(START, lambda state: [Send("worker", {}), Send("worker", {})])
+    return b.compile().invoke({"log": ["in"]})
+
+
+def case_a_reported_checkpoint_with_a_task_that_wrote_nothing(env):
+    b = StateGraph(Log)
+    b.add_node("ask", lambda state: {"log": [interrupt("which?")]})
+    b.add_node("nothing", lambda state: None)
+    b.add_edge(START, "ask")
+    b.add_edge(START, "nothing")
+    graph = b.compile(checkpointer=env.saver())
+    graph.invoke({"log": ["in"]}, CONFIG)
+    return list(graph.stream(None, CONFIG, stream_mode="checkpoints"))

@@ -48,7 +48,15 @@ def _graph(dice: Dice, name: str, inner: Spec | None) -> Spec:
         "before": dice.some(names, 1, 2) if dice.chance(0.08) else [],
         "after": dice.some(names, 1, 2) if dice.chance(0.08) else [],
     }
+    if _sends(spec):  # "Deferred nodes beside a Send"
+        for node in nodes:
+            node["defer"] = False
     return spec
+
+
+def _sends(spec: Spec) -> bool:
+    gotos = [node["goto"] for node in spec["nodes"] if node["goto"]]
+    return any(way["kind"] == "send" for way in [*spec["paths"], *gotos])
 
 
 def _put_inside(dice: Dice, nodes: list[Spec], inner: Spec) -> None:
