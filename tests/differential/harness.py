@@ -159,6 +159,12 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_tool_calling::injected_arguments_are_not_shown": "What a reviewed tool shows",
     "g_tool_calling::models_are_shown_as_data": "What a reviewed tool shows",
     "g_tool_calling::parallel_questions_of_one_node": "Questions of parallel tools",
+    "g_agents_found::a_choice_of_tools_beside_a_form_of_the_provider": "Forms of the provider",
+    "g_agents_found::a_form_of_the_provider_without_tools": "Forms of the provider",
+    "g_agents_found::an_answer_in_the_last_step": "Answers in the last step",
+    "g_agents_found::hooks_after_the_model_in_version_1": "Hooks of version 1",
+    "g_agents_found::hooks_before_the_model_with_a_pydantic_state": "Hooks with a pydantic state",
+    "g_agents_found::wrong_decisions": "Wrong answers of people",
     "g_agents_used::tools_that_send_their_parent_on": "Updates of tools that send their parent on",
     "g_mw_tracing::one_that_is_none": "Trace policies that are none",
     "g_agent_people::a_call_that_a_hook_makes": "Approvals are bound to their calls",
@@ -504,7 +510,7 @@ def translate(module: str) -> str:
     return module
 
 
-class _Translate(ast.NodeTransformer):
+class Translate(ast.NodeTransformer):
     """Replaces import roots; `import a.b` must use `as`: its bare name is also in the text."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
@@ -526,7 +532,7 @@ def load(program: str, side: Side) -> types.ModuleType:
     path = PROGRAMS / f"{program}.py"
     tree = ast.parse(path.read_text(), filename=str(path))
     if side == "plait":
-        tree = _Translate().visit(tree)
+        tree = Translate().visit(tree)
     # Schemas are resolved, and saved values named, through sys.modules: each side has its own name.
     module = types.ModuleType(f"{side}_programs_{program}")
     module.__file__ = str(path)
@@ -584,7 +590,7 @@ def run(case: Case, side: Side) -> Any:
         warnings.simplefilter("ignore")  # warnings are compared by tests of their own
         env = Env(side, case.kind, Path(directory))
         try:
-            with _watchdog():
+            with watchdog():
                 if inspect.iscoroutinefunction(function):
                     return normalise(asyncio.run(function(env)))
                 return normalise(function(env))
@@ -593,7 +599,9 @@ def run(case: Case, side: Side) -> Any:
 
 
 @contextlib.contextmanager
-def _watchdog(seconds: int = WATCHDOG_SECONDS) -> Iterator[None]:
+def watchdog(seconds: int = WATCHDOG_SECONDS) -> Iterator[None]:
+    """Stops what hangs."""
+
     def stop(*_: Any) -> None:
         raise TimeoutError(f"the case did not end within {seconds} s")
 

@@ -148,7 +148,7 @@ class Prompt:
             return self._runnable.invoke(state, handed(config, self._runnable.invoke))
         if self._function is not None:
             if self._function.is_async:
-                raise ConfigError(
+                raise TypeError(
                     "The agent's prompt is an async function, so the agent must be called by "
                     "ainvoke or astream."
                 )

@@ -34,6 +34,8 @@ def agents(chance: Chance) -> Spec:
     spec["middleware"] = stack(chance, names, asyncs)
     if chance.often(0.25):
         spec["response_format"] = response_format(chance)
+        if not spec["tools"]:  # "Answers in no form"
+            spec["response_format"]["by"] = "provider"
     spec["model"] = model(chance, spec, names)
     chance.put(spec, "prompt", 0.3, ["text", "message"])
     chance.put(spec, "state", 0.3, [True])
@@ -47,8 +49,8 @@ def agents(chance: Chance) -> Spec:
         spec["context"] = {"schema": chance.one(["class", "dict"]), "given": given}
     if chance.often(0.6) or any(one["kind"] == "people" for one in spec["middleware"]):
         spec["saver"] = True
-    if chance.often(0.3):
-        spec["store"] = True
+    if chance.often(0.3) or "tool" in str(spec["middleware"]):
+        spec["store"] = True  # what a wrapper puts in its place needs what the tool needs, or not
     notes: list[Spec] = [{}, {}, {"notes": ["given"]}] if spec.get("state") else [{}]
     spec["actions"] = actions(chance, spec, asyncs, notes)
     decide(chance, spec, asyncs)
@@ -59,14 +61,19 @@ def agents(chance: Chance) -> Spec:
 
 def decide(chance: Chance, spec: Spec, asyncs: bool) -> None:
     """Adds decisions of a person where one is asked."""
-    if not any(one["kind"] == "people" for one in spec["middleware"]):
+    people = [one["options"] for one in spec["middleware"] if one["kind"] == "people"]
+    if not people:
         return
-    for _ in range(chance.number(1, 3)):
-        action: Spec = {"decide": chance.some(DECISIONS, 1, 3)}
+    policies = [one for one in people[0]["interrupt_on"].values() if isinstance(one, dict)]
+    allowed = [kind for kind in DECISIONS if all(kind in p["allowed_decisions"] for p in policies)]
+    # "Wrong answers of people": the sides differ about what comes after one.
+    spec["actions"] = [one for one in spec["actions"] if not {"resume", "answers"} & one.keys()]
+    for _ in range(chance.number(1, 4) if allowed else 1):
+        action: Spec = {"decide": chance.some(allowed or ["approve"], 1, 3)}
         chance.put(action, "edit_name", 0.1, ["echo", "nobody"])
         chance.put(action, "say", 0.5, [True])
-        chance.put(action, "wrong", 0.1, ["few"])
         spec["actions"].append(run(chance, action, asyncs))
+    chance.put(spec["actions"][-1], "wrong", 0.2, ["few"])
 
 
 def model(chance: Chance, spec: Spec, names: list[str]) -> Spec:
@@ -211,7 +218,9 @@ def _emulator(chance: Chance, names: list[str]) -> Spec:
 
 
 def _fallback(chance: Chance, names: list[str]) -> Spec:
-    return {"models": [{"script": [{"text": "from the other"}]} for _ in range(chance.number(1, 2))]}
+    return {
+        "models": [{"script": [{"text": "from the other"}]} for _ in range(chance.number(1, 2))]
+    }
 
 
 def _editing(chance: Chance, names: list[str]) -> Spec:

@@ -53,7 +53,8 @@ ARGUMENTS: dict[str, list[Any]] = {
 """Arguments with which models call the tools, some of them wrong."""
 
 TOOLS = [name for name in ARGUMENTS if name != "missing"]
-ASYNC_STAYS_OUT = {"shout"}
+PLAIN_FORM = {"shout", "configured"}
+"""Tools that are made in one way: the sides differ about arguments named config."""
 ASKING = {"ask", "ask_twice"}
 BLOCKS = [
     [{"type": "text", "text": "a block"}],
@@ -71,7 +72,7 @@ def tools(chance: Chance, names: list[str], most: int = 4, asyncs: bool = False)
 
 def _tool(chance: Chance, name: str, asyncs: bool) -> Spec:
     found: Spec = {"name": name}
-    if name in ASYNC_STAYS_OUT:
+    if name in PLAIN_FORM:
         return found
     chance.put(found, "form", 0.3, ["function", "both"])
     if asyncs and chance.often(0.4):
@@ -211,7 +212,7 @@ def _later(chance: Chance, asyncs: bool, extra: list[Spec]) -> Spec:
         said.append([{"kind": "remove"}, {"kind": "ai", "content": "x"}])
         values = {"messages": chance.one(said)}
         found: Spec = {"do": "update", "values": values}
-        chance.put(found, "as_node", 0.4, ["agent", "tools", "model"])
+        found["as_node"] = chance.one(["agent", "tools", "model"])
     else:
         found = {"do": kind}
         if kind == "state" and chance.often(0.3):

@@ -5,7 +5,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 Program = dict[str, Any]
-KEPT = {"family", "name", "do", "script", "actions", "model", "tools", "kind", "args", "id", "error", "options", "system_prompt", "blocks"}
+KEPT = {
+    "family",
+    "name",
+    "do",
+    "script",
+    "actions",
+    "model",
+    "tools",
+    "kind",
+    "args",
+    "id",
+    "error",
+    "options",
+    "system_prompt",
+    "blocks",
+}
 """Keys without which a program is none."""
 WHOLE = {"args", "blocks", "input", "profile", "values"}
 """Keys whose values are left as they are."""

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..harness import Env, Side, _Translate, _watchdog
+from ..harness import Env, Side, Translate, watchdog
 from ..normal import Difference, difference, normalise
 from .dice import Spec
 from .text import program
@@ -49,7 +49,7 @@ def outcome(spec: Spec, side: Side) -> tuple[Any, Any]:
         warnings.simplefilter("ignore")
         env = Env(side, spec["kind"], Path(directory))
         try:
-            with _watchdog(SECONDS):
+            with watchdog(SECONDS):
                 result = function(env)
                 if inspect.iscoroutine(result):
                     result = asyncio.run(result)
@@ -134,7 +134,7 @@ def _load(text: str, side: Side) -> types.ModuleType:
     name = f"{side}_programs_random_{hashlib.sha1(text.encode()).hexdigest()[:8]}"
     tree = ast.parse(text)
     if side == "plait":
-        tree = _Translate().visit(tree)
+        tree = Translate().visit(tree)
     module = types.ModuleType(name)
     sys.modules[name] = module
     exec(compile(ast.fix_missing_locations(tree), f"<{name}>", "exec"), module.__dict__)

@@ -175,5 +175,7 @@ class Player:
     def do_schemas(self, action):
         """The fields of its schemas; what is inside a message is shown by programs by hand."""
         of_input, of_output = self.graph.get_input_jsonschema(), self.graph.get_output_jsonschema()
-        fields = [(sorted(one.get("properties", {})), one.get("title")) for one in (of_input, of_output)]
+        fields = [
+            (sorted(one.get("properties", {})), one.get("title")) for one in (of_input, of_output)
+        ]
         return fields, self.graph.get_context_jsonschema()

@@ -16,7 +16,13 @@ from langchain.agents.middleware import (
     wrap_model_call,
     wrap_tool_call,
 )
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.tools import tool
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, interrupt
@@ -141,7 +147,9 @@ def tool_wrapper(name, action):
             raise
         except Exception as error:
             if action == "catch":
-                return ToolMessage(f"{name} caught {error}", tool_call_id=call["id"], status="error")
+                return ToolMessage(
+                    f"{name} caught {error}", tool_call_id=call["id"], status="error"
+                )
             if action != "retry":
                 raise
             result = yield request

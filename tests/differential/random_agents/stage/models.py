@@ -38,7 +38,8 @@ class Scripted(BaseChatModel):
         return RunnableLambda(lambda messages: {"schema": name, "seen": len(list(messages))})
 
     def _next(self, messages, kwargs):
-        self.seen.append({"messages": list(messages), "kwargs": kwargs})
+        bound = {k: v for k, v in kwargs.items() if k != "tools" or v}  # "Forms of the provider"
+        self.seen.append({"messages": list(messages), "kwargs": bound})
         reply = self.script.pop(0) if self.script else {"text": "the end"}
         if reply.get("error"):
             raise ERRORS[reply["error"]]("the model failed")

@@ -2,12 +2,12 @@
 
 import operator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
 from pydantic import BaseModel, Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 
 class Weather(BaseModel):

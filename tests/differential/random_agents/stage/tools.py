@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -48,7 +48,7 @@ def place(point: Point, tags: list[str] = []) -> str:
     return f"{type(point).__name__} {point.x},{point.y} {tags}"
 
 
-def pick(color: Literal["red", "blue"], n: Optional[int] = None) -> str:
+def pick(color: Literal["red", "blue"], n: int | None = None) -> str:
     """Pick a color."""
     return f"{color} {n}"
 
@@ -85,7 +85,9 @@ def recall(store: Annotated[Any, InjectedStore()], key: str = "last") -> str:
 
 def about(runtime: ToolRuntime, x: int = 0) -> str:
     """Tell about the run."""
-    keys = sorted(runtime.state) if isinstance(runtime.state, dict) else type(runtime.state).__name__
+    keys = (
+        sorted(runtime.state) if isinstance(runtime.state, dict) else type(runtime.state).__name__
+    )
     thread = runtime.config.get("configurable", {}).get("thread_id")
     return f"{x} {runtime.tool_call_id} {keys} {thread} {runtime.context} {runtime.store is None}"
 
@@ -131,7 +133,9 @@ def sends(n: int, call_id: Annotated[str, InjectedToolCallId]) -> Command:
     return Command(update=update, goto=[Send("tools", {"messages": [asked]})] if n else [])
 
 
-def to_parent(text: str, state: Annotated[Any, InjectedState], call_id: Annotated[str, InjectedToolCallId]) -> Command:
+def to_parent(
+    text: str, state: Annotated[Any, InjectedState], call_id: Annotated[str, InjectedToolCallId]
+) -> Command:
     """Leave this graph."""
     said = ToolMessage(f"left {text}", tool_call_id=call_id)
     messages = state["messages"] if isinstance(state, dict) else []
