@@ -11,8 +11,8 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Too
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.tools import StructuredTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from langgraph.graph import START, StateGraph
-from langgraph.prebuilt import create_react_agent
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, create_react_agent
 from langgraph.prebuilt.chat_agent_executor import AgentStatePydantic
 from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, Field
@@ -299,3 +299,22 @@ def case_wrong_decisions(env):
     agent.invoke(USER, THREAD)
     wrong = Command(resume={"decisions": [{"type": "reject"}]})
     return [env.error(lambda one=one: agent.invoke(one, THREAD)) for one in (wrong, None)]
+
+
+def case_handlers_behind_interceptors(env):
+    @tool
+    def fails(kind: str) -> str:
+        """Fail."""
+        raise {"key": KeyError, "type": TypeError}[kind]("no")
+
+    node = ToolNode(
+        [fails],
+        handle_tool_errors=KeyError,
+        wrap_tool_call=lambda request, execute: execute(request),
+    )
+    graph = StateGraph(MessagesState).add_node("tools", node).add_edge(START, "tools").compile()
+    found = []
+    for kind in ("key", "type"):
+        message = AIMessage("", id="2", tool_calls=[call("fails", kind=kind)])
+        found.append(env.error(lambda m=message: graph.invoke({"messages": [m]})))
+    return found

@@ -4,10 +4,11 @@ from collections.abc import Callable
 
 from .agents import agents
 from .chance import Chance
+from .nodes import nodes
 from .react import react
 from .scripts import Spec
 
-MAKERS: dict[str, Callable[[Chance], Spec]] = {"react": react, "agents": agents}
+MAKERS: dict[str, Callable[[Chance], Spec]] = {"react": react, "agents": agents, "nodes": nodes}
 
 
 def make(family: str, seed: int) -> Spec:

@@ -109,7 +109,7 @@ class Replies:
         chance = self._chance
         found: Spec = {}
         if chance.often(0.6):
-            found["calls"] = self._several(chance.one([1, 1, 1, 2, 2, 3]))
+            found["calls"] = self.several(chance.one([1, 1, 1, 2, 2, 3]))
         if not found or chance.often(0.2):
             if chance.often(0.15):
                 found["blocks"] = chance.one(BLOCKS)
@@ -126,7 +126,7 @@ class Replies:
         chance.put(found, "error", 0.04, ["connection", "value"])
         return found
 
-    def _several(self, count: int) -> list[Spec]:
+    def several(self, count: int) -> list[Spec]:
         """Tool calls; a question is alone where the sides differ about several calls."""
         calls = [self.call() for _ in range(count)]
         asking = [one for one in calls if one["name"] in ASKING]

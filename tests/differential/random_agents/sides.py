@@ -18,7 +18,11 @@ from tests.differential.normal import Difference, ErrorInfo, difference, normali
 
 STAGE = Path(__file__).parent / "stage"
 _REACT = ("models", "tools", "structures", "actions", "react")
-FAMILIES = {"react": _REACT, "agents": (*_REACT, "hooks", "shipped", "agents")}
+FAMILIES = {
+    "react": _REACT,
+    "agents": (*_REACT, "hooks", "shipped", "agents"),
+    "nodes": (*_REACT, "hooks", "nodes"),
+}
 """Which files of the stage a family of programs needs, in the order of their imports."""
 
 MARKS = {"lc_versions", "ls_integration", "lc_internal_call", "hitl_decided_tool_calls"}
@@ -119,6 +123,8 @@ def _without_marks(value: Any) -> Any:
         if "parent_config" in value and isinstance(value.get("values"), dict):
             shown = {k: v for k, v in value["values"].items() if k != "jump_to"}  # an agent's own
             value = {**value, "values": shown}
+        if "$defs" in value:  # the schema of an answer is described in each side's own words
+            return "<schema>"
         left_out = {*MARKS, "state"} if "tool_call" in value else MARKS  # "Stored tool calls"
         if {"source", "step"} <= value.keys():  # of a checkpoint: told before or after it is stored
             left_out = {*left_out, "lc_agent_name"}
@@ -150,18 +156,22 @@ def settled(result: Any) -> Any:
 
 
 def _sorted_parts(value: Any) -> Any:
+    """The value with what tools that run at once do in any order in a fixed one."""
     if isinstance(value, dict):
         if isinstance(value.get("error"), ErrorInfo):  # how far others came is chance
             value = {k: v for k, v in value.items() if k != "$parts"}
         return {
             k: sorted(map(plain, v), key=repr)
-            if k in ("$parts", "seen") and isinstance(v, list)
+            if k in UNORDERED and isinstance(v, list | tuple)
             else _sorted_parts(v)
             for k, v in value.items()
         }
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return type(value)(_sorted_parts(item) for item in value)
     return value
+
+
+UNORDERED = {"$parts", "seen", "__interrupt__", "interrupts"}
 
 
 def quiet() -> None:

@@ -76,8 +76,10 @@ class Player:
         return self.env.error(lambda: do(action))
 
     def is_asked(self, action):
-        """Whether a question waits: the sides differ about answers to none."""
-        return bool(self.graph.get_state(self.config(action)).interrupts)
+        """Whether a question waits: the sides differ about answers to none, and about questions
+        of a task that failed later."""
+        snapshot = self.graph.get_state(self.config(action))
+        return bool(snapshot.interrupts) and not any(one.error for one in snapshot.tasks)
 
     def more(self, action):
         found = {k: action[k] for k in ("stream_mode", "subgraphs", "durability") if k in action}

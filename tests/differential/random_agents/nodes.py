@@ -1,0 +1,52 @@
+"""Draws programs with a ToolNode or ValidationNode."""
+
+from .agents import OF_TOOL, SCHEMAS
+from .chance import Chance
+from .react import HANDLERS
+from .scripts import TOOLS, Replies, Spec, actions, tools
+
+
+def nodes(chance: Chance) -> Spec:
+    """A program of this family."""
+    asyncs = chance.often(0.4)
+    spec: Spec = {"family": "nodes", "kind": "tools" if chance.often(0.85) else "validation"}
+    spec["by"] = chance.one(["edge", "sends", "condition"])
+    spec["tools"] = tools(chance, [name for name in TOOLS if name != "leads"], 4, asyncs)
+    names = [one["name"] for one in spec["tools"]]
+    # "Questions of parallel tools": one node that runs several calls asks one question at most.
+    replies = Replies(chance, names, one_question=spec["by"] != "sends")
+    spec["calls"] = replies.several(chance.number(1, 3))
+    if spec["kind"] == "validation":
+        validation(chance, spec, replies)
+    else:
+        chance.put(spec, "handle_tool_errors", 0.6, HANDLERS)
+        chance.put(spec, "messages_key", 0.15, ["chat"])
+        chance.put(spec, "name", 0.1, ["mine"])
+        chance.put(spec, "tags", 0.1, [["t"]])
+        chance.put(spec, "wrap", 0.25, [one for one in OF_TOOL if one not in ("tool", "ask")])
+        if "wrap" in spec and spec.get("handle_tool_errors") in (
+            "typed",
+            "union",
+            "class",
+            "classes",
+        ):
+            del spec["handle_tool_errors"]  # "Handlers behind interceptors"
+    if chance.often(0.4):
+        spec["saver"] = True
+    if chance.often(0.6) or "wrap" in spec:
+        spec["store"] = True
+    spec["actions"] = actions(chance, spec, asyncs, [{}, {"notes": ["given"]}])
+    for one in spec["actions"]:
+        if one.get("as_node") == "agent":
+            one["as_node"] = "after"
+    return spec
+
+
+def validation(chance: Chance, spec: Spec, replies: Replies) -> None:
+    """Schemas to validate by, and calls of them."""
+    spec["by"] = "edge"
+    spec["schemas"] = chance.some(["Weather", "Verdict"], 1, 2)
+    spec["tools"] = [one for one in spec["tools"] if one.get("form") != "function"]
+    for name in spec["schemas"]:
+        spec["calls"].append(replies.call(name, chance.one(SCHEMAS[name])))
+    chance.put(spec, "format_error", 0.4, [True])
