@@ -1,15 +1,15 @@
 """Names that graphs, channels and streams agree on. The public ones have the peer's values."""
 
 from sys import intern
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-START: Final = "__start__"
+START: Literal["__start__"] = "__start__"
 """The virtual node that brings the input into a graph."""
-END: Final = "__end__"
+END: Literal["__end__"] = "__end__"
 """The virtual node that ends a branch of a graph."""
-TAG_NOSTREAM: Final = "nostream"
+TAG_NOSTREAM: Literal["nostream"] = "nostream"
 """A tag that keeps a chat model's tokens out of the `messages` stream."""
-TAG_HIDDEN: Final = "langsmith:hidden"
+TAG_HIDDEN: Literal["langsmith:hidden"] = "langsmith:hidden"
 """A tag that keeps a node or edge out of traces and streams."""
 CONF: Final = intern("configurable")
 CONFIG_KEY_CHECKPOINTER: Final = intern("__pregel_checkpointer")

@@ -67,3 +67,8 @@ b.add_edge("q", "ans")
 b.add_edge("ans", END)
 out = b.compile().invoke({"question": "hi"})
 print(out["answer"])
+
+# In a notebook, each cell imports what it needs.
+from plait.graph import END, START  # noqa: E402, F811
+
+print(StateGraph(State).add_node(n).add_edge(START, "n").add_edge("n", END).compile().name)
