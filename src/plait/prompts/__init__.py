@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SystemMessagePromptTemplate,
     )
     from plait.prompts.string import StringPromptTemplate
+    from plait.prompts.structured import StructuredPrompt
     from plait.prompts.template_formats import check_valid_template, get_template_variables
 
 _HOMES = {
@@ -51,6 +52,7 @@ _HOMES = {
     "MessagesPlaceholder": "placeholder",
     "PromptTemplate": "prompt",
     "StringPromptTemplate": "string",
+    "StructuredPrompt": "structured",
     "SystemMessagePromptTemplate": "roles",
     "aformat_document": "base",
     "check_valid_template": "template_formats",
@@ -77,6 +79,7 @@ __all__ = [
     "MessagesPlaceholder",
     "PromptTemplate",
     "StringPromptTemplate",
+    "StructuredPrompt",
     "SystemMessagePromptTemplate",
     "aformat_document",
     "check_valid_template",

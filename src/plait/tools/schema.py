@@ -114,11 +114,20 @@ def _field(its: Parameter, doc: str | None) -> tuple[Any, Any]:
         annotation = list[annotation] if its.spread == "*" else dict[str, annotation]
         default = None
     said = doc or _described(annotation) or string_mark(annotation)
-    if said and isinstance(default, FieldInfo):  # what it says would come before the annotation
-        default = FieldInfo.merge_field_infos(default, Field(description=said))
-    elif said:
+    if said and isinstance(default, FieldInfo):
+        # As a default, what it says would win: among the marks of the annotation, the last does.
+        annotation, default = Annotated[annotation, default], _value_of(default)
+    if said:
         annotation = Annotated[annotation, Field(description=said)]
     return annotation, default
+
+
+def _value_of(info: FieldInfo) -> Any:
+    """The default that a field declares, as a model takes it."""
+    if info.is_required():
+        return ...
+    factory: Any = info.default_factory
+    return info.default if factory is None else Field(default_factory=factory)
 
 
 def _described(annotation: Any) -> str | None:
