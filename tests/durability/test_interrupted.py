@@ -19,6 +19,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from plait.checkpoint.log.groups import ThreadGroup, Turn, Turns
+from plait.checkpoint.log.requests import ReadLane
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers import pool
@@ -95,6 +96,55 @@ async def test_a_run_that_is_cancelled_twice_at_any_turn_gives_its_thread_back(
                 given = None if state.config["configurable"].get("checkpoint_id") else {"log": []}
                 await graph.ainvoke(given, config(turns))
             turns += 1
+
+
+class _Held(SqliteSaver):
+    """Holds transactions back."""
+
+    asked: asyncio.Event
+    go_on: asyncio.Event
+    freely = 0
+    """How many of them are done at once."""
+
+    async def _late(self, request: Any) -> Any:
+        self.asked.set()
+        await self.go_on.wait()
+        return await super().aexecute(request)
+
+    def aexecute(self, request: Any) -> Any:
+        if type(request) is ReadLane:
+            return super().aexecute(request)
+        self.freely -= 1
+        return self._late(request) if self.freely < 0 else super().aexecute(request)
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("freely", [0, 1])
+async def test_a_claim_is_given_back_though_its_run_was_cancelled_twice_while_it_was_stored(
+    tmp_path: Path, durability: str, freely: int
+) -> None:
+    with _Held(tmp_path / "threads.db") as saver:
+        saver.asked, saver.go_on, saver.freely = asyncio.Event(), asyncio.Event(), freely
+        asked = saver.asked
+
+        async def until_asked(state: State) -> State:
+            if freely and durability == "async":
+                await asked.wait()
+                await asyncio.Event().wait()
+            return {"log": ["c"]}
+
+        builder = StateGraph(State).add_node("a", lambda state: {"log": ["a"]})
+        builder.add_node("b", until_asked).add_edge(START, "a").add_edge("a", "b")
+        graph: Any = builder.compile(checkpointer=saver)
+        run = asyncio.ensure_future(graph.ainvoke({"log": []}, config(1), durability=durability))
+        await saver.asked.wait()
+        for _ in range(5):
+            run.cancel()
+            await asyncio.sleep(0)
+        saver.go_on.set()
+        await asyncio.gather(run, return_exceptions=True)
+        root = saver.execute(ReadLane("1", ""))
+        assert root is None or root.owner is None
 
 
 @pytest.mark.parametrize("in_file", [True, False])

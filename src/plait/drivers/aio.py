@@ -446,7 +446,7 @@ class AioDriver:
             if storage.may_lag(command):
                 await self._writer.put(plan)
                 return None
-            plan = await self._writer.after(plan)
+            return await to_its_end(self._writer.run(plan), storage.session.leave)
         work, leave = storage.saver.arun(plan), storage.session.leave
         if storage.saver.stepped:
             return await stepped_to_its_end(work, self.aio, leave)

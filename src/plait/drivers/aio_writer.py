@@ -29,11 +29,11 @@ class AioWriter(Behind):
             self._asked = True
             self._timer = self._loop.call_later(LINGER, self._begin)
 
-    async def after(self, plan: Plan[Any]) -> Plan[Any]:
-        """`plan` with everything put so far before it."""
+    async def run(self, plan: Plan[Any]) -> Any:
+        """Do a plan after everything put so far; returns what it returns."""
         await self._idle()
         self._raise()
-        return self._and(plan)
+        return await self._saver.arun(self._and(plan))
 
     async def close(self) -> None:
         """Write what is left. Whoever is cancelled here leaves the writing to its task."""
