@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from plait.cache.base import BaseCache, FullKey, Namespace, ValueT
 from plait.checkpoint.serde.base import SerializerProtocol
+from plait.forks import renew_in_child
 
 _SWEEP_FROM = 256
 """Entries below which nobody looks for expired ones that were never asked for again."""
@@ -42,9 +43,14 @@ class InMemoryCache(BaseCache[ValueT]):
         super().__init__(serde=serde)
         self._clock = clock
         self._entries: dict[Namespace, dict[str, _Entry]] = {}
-        self._lock = Lock()
         self._size = 0
         self._sweep_at = _SWEEP_FROM
+        self.after_fork()
+        renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """In a forked child: the lock's holder does not exist here."""
+        self._lock = Lock()
 
     def get(self, keys: Sequence[FullKey]) -> dict[FullKey, ValueT]:
         now = self._clock()

@@ -9,6 +9,7 @@ from random import random
 from threading import Lock
 
 from plait.engine.spec import Env
+from plait.forks import renew_in_child
 from plait.ids import new_id
 
 
@@ -18,10 +19,15 @@ class SystemEnv:
 
     def __init__(self) -> None:
         self._last = 0
-        self._lock = Lock()
-        self._node = urandom(5).hex()
         self._head = (0, "")
         """The last millisecond of an id, and how ids of it begin."""
+        self.after_fork()
+        renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """A process tells its ids from those of others, its parent too."""
+        self._lock = Lock()
+        self._node = urandom(5).hex()
 
     def checkpoint_id(self) -> str:
         # 48 bits of milliseconds, 12 + 14 bits of the time below, the rest tells processes apart.

@@ -129,6 +129,25 @@ class Database:
             if conn is not None and self._given is None:
                 conn.close()
 
+    def rest(self) -> bool:
+        """Before a fork: close the connection, between two transactions, until its next use.
+
+        SQLite keeps the locks of a process in its memory. A child would inherit them, with nobody
+        to ever end what they stand for, and without those that protect it from other processes.
+        Returns whether `wake` must be called after the fork.
+        """
+        if not self._lock.acquire(timeout=_PATIENCE):
+            return False
+        if self._given is None and self.shared and self._pid == os.getpid():
+            conn, self._conn = self._conn, None
+            if conn is not None:
+                conn.close()
+        return True
+
+    def wake(self) -> None:
+        """In the parent, after a fork."""
+        self._lock.release()
+
     def free(self) -> None:
         """In a forked child: the lock's holder does not exist here, and a connection to a file is
         the parent's. (Memory was copied by the fork, connection and all.)"""
@@ -198,14 +217,29 @@ def fetch(conn: sqlite3.Connection, sql: str, *values: Any) -> list[Any]:
     return cursor.execute(sql, values).fetchall()
 
 
+_PATIENCE = 5.0
+"""Seconds that a fork waits for a transaction to end."""
 _all: WeakSet[Database] = WeakSet()
+_resting: list[Database] = []
+
+
+def _before_fork() -> None:
+    _resting.extend(database for database in list(_all) if database.rest())
+
+
+def _after_in_parent() -> None:
+    while _resting:
+        _resting.pop().wake()
 
 
 def _after_fork() -> None:
+    _resting.clear()
     for database in _all:
         database.free()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_fork
+)
 
 __all__ = ["WAL_PAGES", "Database", "Synchronous", "fetch"]

@@ -7,8 +7,29 @@ from os import urandom
 from threading import Lock
 from uuid import UUID
 
-_lock = Lock()
-_last = [0]
+from plait.forks import renew_in_child
+
+
+class _Clock:
+    """The last time that an id was made of."""
+
+    def __init__(self) -> None:
+        self._last = 0
+        self.after_fork()
+        renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """In a forked child: the lock's holder does not exist here."""
+        self._lock = Lock()
+
+    def ticks(self) -> int:
+        """Now, or a little later: each call gets another one."""
+        with self._lock:
+            ticks = self._last = max(_ticks(time.time_ns()), self._last + 1)
+        return ticks
+
+
+_clock = _Clock()
 
 
 def uuid7(nanoseconds: int | None = None) -> UUID:
@@ -21,8 +42,7 @@ def uuid7(nanoseconds: int | None = None) -> UUID:
     (7, True)
     """
     if nanoseconds is None:
-        with _lock:
-            ticks = _last[0] = max(_ticks(time.time_ns()), _last[0] + 1)
+        ticks = _clock.ticks()
     else:
         ticks = _ticks(nanoseconds)
     milliseconds, fraction = divmod(ticks, 4096)

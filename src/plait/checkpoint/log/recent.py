@@ -21,6 +21,7 @@ from plait.checkpoint.log.records import WHOLE, CheckpointFrame
 from plait.checkpoint.log.versions import Encoded, ListVersion, Point, Run, Version
 from plait.checkpoint.serde import KeyedRecipes, Recipes
 from plait.checkpoint.serde.envelope import proof
+from plait.forks import renew_in_child
 
 ROOM = 16 << 20
 """How many bytes of items a saver keeps recipes of."""
@@ -113,15 +114,29 @@ class Recent:
     (None, 60)
     """
 
-    __slots__ = ("_beside", "_constants", "_heads", "_lists", "_lock", "_taken", "room")
+    __slots__ = (
+        "__weakref__",
+        "_beside",
+        "_constants",
+        "_heads",
+        "_lists",
+        "_lock",
+        "_taken",
+        "room",
+    )
 
     def __init__(self, room: int = ROOM, *, beside: bool = False) -> None:
+        self.room = room
+        self._beside = beside
+        self.after_fork()
+        renew_in_child(self)
+
+    def after_fork(self) -> None:
+        """Nothing is kept: at the start, and where another thread may have been changing it."""
         self._lists: dict[tuple[int, str], Kept | KeptDict] = {}
         self._heads: dict[int, KeptHead] = {}
         self._constants: dict[int, dict[str, Constant]] = {}
         self._lock = Lock()
-        self.room = room
-        self._beside = beside
         self._taken = 0
 
     def find(self, lane: int, channel: str) -> Kept | KeptDict | None:

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 from plait.embeddings import Embeddings
+from plait.forks import renew_in_child
 from plait.store.base import (
     BaseStore,
     GetOp,
@@ -57,10 +58,15 @@ class InMemoryStore(BaseStore):
         `_items`."""
         self._sorted: list[Namespace] | None = []
         """All namespaces in order; None when that must be found out."""
-        self._lock = Lock()
+        self.after_fork()
+        renew_in_child(self)
         own = type(self)
         self._direct = own.batch is InMemoryStore.batch and own.abatch is InMemoryStore.abatch
         """Whether calls may pass by `batch`: a class derived from this one may want them there."""
+
+    def after_fork(self) -> None:
+        """In a forked child: the lock's holder does not exist here."""
+        self._lock = Lock()
 
     @property
     def index_config(self) -> IndexConfig | None:

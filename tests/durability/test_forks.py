@@ -1,0 +1,132 @@
+"""A process forks while its threads are at work: in the child, nothing waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+from plait.cache.memory import InMemoryCache
+from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.drivers.env import SYSTEM
+from plait.graph import START, StateGraph
+from plait.store.memory import InMemoryStore
+from plait.utils import uuid
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+SECONDS = 60
+"""A child that hangs is ended by an alarm after so long."""
+
+
+class State(TypedDict, total=False):
+    log: Annotated[list[str], operator.add]
+
+
+def line(saver: Any) -> Any:
+    builder = StateGraph(State)
+    builder.add_node("a", lambda state: {"log": ["a"]}).add_node("b", lambda state: {"log": ["b"]})
+    return builder.add_edge(START, "a").add_edge("a", "b").compile(checkpointer=saver)
+
+
+def config(thread: object) -> Any:
+    return {"configurable": {"thread_id": str(thread)}}
+
+
+def in_a_child(work: Callable[[], str]) -> str:
+    """What work returns in a forked child ("": it failed or hung)."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(SECONDS)
+        try:
+            os.write(write, work().encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as told:
+        said = told.read()
+    os.waitpid(pid, 0)
+    return said
+
+
+def while_held(lock: Any, work: Callable[[], str]) -> str:
+    """What work returns in a child that is forked while a thread of its parent holds a lock."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            done.wait(SECONDS)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(SECONDS)
+    try:
+        return in_a_child(work)
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_a_child_makes_ids_of_its_own_whoever_was_making_one() -> None:
+    mine = SYSTEM.checkpoint_id()
+    its = while_held(SYSTEM._lock, SYSTEM.checkpoint_id)
+    assert its
+    assert its[-10:] != mine[-10:], "what tells processes apart is the same"
+    other = in_a_child(SYSTEM.checkpoint_id)
+    assert len({mine[-10:], its[-10:], other[-10:]}) == 3
+    assert while_held(uuid._clock._lock, lambda: str(uuid.uuid7()))
+
+
+def test_a_child_reads_stores_and_caches_whoever_was_at_work_in_them() -> None:
+    store, cache = InMemoryStore(), InMemoryCache()
+    store.put(("a",), "b", {"c": 1})
+    cache.set({(("a",), "b"): ("c", None)})
+    assert while_held(store._lock, lambda: str(store.search(("a",))[0].value)) == "{'c': 1}"
+    found = while_held(cache._lock, lambda: str(cache.get([(("a",), "b")])))
+    assert found == "{(('a',), 'b'): 'c'}"
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_child_goes_on_with_a_thread_whoever_was_reading(tmp_path: Path, in_file: bool) -> None:
+    with SqliteSaver(tmp_path / "threads.db") if in_file else InMemorySaver() as saver:
+        graph = line(saver)
+        graph.invoke({"log": []}, config(1))
+
+        def go_on() -> str:
+            graph.invoke({"log": []}, config(1))
+            return " ".join(asyncio.run(graph.ainvoke({"log": []}, config(1)))["log"])
+
+        assert while_held(saver._recent._lock, go_on) == "a b a b a b"
+
+
+def test_workers_forked_from_a_busy_parent_share_its_file(tmp_path: Path) -> None:
+    with SqliteSaver(tmp_path / "threads.db") as saver:
+        graph = line(saver)
+        stop = threading.Event()
+
+        def busy(name: str) -> None:
+            while not stop.is_set():
+                graph.invoke({"log": []}, config(name))
+
+        threads = [threading.Thread(target=busy, args=(f"busy {n}",)) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for n in range(6):
+                run = graph.invoke if n % 2 else lambda *given: asyncio.run(graph.ainvoke(*given))
+                said = in_a_child(lambda n=n, run=run: str(run({"log": []}, config(n))))
+                assert said == "{'log': ['a', 'b']}"
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        assert len(graph.get_state(config(5)).values["log"]) == 2
