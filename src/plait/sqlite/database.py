@@ -138,7 +138,7 @@ class Database:
         """
         if not self._lock.acquire(timeout=_PATIENCE):
             return False
-        if self._given is None and self.shared and self._pid == os.getpid():
+        if self._given is None and self.shared:
             conn, self._conn = self._conn, None
             if conn is not None:
                 conn.close()

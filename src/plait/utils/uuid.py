@@ -41,10 +41,7 @@ def uuid7(nanoseconds: int | None = None) -> UUID:
     >>> uuid7().version, uuid7() < uuid7()
     (7, True)
     """
-    if nanoseconds is None:
-        ticks = _clock.ticks()
-    else:
-        ticks = _ticks(nanoseconds)
+    ticks = _clock.ticks() if nanoseconds is None else _ticks(nanoseconds)
     milliseconds, fraction = divmod(ticks, 4096)
     chance = int.from_bytes(urandom(8)) & ((1 << 62) - 1)
     return UUID(int=milliseconds << 80 | 7 << 76 | fraction << 64 | 2 << 62 | chance)
