@@ -3,7 +3,7 @@
 from .agents import OF_TOOL, SCHEMAS
 from .chance import Chance
 from .react import HANDLERS
-from .scripts import TOOLS, Replies, Spec, actions, tools
+from .scripts import TOOLS, Replies, Spec, actions, messages, run, tools
 
 
 def nodes(chance: Chance) -> Spec:
@@ -39,6 +39,37 @@ def nodes(chance: Chance) -> Spec:
     for one in spec["actions"]:
         if one.get("as_node") == "agent":
             one["as_node"] = "after"
+    return spec
+
+
+REVIEWED = ("add", "echo", "pick", "nothing", "search", "fails")
+"""Tools that take what their model gives alone ("What a reviewed tool shows", "... keeps")."""
+PEOPLE = [
+    {"type": "accept"},
+    {"type": "edit", "args": {"args": {"a": 7}}},
+    {"type": "edit", "args": {"args": {"text": "edited"}}},
+    {"type": "response", "args": "by a person"},
+    {"type": "reject", "args": "no"},
+]
+
+
+def reviews(chance: Chance) -> Spec:
+    """A program of a ToolNode whose tools ask before they run."""
+    asyncs = chance.often(0.4)
+    spec: Spec = {"family": "nodes", "kind": "tools", "by": chance.one(["edge", "condition"])}
+    names = chance.some(REVIEWED, 1, 3)
+    spec["tools"] = [{"name": name, "reviewed": True} for name in names]
+    for one in spec["tools"]:
+        if asyncs:
+            one["async"] = True
+    spec["calls"] = [Replies(chance, names).call(chance.one(names))]
+    spec["saver"] = True
+    spec["actions"] = [{"do": "invoke", "input": {"messages": messages(chance)}}]
+    spec["actions"] += [
+        run(chance, {"resume": chance.one(PEOPLE)}, asyncs) for _ in range(chance.number(1, 2))
+    ]
+    if asyncs:
+        spec["actions"][0]["async"] = True
     return spec
 
 

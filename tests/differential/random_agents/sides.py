@@ -99,6 +99,8 @@ def compare(program: Program) -> Difference | None:
             return None
         if difference(settled(theirs), settled(ours)) is None:
             return None
+        if _races(program) and difference(_until_failed(theirs), _until_failed(ours)) is None:
+            return None
     return found
 
 
@@ -148,6 +150,22 @@ def _without_marks(value: Any) -> Any:
 def _is_documented(found: Difference) -> bool:
     """Whether it is "Answers in the last step": what comes after it is not compared."""
     return isinstance(found.oracle, str) and found.oracle.startswith("Sorry, need more steps")
+
+
+def _races(program: Program) -> bool:
+    """Whether several tools may run at once."""
+    replies = program.get("model", {}).get("script", [{"calls": program.get("calls", [])}])
+    return any(len(one.get("calls", [])) > 1 for one in replies)
+
+
+def _until_failed(result: Any) -> Any:
+    """What came before the first error: which of several tools fails first is chance."""
+    kept: list[Any] = []
+    for one in settled(result).get("played", []):
+        if "'$error'" in repr(one):
+            return [*kept, "failed"]
+        kept.append(one)
+    return kept
 
 
 def settled(result: Any) -> Any:

@@ -14,7 +14,7 @@ from .make import MAKERS, make
 from .shrink import shrink
 from .sides import compare, quiet
 
-COUNT = int(os.environ.get("PLAIT_RANDOM_AGENTS", "12"))
+COUNT = int(os.environ.get("PLAIT_RANDOM_AGENTS", "10"))
 FIRST = int(os.environ.get("PLAIT_RANDOM_AGENTS_FROM", "0"))
 
 

@@ -4,6 +4,7 @@ import operator
 from typing import Annotated, Any, NotRequired
 
 from langchain_core.messages import AIMessage
+from langchain_dev_utils.tool_calling import human_in_the_loop, human_in_the_loop_async
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, ValidationNode, tools_condition
@@ -36,6 +37,14 @@ def wrappers_of(action):
     return {"wrap_tool_call": wrap, "awrap_tool_call": awrap}
 
 
+def reviewed_of(spec):
+    """A tool; if its spec says so, one that asks a person before it runs."""
+    made = tool_of(spec)
+    if not spec.get("reviewed"):
+        return made
+    return (human_in_the_loop_async if spec.get("async") else human_in_the_loop)(made)
+
+
 def node_of(spec):
     """The node of a program."""
     if spec["kind"] == "validation":
@@ -50,7 +59,7 @@ def node_of(spec):
         more["handle_tool_errors"] = handler_of(spec["handle_tool_errors"])
     if "wrap" in spec:
         more.update(wrappers_of(spec["wrap"]))
-    return ToolNode([tool_of(one) for one in spec["tools"]], **more)
+    return ToolNode([reviewed_of(one) for one in spec["tools"]], **more)
 
 
 def graph_of(spec, env):
