@@ -179,7 +179,8 @@ def _create(name: str, description: str | None, fields: dict[str, Any]) -> type[
     with warnings.catch_warnings():
         # Arguments may be called `copy` or `schema`: nobody calls these methods of the model.
         warnings.filterwarnings("ignore", message="Field name .* shadows an attribute")
-        return create_model(name, __config__=_CONFIG, __doc__=description, **fields)
+        said = description if description and description.strip() else None
+        return create_model(name, __config__=_CONFIG, __doc__=said, **fields)
 
 
 def _v1_shown(name: str, model: type[Any], description: str) -> type[Any]:

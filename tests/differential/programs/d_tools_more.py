@@ -107,3 +107,11 @@ def case_text_for_an_injected_id(env):
         return call_id
 
     return env.error(lambda: look_up.invoke("text"))
+
+
+def case_blank_docstrings(env):
+    def look_up(a: int):
+        return a
+
+    look_up.__doc__ = "\n    "
+    return tool(description="Told.")(look_up).get_input_jsonschema()

@@ -36,7 +36,8 @@ def call(choose: Random, traits: set[str], values: tuple[str, ...]) -> str:
         return f"look(lambda: {sync(choose, traits, value, values, config)})"
     if kind < 0.75:
         return f"await alook({whole(choose, traits, value, values, config)})"
-    if "each" in traits:  # "Events of map"
+    # "Events of map"; which steps beside one that failed had ended is left to chance.
+    if "each" in traits or traits >= {"fallbacks", "loose"}:
         return f"await alook(runnable.ainvoke({value}, {config}))"
     return f"await alook({streamed(choose, traits, value, config)})"
 

@@ -79,8 +79,8 @@ def leaf(choose: Random, comes: str) -> Made:
             [
                 Made("PromptTemplate.from_template('say {x}')", "prompt"),
                 Made("ChatPromptTemplate.from_messages([('human', '{x}')])", "prompt"),
-                Made("FakeListLLM(responses=['one', 'two'])", "str", {"model"}),
-                Made("FakeListChatModel(responses=['yes', 'no'])", "message", {"model"}),
+                Made("FakeListLLM(responses=['one'])", "str", {"model"}),
+                Made("FakeListChatModel(responses=['yes'])", "message", {"model"}),
                 Made("Found()", "any", {"retriever"}),
                 Made("CommaSeparatedListOutputParser()", "any"),
                 Made("StrOutputParser()", "str"),
@@ -98,7 +98,7 @@ def leaf(choose: Random, comes: str) -> Made:
             ]
         )
     if comes in ("messages", "prompt"):
-        return Made("FakeListChatModel(responses=['yes', 'no'])", "message", {"model"})
+        return Made("FakeListChatModel(responses=['yes'])", "message", {"model"})
     if comes == "message" and kind < 0.8:
         return choose.choice([Made("StrOutputParser()", "str"), Made("JsonOutputParser()", "any")])
     if comes == "any":

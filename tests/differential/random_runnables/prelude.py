@@ -161,12 +161,17 @@ def never(x):
     raise KeyError("never")
 
 
+def in_order(x):
+    """Dicts by their keys: parallel steps fill them as they end."""
+    return {k: in_order(x[k]) for k in sorted(x, key=str)} if isinstance(x, dict) else x
+
+
 def shown(x) -> str:
-    return f"<{x}>"
+    return f"<{in_order(x)}>"
 
 
 async def a_shown(x):
-    return f"<{x}>"
+    return f"<{in_order(x)}>"
 
 
 def up(x: str) -> str:
@@ -210,7 +215,7 @@ def scaled(x, by=2, **more):
 
 def configured(x, config):
     told = {k: config.get(k) for k in ("tags", "metadata", "configurable", "recursion_limit")}
-    return f"{x}:{json.dumps(told, sort_keys=True)}"
+    return f"{in_order(x)}:{json.dumps(told, sort_keys=True)}"
 
 
 def is_even(x):
@@ -230,7 +235,7 @@ def to_a_chain(x):
 
 
 def question(x):
-    return [HumanMessage(str(x))]
+    return [HumanMessage(str(in_order(x)))]
 
 
 class Notes(BaseCallbackHandler):
