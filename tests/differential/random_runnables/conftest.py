@@ -1,3 +1,3 @@
-"""Keeps pytest from collecting the prelude as a module: `running.py` loads it, once per side."""
+"""Keeps pytest from collecting the preludes as modules: `running.py` loads them, once per side."""
 
-collect_ignore = ["prelude.py"]
+collect_ignore = ["prelude.py", "telling.py"]

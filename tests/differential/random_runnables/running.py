@@ -1,8 +1,8 @@
 """Writes a random program from a family and a seed, runs it on both sides, and compares.
 
 A family is a module of this folder with `lines(choose)`: the statements of one program, as text.
-They may use every name of `prelude.py`, and `look(call)` and `await alook(call)` to note a result
-or an error. The text runs in a copy of the prelude's namespace, once per side.
+They may use every name of `prelude.py` and `telling.py`, and `look(call)` and `await alook(call)`
+to note a result or an error. The text runs in a copy of their namespaces, once per side.
 
 To run seeds, or to replay one with its program's text, before and after shrinking:
     python -m tests.differential.random_runnables.running [FAMILY ...] [--seeds 0:1000] [--text]
@@ -33,7 +33,8 @@ from .expected import is_expected
 from .shrink import shrunk
 
 FAMILIES = ("messages", "prompts", "parsers", "tool_parsers", "tools", "stores", "chains")
-PRELUDE = "../random_runnables/prelude"  # as seen from the programs that the harness loads
+# As seen from the programs that the harness loads.
+PRELUDES = ("../random_runnables/prelude", "../random_runnables/telling")
 WIDTH = 400  # of what is told of a difference
 SECONDS = 20  # A program that hangs is stopped and reported.
 
@@ -71,7 +72,8 @@ def _cut(told: str) -> str:
 def _run(text: str, side: Side) -> list[Any]:
     """What a program noted on one side, as plain data."""
     module = types.ModuleType(f"{side}_programs_random")
-    vars(module).update(vars(load(PRELUDE, side)), __name__=module.__name__)
+    for prelude in PRELUDES:
+        vars(module).update(vars(load(prelude, side)), __name__=module.__name__)
     sys.modules[module.__name__] = module  # types that the text declares are resolved through it
     where = f"<{module.__name__}>"
     # Schemas of lambdas are read from their source.
