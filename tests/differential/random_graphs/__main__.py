@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from ..normal import Difference
+from tests.differential.normal import Difference
 
 from .compare import compare
 from .dice import Spec

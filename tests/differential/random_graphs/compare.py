@@ -11,8 +11,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ..harness import Env, Side, Translate, watchdog
-from ..normal import Difference, difference, normalise
+from tests.differential.harness import Env, Side, Translate, watchdog
+from tests.differential.normal import Difference, difference, normalise
+
 from .dice import Spec
 from .text import program
 

@@ -81,7 +81,7 @@ def _node(dice: Dice, name: str, keys: list[str], names: list[str], graph: str) 
         steps.append(["fail", [dice.number(1, 3)]])
     if dice.chance(0.06):
         steps.append(["store"])
-    writes = ["log", *[k for k in dice.some([k for k in keys if k != "log"], 0, 2)]]
+    writes = ["log", *dice.some([k for k in keys if k != "log"], 0, 2)]
     return {
         "name": name,
         "aio": dice.chance(0.7),

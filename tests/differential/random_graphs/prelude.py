@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from itertools import islice
 from typing import Any
 
-from ..normal import ErrorInfo
+from tests.differential.normal import ErrorInfo
 
 A_MOMENT = 0.03
 LIMIT = 12  # super-steps of a run: enough for each shape, and a loop without an end is soon over
@@ -176,8 +176,7 @@ class Player:
             )
 
     def _config(self, thread: str) -> Any:
-        ours = {"configurable": {"thread_id": thread}} if self._saved else {}
-        return ours
+        return {"configurable": {"thread_id": thread}} if self._saved else {}
 
     async def _act(
         self,

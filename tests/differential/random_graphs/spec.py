@@ -45,7 +45,7 @@ def _take_out(graphs: list[Spec], kind: str) -> None:
 
 
 def _leave_one(graphs: list[Spec], kind: str) -> None:
-    """Of several nodes that fail at once, the peer keeps the error of each that was quick enough."""
+    """Of several nodes that fail at once, the peer keeps the errors of those that were quick."""
     nodes = [node for graph in graphs for node in graph["nodes"] if _steps_of(node, kind)]
     for node in nodes[1:]:
         node["steps"] = [step for step in node["steps"] if step[0] != kind]
