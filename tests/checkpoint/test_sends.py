@@ -65,7 +65,11 @@ def commit(saver: Any, sends: list[Send], facts: dict[str, Any]) -> Any:
     return saver.open_session("t", registry=registry)
 
 
-SAVERS: list[Callable[..., Any]] = [InMemorySaver, lambda **kw: SqliteSaver(":memory:", **kw)]
+def in_sqlite(serde: Any = None) -> SqliteSaver:
+    return SqliteSaver(":memory:", serde=serde)
+
+
+SAVERS: list[Callable[..., Any]] = [InMemorySaver, in_sqlite]
 
 
 @pytest.mark.parametrize("make", SAVERS, ids=["memory", "sqlite"])
