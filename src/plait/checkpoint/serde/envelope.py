@@ -68,7 +68,7 @@ def guarded(place: bytes, guard: Guard | None) -> bytes:
     return made
 
 
-def place(part: str, *more: str) -> bytes:
+def place(*parts: str) -> bytes:
     """The bytes that identify where a record lives, such as thread, namespace and channel.
 
     Each part is prefixed by its length, so that different parts never give the same bytes.
@@ -76,10 +76,11 @@ def place(part: str, *more: str) -> bytes:
     >>> place("t", "") != place("", "t")
     True
     """
-    raw = part.encode("utf-8", "surrogatepass")
+    if len(parts) != 1:
+        return b"".join(map(place, parts))
+    raw = parts[0].encode("utf-8", "surrogatepass")
     size = len(raw)
-    here = (_LENGTHS[size] if size < 256 else size.to_bytes(4, "big")) + raw
-    return here + place(*more) if more else here
+    return (_LENGTHS[size] if size < 256 else size.to_bytes(4, "big")) + raw
 
 
 _LENGTHS = [length.to_bytes(4, "big") for length in range(256)]
