@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plait.messages import ToolMessage
+from plait.messages.fields import may_have
 from plait.messages.foreign import kind_of
 
 UNREADABLE_TEMPLATE = (
@@ -29,9 +30,9 @@ def with_answers(messages: Sequence[Any]) -> list[Any] | None:
     >>> [message.type for message in with_answers(history)]
     ['ai', 'tool', 'human']
     """
-    makers = [one for one in messages if kind_of(one) == "ai" and one.invalid_tool_calls]
-    if not makers:
+    if not may_have(messages, "invalid_tool_calls"):
         return None
+    makers = [one for one in messages if kind_of(one) == "ai" and one.invalid_tool_calls]
     answered = {one.tool_call_id for one in messages if kind_of(one) == "tool"}
     whole: list[Any] = []
     for message in messages:

@@ -189,8 +189,10 @@ def described(tool: Any) -> Block:
 def extras_of(tool: Any, known: Sequence[str]) -> Block:
     """What a tool's `extras` say to a provider that knows these.
 
-    >>> from plait.tools import tool
-    >>> extras_of(tool(lambda: 0, extras={"defer_loading": True, "x": 1}), ["defer_loading"])
+    >>> from plait.tools import StructuredTool
+    >>> extras = {"defer_loading": True, "x": 1}
+    >>> find = StructuredTool.from_function(len, description="Find.", extras=extras)
+    >>> extras_of(find, ["defer_loading"])
     {'defer_loading': True}
     """
     given: Block = getattr(tool, "extras", None) or {}

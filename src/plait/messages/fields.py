@@ -7,7 +7,8 @@ which is None until the first such field is set or a lazily created container is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from typing import Any, cast
 
 from plait.messages.errors import InvalidMessageError
@@ -148,6 +149,18 @@ def unseal(message: Any) -> None:
 def put_rare(message: Any, rare: dict[str, Any] | None) -> None:
     """Sets the dict of rare fields without counting it as a change."""
     object.__setattr__(message, "__plait_rare__", rare)
+
+
+_get = cast("Callable[[dict[str, Any], str], Any]", dict[str, Any].get)
+
+
+def may_have(messages: Iterable[Any], name: str) -> bool:
+    """Whether a field of any of these messages is set, and not empty, or one is not plait's own.
+
+    To read the field would give an empty container to each message that has none.
+    """
+    held = map(getattr, messages, repeat("__plait_rare__"), repeat({name: True}))
+    return any(map(_get, filter(None, held), repeat(name)))
 
 
 def reject(where: str, expected: str, value: Any) -> InvalidMessageError:
