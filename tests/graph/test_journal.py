@@ -301,7 +301,8 @@ def test_a_call_that_nobody_waits_for_is_made_although_a_sibling_fails(dropped: 
     before = list(seen)
     assert sorted(graph.invoke(None, config)["said"]) == ["called", "mended"]
     assert seen == ["done"]
-    assert before == ([] if dropped else ["done"])
+    if not dropped:  # else the failure may come before or after the call finds a free place
+        assert before == ["done"]
 
 
 def test_a_question_that_nobody_waits_for_is_asked_and_answered() -> None:
