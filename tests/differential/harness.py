@@ -90,8 +90,6 @@ IMPORT_ROOTS = {
     "langchain_core.globals": "plait.globals",
     "langchain_core.rate_limiters": "plait.rate_limiters",
     "langchain_core.language_models": "plait.language_models",
-    "langchain_core.language_models.chat_models": "plait.chat_models",
-    "langchain_core.language_models.fake_chat_models": "plait.chat_models.fake",
     "langchain_core.agents": "plait.agents",
     "langchain.agents": "plait.agents",
     "langchain.chat_models": "plait.chat_models",

@@ -540,8 +540,9 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         if writer.root:
             return entered
         if type(entered) is not dict:
-            of_state = is_state_class(entered.__class__) and not isinstance(entered, Command)
-            return dict(updates_of_object(entered, keys)) if of_state else entered
+            if isinstance(entered, Command) or not is_state_class(entered.__class__):
+                return cast("Any", entered)
+            return dict(updates_of_object(entered, keys))
         known = cast("dict[str, Any]", entered)
         if check is not None:
             coerced(check, known, START)

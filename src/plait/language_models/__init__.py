@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ParrotFakeChatModel,
         SimpleChatModel,
     )
+    from plait.language_models.base import LanguageModelInput, LanguageModelOutput
 
 __all__ = [
     "LLM",
@@ -30,9 +31,12 @@ __all__ = [
     "FakeMessagesListChatModel",
     "FakeStreamingListLLM",
     "GenericFakeChatModel",
+    "LanguageModelInput",
     "LanguageModelLike",
+    "LanguageModelOutput",
     "ParrotFakeChatModel",
     "SimpleChatModel",
 ]
 
-__getattr__ = lazily(__name__, dict.fromkeys(__all__, "plait.chat_models"))
+_TYPES = dict.fromkeys(("LanguageModelInput", "LanguageModelOutput"), "base")
+__getattr__ = lazily(__name__, {**dict.fromkeys(__all__, "plait.chat_models"), **_TYPES})
