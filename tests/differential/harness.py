@@ -531,14 +531,19 @@ class Translate(ast.NodeTransformer):
 def load(program: str, side: Side) -> types.ModuleType:
     """The module of a program on one side, loaded once."""
     path = PROGRAMS / f"{program}.py"
-    tree = ast.parse(path.read_text(), filename=str(path))
+    module = types.ModuleType(f"{side}_programs_{program}")
+    module.__file__ = str(path)
+    return fill(module, path.read_text(), side, str(path))
+
+
+def fill(module: types.ModuleType, text: str, side: Side, where: str) -> types.ModuleType:
+    """Runs a text in a module of one side; tracebacks name `where`."""
+    tree = ast.parse(text, filename=where)
     if side == "plait":
         tree = Translate().visit(tree)
     # Schemas are resolved, and saved values named, through sys.modules: each side has its own name.
-    module = types.ModuleType(f"{side}_programs_{program}")
-    module.__file__ = str(path)
     sys.modules[module.__name__] = module
-    exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), module.__dict__)
+    exec(compile(ast.fix_missing_locations(tree), where, "exec"), module.__dict__)
     return module
 
 

@@ -1,4 +1,4 @@
-"""What programs of agents that chance has made (`tests/differential/random_agents`) have found."""
+"""What programs of agents that chance has made (`tests/differential/random/agents`) have found."""
 
 import operator
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What generated programs (`tests/differential/random_graphs`) found, each as small as it gets."""
+"""What generated programs (`tests/differential/random/graphs`) found, each as small as it gets."""
 
 import asyncio
 import operator

@@ -1,0 +1,127 @@
+"""What is the same of two results of a program with agents."""
+
+import re
+from typing import Any
+
+from tests.differential.normal import Difference, ErrorInfo, difference, normalise
+from tests.differential.random.dice import Spec
+
+MARKS = {"lc_versions", "ls_integration", "lc_internal_call", "hitl_decided_tool_calls"}
+"""Keys that one side has for itself ("Metadata for LangSmith", "Approvals are bound to their
+calls")."""
+
+_ID = re.compile(r"<id:\d+>")
+OWN_WORDS = re.compile(
+    "Expected to have a matching ToolMessage|without a ToolMessage for its tool call"
+    "|Since response_format='content_and_artifact'|has response_format='content_and_artifact'"
+    "|Cannot inject store|has an InjectedStore argument"
+    "|bound to tool_call_id|ToolMessages for its tool call"
+    "|Here is a summary of the conversation|Summary of the conversation so far"
+    "|should never be called multiple times|was called several times at once"
+    "|does not support sync invocation"
+)
+"""Errors that each side tells in its own words, also where a handler shows them to the model."""
+
+
+def parted(program: Spec, oracle: Any, ours: Any) -> Difference | None:
+    """The first difference between the results of the sides, or None.
+
+    Where several tools run at once, what they write to streams and logs may come in any order: a
+    program is the same on both sides if it is so once these are sorted.
+    """
+    found = difference(plain(oracle), plain(ours))
+    if found is None or _is_documented(found):
+        return None
+    if difference(settled(oracle), settled(ours)) is None:
+        return None
+    if _races(program) and difference(_until_failed(oracle), _until_failed(ours)) is None:
+        return None
+    return found
+
+
+def plain(result: Any) -> Any:
+    """A result as plain data, without what a documented difference leaves out."""
+    return _renumbered(_without_marks(normalise(result)), {})
+
+
+def _renumbered(value: Any, seen: dict[str, str]) -> Any:
+    """The same with its ids counted anew: what was left out may have had some."""
+    if isinstance(value, str):
+        return _ID.sub(lambda m: seen.setdefault(m[0], f"<id:{len(seen) + 1}>"), value)
+    if isinstance(value, dict):
+        return {_renumbered(k, seen): _renumbered(v, seen) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_renumbered(item, seen) for item in value)
+    return value
+
+
+def _without_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "parent_config" in value and isinstance(value.get("values"), dict):
+            shown = {k: v for k, v in value["values"].items() if k != "jump_to"}  # an agent's own
+            value = {**value, "values": shown}
+        if "$defs" in value:  # the schema of an answer is described in each side's own words
+            return "<schema>"
+        left_out = {*MARKS, "state"} if "tool_call" in value else MARKS  # "Stored tool calls"
+        if {"source", "step"} <= value.keys():  # of a checkpoint: told before or after it is stored
+            left_out = {*left_out, "lc_agent_name"}
+        if "langgraph_checkpoint_ns" in value:  # beside it, `checkpoint_ns` is of whoever called
+            left_out = {*left_out, "checkpoint_ns"}
+        if "triggers" in value and not set(value.get("metadata", ())) - MARKS:
+            left_out = {*left_out, "metadata"}
+        return {
+            k: "<text>" if k == "error" and not isinstance(v, dict) else _without_marks(v)
+            for k, v in value.items()
+            if k not in left_out
+        }
+    if isinstance(value, str):
+        value = value.replace("'hitl_decided_tool_calls', ", "")
+        return "<in own words>" if OWN_WORDS.search(value) else value
+    if isinstance(value, list | tuple):
+        return type(value)(_without_marks(item) for item in value)
+    return value
+
+
+def _is_documented(found: Difference) -> bool:
+    """Whether it is "Answers in the last step": what comes after it is not compared."""
+    return isinstance(found.oracle, str) and found.oracle.startswith("Sorry, need more steps")
+
+
+def _races(program: Spec) -> bool:
+    """Whether several tools may run at once."""
+    replies = program.get("model", {}).get("script", [{"calls": program.get("calls", [])}])
+    return any(len(one.get("calls", [])) > 1 for one in replies)
+
+
+def _until_failed(result: Any) -> Any:
+    """What came before the first error: which of several tools fails first is chance."""
+    kept: list[Any] = []
+    for one in settled(result).get("played", []):
+        if "'$error'" in repr(one):
+            return [*kept, "failed"]
+        kept.append(one)
+    return kept
+
+
+def settled(result: Any) -> Any:
+    """A result as plain data, with what may come in any order sorted."""
+    return plain(_sorted_parts(result))
+
+
+def _sorted_parts(value: Any) -> Any:
+    """The value with what tools that run at once do in any order in a fixed one."""
+    if isinstance(value, dict):
+        if isinstance(value.get("error"), ErrorInfo):  # how far others came is chance
+            value = {k: v for k, v in value.items() if k != "$parts"}
+        return {
+            k: sorted(map(plain, v), key=repr)
+            if k in UNORDERED and isinstance(v, list | tuple)
+            else _sorted_parts(v)
+            for k, v in value.items()
+        }
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return type(value)(_sorted_parts(item) for item in value)
+    return value
+
+
+UNORDERED = {"$parts", "seen", "__interrupt__", "interrupts"}

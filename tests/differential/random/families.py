@@ -1,0 +1,11 @@
+"""Every family of random programs, by its name."""
+
+from typing import Any
+
+from .agents.family import AGENTS
+from .family import Family
+from .graphs.family import GRAPHS
+from .runnables.family import RUNNABLES
+
+FAMILIES: dict[str, Family[Any]] = {family.name: family for family in (GRAPHS, *AGENTS, *RUNNABLES)}
+"""`graphs`, four families of agents, and seven of runnables and what they are made of."""

@@ -1,0 +1,73 @@
+"""Which scripts are generated: what is done with a graph, one action after the other."""
+
+from typing import Any
+
+from tests.differential.random.dice import Dice, Spec
+
+MODES = ("values", "updates", "custom", "messages", "tasks", "checkpoints", "debug")
+
+
+def script(dice: Dice, root: Spec, saved: bool) -> list[Spec]:
+    """A list of actions; the first is a run."""
+    actions = [_run(dice, root)]
+    for _ in range(dice.number(1, 5) if saved else dice.number(0, 1)):
+        edited = any(action["do"] in ("update", "bulk") for action in actions)
+        actions.append(_next(dice, root, first=not edited) if saved else _run(dice, root))
+    return actions
+
+
+def _next(dice: Dice, root: Spec, first: bool) -> Spec:
+    """One action on a thread; only the `first` update is made in the name of whoever ran last."""
+    kind = dice.weighted(
+        run=2, resume=5, go_on=3, update=2, bulk=0.4, fork=1, replay=1.5, history=0.7, other=0.7
+    )
+    names = [node["name"] for node in root["nodes"]]
+    if kind == "run":
+        return _run(dice, root)
+    if kind == "other":
+        return {**_run(dice, root), "thread": "u"}
+    if kind == "resume":
+        mapped = dice.chance(0.4)
+        answers = [f"yes{i}" for i in range(dice.number(1, 3) if mapped else 1)]
+        modes = _modes(dice) if dice.chance(0.4) else None
+        return {"do": "resume", "answers": answers, "mapped": mapped, "modes": modes}
+    if kind == "go_on":
+        return {**_run(dice, root), "input": None}
+    if kind == "replay":
+        return {"do": "invoke", "input": None, "at": dice.number(0, 6)}
+    if kind == "history":
+        return {"do": "history", "limit": dice.number(1, 3), "before": dice.number(0, 4)}
+    if kind == "bulk":
+        steps = [[_values(dice, root), dice.one(names)] for _ in range(dice.number(1, 3))]
+        return {"do": "bulk", "steps": steps}
+    at = dice.number(0, 6) if kind == "fork" else None
+    node = dice.one(names) if first is False or dice.chance(0.6) else None
+    return {"do": "update", "values": _values(dice, root), "node": node, "at": at}
+
+
+def _run(dice: Dice, root: Spec) -> Spec:
+    value = _values(dice, root, full=True)
+    if dice.chance(0.4):
+        return {"do": "invoke", "input": value}
+    return {
+        "do": "stream",
+        "input": value,
+        "modes": _modes(dice),
+        "subgraphs": dice.chance(0.35),
+        "stop": None,  # what is stored when a reader leaves depends on who was quicker
+    }
+
+
+def _modes(dice: Dice) -> Any:
+    return dice.one(MODES) if dice.chance(0.3) else dice.some(MODES, 1, 4)
+
+
+def _values(dice: Dice, root: Spec, full: bool = False) -> list[str]:
+    """The keys that are written; what they get is the affair of the text."""
+    keys = root["input"] or root["keys"]
+    return (
+        dice.some(keys, 1, 3)
+        if not full
+        else (["log"] if "log" in keys else keys[:1])
+        + [k for k in dice.some(keys, 0, 2) if k != "log" and k != keys[0]]
+    )

@@ -1,0 +1,309 @@
+"""A program as text: what the generator chose, written the way a person would write it."""
+
+from typing import Any
+
+from tests.differential.random.dice import Spec
+
+from .graphs import KEYS
+
+HEAD = """\
+import operator
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from langchain_core.messages import AIMessage
+from langgraph.config import get_store, get_stream_writer
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import Command, RetryPolicy, Send, StateUpdate, interrupt
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from tests.differential.random.graphs.prelude import (
+    Planned, latest, look, merge, pick, play, play_async, seen, size
+)
+"""
+
+
+def program(spec: Spec) -> str:
+    """The text of a program; its one case is `case_random`."""
+    graphs = [_known(graph) for graph in spec["graphs"]]
+    lines = [HEAD]
+    for graph in graphs:
+        lines += _schemas(graph)
+    lines += ["", "", "def build(saver, store, trouble):"]
+    for graph in graphs:
+        lines += _indent(_graph(graph, spec))
+    lines += ["    return root", "", "", "async def script(do):"]
+    lines += _indent([_action(action) for action in spec["script"]] or ["pass"])
+    call = f"(env, build, script, Command, saved={spec['saved']})"
+    if spec["aio"]:
+        lines += ["", "", "async def case_random(env):", f"    return await play_async{call}"]
+    else:
+        lines += ["", "", "def case_random(env):", f"    return play{call}"]
+    return "\n".join(lines) + "\n"
+
+
+def _known(graph: Spec) -> Spec:
+    """A graph without routes to nodes that were taken out of it while it shrank."""
+    names = {"START", "END", *(node["name"] for node in graph["nodes"])}
+    edges = [
+        [start if isinstance(start, str) else [s for s in start if s in names], end]
+        for start, end in graph["edges"]
+        if end in names and (start in names if isinstance(start, str) else names & set(start))
+    ]
+    paths = [
+        {**path, "to": [t for t in path["to"] if t in names] or ["END"]}
+        for path in graph["paths"]
+        if path["of"] in names
+    ]
+    nodes = [_known_routes(node, names) for node in graph["nodes"]]
+    kept = {at: [n for n in graph[at] if n in names] for at in ("before", "after")}
+    return {**graph, "edges": edges, "paths": paths, "nodes": nodes, **kept}
+
+
+def _known_routes(node: Spec, names: set[str]) -> Spec:
+    goto = node["goto"]
+    if goto is None or goto["kind"] == "parent":
+        return node
+    to = [t for t in goto["to"] if t in names]
+    return {**node, "goto": {**goto, "to": to} if to else None}
+
+
+def _indent(lines: list[str]) -> list[str]:
+    return [f"    {line}" if line else "" for line in lines]
+
+
+def _schemas(graph: Spec) -> list[str]:
+    lines = _schema(f"{graph['name'].title()}", graph["schema"], graph["keys"])
+    for part in ("input", "output"):
+        if graph[part] is not None:
+            lines += _schema(f"{graph['name'].title()}{part.title()}", "typed", graph[part])
+    return lines
+
+
+def _schema(name: str, kind: str, keys: list[str]) -> list[str]:
+    head = {
+        "typed": [f"class {name}(TypedDict, total=False):"],
+        "pydantic": [f"class {name}(BaseModel):"],
+        "dataclass": ["@dataclass", f"class {name}:"],
+    }[kind]
+    return ["", "", *head, *_indent([_field(key, kind) for key in keys] or ["pass"])]
+
+
+def _field(key: str, kind: str) -> str:
+    of, reducer = KEYS[key]
+    declared = f"Annotated[{of}, {reducer}]" if reducer else of
+    if kind == "typed":
+        return f"{key}: {declared}"
+    if of in ("list", "dict"):
+        default = of + "()" if kind == "pydantic" else f"field(default_factory={of})"
+        return f"{key}: {declared} = {default}"
+    return f"{key}: {declared} = {of}()"
+
+
+def _graph(graph: Spec, spec: Spec) -> list[str]:
+    name = graph["name"]
+    nodes = graph["nodes"]
+    schemas = "".join(
+        f", {part}_schema={name.title()}{part.title()}"
+        for part in ("input", "output")
+        if graph[part] is not None
+    )
+    lines: list[str] = []
+    for node in nodes:
+        if not node.get("sub"):
+            lines += [*_node(node, graph, spec), ""]
+    for index, path in enumerate(graph["paths"]):
+        lines += [*_path(path, index, name, spec), ""]
+    lines.append(f"b = StateGraph({name.title()}{schemas})")
+    lines += [_add_node(node) for node in nodes]
+    for start, end in graph["edges"]:
+        lines.append(f"b.add_edge({_source(start)}, {_name(end)})")
+    for index, path in enumerate(graph["paths"]):
+        lines.append(_add_path(path, index, name))
+    lines.append(f"{name} = b.compile({_compile(graph)})")
+    return [*lines, ""]
+
+
+def _compile(graph: Spec) -> str:
+    saver = {"saver": "saver", "none": "None", "true": "True", "false": "False"}
+    parts = [f"checkpointer={saver[graph['checkpointer'] or 'none']}"]
+    if graph["name"] == "root":
+        parts.append("store=store")
+    if graph["before"]:
+        parts.append(f"interrupt_before={graph['before']}")
+    if graph["after"]:
+        parts.append(f"interrupt_after={graph['after']}")
+    return ", ".join(parts)
+
+
+def _name(name: str) -> str:
+    return name if name in ("START", "END") else repr(name)
+
+
+def _source(start: Any) -> str:
+    return str(start) if isinstance(start, list) else _name(start)
+
+
+def _names(names: list[str]) -> str:
+    return "[" + ", ".join(map(_name, names)) + "]"
+
+
+def _add_node(node: Spec) -> str:
+    parts = [repr(node["name"]), node.get("sub") or f"{node['name']}_node"]
+    if node["defer"]:
+        parts.append("defer=True")
+    if node["retry"]:
+        parts.append(
+            f"retry_policy=RetryPolicy(max_attempts={node['retry']}, initial_interval=0, "
+            "jitter=False, retry_on=Planned)"
+        )
+    return f"b.add_node({', '.join(parts)})"
+
+
+def _node(node: Spec, graph: Spec, spec: Spec) -> list[str]:
+    name = node["name"]
+    aio = spec["aio"] and node["aio"]
+    body: list[str] = []
+    answers: list[str] = []
+    for step in node["steps"]:
+        body += _step(step, node, aio, answers)
+    body += _result(node, answers)
+    return [f"{'async ' if aio else ''}def {name}_node(state):", *_indent(body)]
+
+
+def _step(step: list[Any], node: Spec, aio: bool, answers: list[str]) -> list[str]:
+    name = node["name"]
+    if step[0] == "fail":
+        maybe = "await trouble.amaybe" if aio else "trouble.maybe"
+        return [f"{maybe}({name!r}, {', '.join(map(str, step[1]))})"]
+    if step[0] == "ask":
+        answers.append(f"answer{len(answers)}")
+        return [f"{answers[-1]} = interrupt({{'of': {name!r}, 'seen': seen(state)}})"]
+    if step[0] == "custom":
+        return [f"get_stream_writer()({{'from': {name!r}, 'size': size(state)}})"]
+    if step[0] == "store":
+        answers.append("kept")
+        put, get = ("aput", "aget") if aio else ("put", "get")
+        wait = "await " if aio else ""
+        return [
+            f"item = {wait}get_store().{get}(('a', 'b'), 'k')",
+            "kept = item and item.value['size']",
+            f"{wait}get_store().{put}(('a', 'b'), 'k', {{'size': (kept or 0) + 1}})",
+        ]
+    answers.append("called")
+    call = f"await {step[1]}.ainvoke" if aio else f"{step[1]}.invoke"
+    return [f"called = seen({call}({{'log': [{name!r}]}}) or {{}})"]
+
+
+def _update(node: Spec, answers: list[str]) -> str:
+    told = "".join(f" {{{answer}}}" for answer in answers)
+    values = {
+        "n": "1",
+        "log": f"[f'{node['name']}({{seen(state)}}){told}'[:200]]",
+        "d": f"{{{node['name']!r}: size(state)}}",
+        "msgs": f"[AIMessage(f'hi {{size(state)}}', id=f'{node['name']}{{size(state) % 3}}')]",
+        "last": repr(node["name"]),
+        "bare": repr(node["name"]),
+        "extra": f"f'{node['name']}{{size(state)}}'",
+    }
+    return "{" + ", ".join(f"{key!r}: {values[key]}" for key in node["writes"]) + "}"
+
+
+def _result(node: Spec, answers: list[str]) -> list[str]:
+    update = _update(node, answers) if node["writes"] else "None"
+    goto = node["goto"]
+    if goto is None:
+        listed = node["several"] and node["writes"]
+        return [f"return [{update}, Command(update={update})]" if listed else f"return {update}"]
+    targets = _names(goto["to"])
+    if goto["kind"] == "parent":
+        where = f"goto={targets}, " if goto["to"] else ""
+        return [f"return Command(graph=Command.PARENT, {where}update={update})"]
+    if goto["kind"] == "send":
+        real = [t for t in goto["to"] if t != "END"]
+        sends = ", ".join(f"Send({t!r}, {{'log': ['sent'], 'n': {i}}})" for i, t in enumerate(real))
+        return [
+            "if size(state) > 8:",
+            f"    return {update}",
+            f"return Command(goto=[{sends}], update={update})",
+        ]
+    if goto["kind"] == "one":
+        return [f"return Command(goto=pick(state, {targets}), update={update})"]
+    return [
+        "if size(state) > 8:",
+        f"    return {update}",
+        f"return Command(goto=[t for t in {targets} if t != END], update={update})",
+    ]
+
+
+def _path(path: Spec, index: int, graph: str, spec: Spec) -> list[str]:
+    aio = "async " if spec["aio"] and path["aio"] else ""
+    targets = path["to"]
+    lines = [f"{aio}def {graph}_path{index}(state):"]
+    if path["kind"] == "send":
+        sends = ", ".join(
+            f"Send({t!r}, {{'log': ['sent'], 'n': {i}}})"
+            for i, t in enumerate(targets)
+            if t != "END"
+        )
+        return [*lines, f"    return [{sends}] if size(state) < 8 else END"]
+    if path["kind"] == "lists":
+        return [*lines, f"    return {_names(targets)} if size(state) < 8 else [END]"]
+    if path["map"] == "dict":
+        return [*lines, f"    return pick(state, {list(range(len(targets)))})"]
+    return [*lines, f"    return pick(state, {_names(targets)})"]
+
+
+def _add_path(path: Spec, index: int, graph: str) -> str:
+    mapped = ""
+    if path["map"] == "dict":
+        mapped = ", {" + ", ".join(f"{i}: {_name(t)}" for i, t in enumerate(path["to"])) + "}"
+    elif path["map"] == "list":
+        mapped = f", {_names(path['to'])}"
+    return f"b.add_conditional_edges({_name(path['of'])}, {graph}_path{index}{mapped})"
+
+
+INPUTS = {
+    "n": "1",
+    "log": "['in']",
+    "d": "{'in': 0}",
+    "msgs": "[{'role': 'user', 'content': 'hi'}]",
+    "last": "'in'",
+    "bare": "'in'",
+    "extra": "'in'",
+}
+
+
+def _input(keys: list[str] | None) -> str:
+    if keys is None:
+        return "None"
+    return "{" + ", ".join(f"{key!r}: {INPUTS[key]}" for key in keys) + "}"
+
+
+def _action(action: Spec) -> str:
+    do = action["do"]
+    thread = f", thread={action['thread']!r}" if action.get("thread") else ""
+    at = f", at={action['at']}" if action.get("at") is not None else ""
+    if do == "invoke":
+        return f"await do.invoke({_input(action['input'])}{thread}{at})"
+    if do == "stream":
+        extra = ", subgraphs=True" if action["subgraphs"] else ""
+        stop = f", stop={action['stop']}" if action["stop"] else ""
+        return (
+            f"await do.stream({_input(action['input'])}, {action['modes']!r}{thread}{extra}{stop})"
+        )
+    if do == "resume":
+        mapped = ", mapped=True" if action["mapped"] else ""
+        modes = f", modes={action['modes']!r}" if action["modes"] else ""
+        return f"await do.resume({action['answers']}{mapped}{modes})"
+    if do == "history":
+        return f"await do.history(limit={action['limit']}, before={action['before']})"
+    if do == "bulk":
+        steps = ", ".join(
+            f"[StateUpdate({_input(values)}, {node!r})]" for values, node in action["steps"]
+        )
+        return f"await do.bulk([{steps}])"
+    node = f", as_node={action['node']!r}" if action["node"] else ""
+    return f"await do.update({_input(action['values'])}{node}{at})"

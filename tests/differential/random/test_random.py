@@ -1,0 +1,85 @@
+"""Random programs give the same results on both sides.
+
+The gate plays a sample of each family; a failure prints the program and the command that plays it
+again. `PLAIT_RANDOM_SEEDS=0:500` plays others, and `-k chains` those of one family only.
+"""
+
+import ast
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.differential.normal import Difference, difference
+
+from .families import FAMILIES
+from .family import Family
+from .seeds import failure
+from .shrink import shrink
+from .shrink_text import smaller
+
+
+def _seeds(family: str) -> range | list[int]:
+    asked = os.environ.get("PLAIT_RANDOM_SEEDS")
+    return range(*map(int, asked.split(":"))) if asked else list(FAMILIES[family].sample)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_random_programs_give_the_same_on_both(family: str) -> None:
+    told = [failure(FAMILIES[family], seed) for seed in _seeds(family)]
+    assert not any(told), "\n\n".join(text for text in told if text)
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_a_seed_always_stands_for_the_same_program(family: Family[Any]) -> None:
+    assert family.text(family.program(7)) == family.text(family.program(7))
+    assert family.text(family.program(7)) != family.text(family.program(8))
+
+
+class _Told(Family[str]):
+    """A family with one program, whose sides agree only from the given time on."""
+
+    def __init__(self, agrees: int) -> None:
+        super().__init__("told", [3])
+        self._agrees = agrees
+        self.played: list[str] = []
+
+    def program(self, seed: int) -> str:
+        return f"look({seed})\nlook([1, side])"
+
+    def text(self, program: str) -> str:
+        return program
+
+    def play(self, program: str, side: str) -> Any:
+        self.played.append(side)
+        late = self.played.count(side) >= self._agrees
+        return {"of": "both" if late or "side" not in program else side}
+
+    def parted(self, program: str, oracle: Any, ours: Any) -> Difference | None:
+        return difference(oracle, ours)
+
+    def smaller(self, program: str) -> Iterator[str]:
+        return smaller(program)
+
+
+def test_a_difference_is_shrunk_and_told_with_its_replay() -> None:
+    told = failure(_Told(agrees=1000), 3, smaller=True)
+    assert told is not None
+    assert "plait:     'plait'" in told
+    assert "\n\nside\n\n" in told
+    assert "told --seeds 3:4" in told
+
+
+def test_a_peer_that_races_is_asked_again_and_plait_is_not() -> None:
+    family = _Told(agrees=2)
+    family.play = lambda program, side: (  # type: ignore[method-assign]
+        family.played.append(side) or ("right" if family.played.count(side) == 2 else side)
+    )
+    assert family.compare("side") is not None
+    assert family.played == ["langgraph", "plait", "langgraph"]
+
+
+def test_shrinking_text_keeps_what_fails() -> None:
+    text = "def f():\n    a(1, b([2, 3]), c=d(4))\n    e()"
+    assert shrink(text, smaller, lambda t: "d(" in t) == "def f():\n    d()"
+    assert ast.parse(shrink(text, smaller, lambda t: "b(" in t))
