@@ -6,6 +6,7 @@
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from .dice import Spec
@@ -56,12 +57,10 @@ class Parts:
         """Every program with one part less, the largest part first."""
         for path, value in sorted(self._places(program, ()), key=lambda at: -len(repr(at[1]))):
             if isinstance(path[-1], int) or not (self.emptied or path[-1] in self.kept):
-                yield _changed(program, path, lambda owner, key: owner.pop(key))
+                yield _changed(program, path, _take)
             for plain in (None, [], False) if self.emptied else ():
                 if _may_be(value, plain):
-                    yield _changed(
-                        program, path, lambda owner, key, plain=plain: owner.update({key: plain})
-                    )
+                    yield _changed(program, path, partial(_put, plain))
 
     def _places(self, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         if path:
@@ -82,6 +81,14 @@ def _may_be(value: Any, plain: Any) -> bool:
     if plain is None:
         return not isinstance(value, bool)
     return isinstance(value, type(plain))
+
+
+def _take(owner: Any, key: Any) -> None:
+    del owner[key]
+
+
+def _put(value: Any, owner: Any, key: Any) -> None:
+    owner[key] = value
 
 
 def _changed(program: Spec, path: Path, change: Callable[[Any, Any], Any]) -> Spec:
