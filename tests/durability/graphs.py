@@ -46,6 +46,16 @@ def chain(saver: Any, *nodes: tuple[str, Any], **options: Any) -> Any:
     return builder.compile(checkpointer=saver, **options)
 
 
+def line(saver: Any) -> Any:
+    """Two nodes, "a" and then "b"."""
+    return chain(saver, ("a", adder("a")), ("b", adder("b")))
+
+
+def config(thread: object) -> Any:
+    """The config of a thread."""
+    return {"configurable": {"thread_id": str(thread)}}
+
+
 def fan(saver: Any, *nodes: tuple[str, Any], **options: Any) -> Any:
     """Nodes beside each other, then `last`."""
     builder: Any = StateGraph(Items)

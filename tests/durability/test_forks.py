@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import operator
 import os
 import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Any
 
 import pytest
 
@@ -17,27 +16,14 @@ from plait.cache.memory import InMemoryCache
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.env import SYSTEM
-from plait.graph import START, StateGraph
 from plait.store.memory import InMemoryStore
 from plait.utils import uuid
+
+from .graphs import config, line
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 SECONDS = 60
 """A child that hangs is ended by an alarm after so long."""
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
-def line(saver: Any) -> Any:
-    builder = StateGraph(State)
-    builder.add_node("a", lambda state: {"log": ["a"]}).add_node("b", lambda state: {"log": ["b"]})
-    return builder.add_edge(START, "a").add_edge("a", "b").compile(checkpointer=saver)
-
-
-def config(thread: object) -> Any:
-    return {"configurable": {"thread_id": str(thread)}}
 
 
 def in_a_child(work: Callable[[], str]) -> str:
@@ -99,11 +85,11 @@ def test_a_child_reads_stores_and_caches_whoever_was_at_work_in_them() -> None:
 def test_a_child_goes_on_with_a_thread_whoever_was_reading(tmp_path: Path, in_file: bool) -> None:
     with SqliteSaver(tmp_path / "threads.db") if in_file else InMemorySaver() as saver:
         graph = line(saver)
-        graph.invoke({"log": []}, config(1))
+        graph.invoke({"items": []}, config(1))
 
         def go_on() -> str:
-            graph.invoke({"log": []}, config(1))
-            return " ".join(asyncio.run(graph.ainvoke({"log": []}, config(1)))["log"])
+            graph.invoke({"items": []}, config(1))
+            return " ".join(asyncio.run(graph.ainvoke({"items": []}, config(1)))["items"])
 
         assert while_held(saver._recent._lock, go_on) == "a b a b a b"
 
@@ -115,7 +101,7 @@ def test_workers_forked_from_a_busy_parent_share_its_file(tmp_path: Path) -> Non
 
         def busy(name: str) -> None:
             while not stop.is_set():
-                graph.invoke({"log": []}, config(name))
+                graph.invoke({"items": []}, config(name))
 
         threads = [threading.Thread(target=busy, args=(f"busy {n}",)) for n in range(3)]
         for thread in threads:
@@ -123,10 +109,10 @@ def test_workers_forked_from_a_busy_parent_share_its_file(tmp_path: Path) -> Non
         try:
             for n in range(6):
                 run = graph.invoke if n % 2 else lambda *given: asyncio.run(graph.ainvoke(*given))
-                said = in_a_child(lambda n=n, run=run: str(run({"log": []}, config(n))))
-                assert said == "{'log': ['a', 'b']}"
+                said = in_a_child(lambda n=n, run=run: str(run({"items": []}, config(n))))
+                assert said == "{'items': ['a', 'b']}"
         finally:
             stop.set()
             for thread in threads:
                 thread.join()
-        assert len(graph.get_state(config(5)).values["log"]) == 2
+        assert len(graph.get_state(config(5)).values["items"]) == 2

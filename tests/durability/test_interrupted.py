@@ -27,36 +27,23 @@ from plait.drivers.pool import WorkerPool
 from plait.graph import START, StateGraph
 from plait.sqlite import in_transaction
 
+from .graphs import Items, config, line
+
 DEADLINE = 30.0
 """Seconds after which something is held to hang."""
-
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
-def line(saver: Any) -> Any:
-    """Two nodes, one after the other."""
-    builder = StateGraph(State)
-    builder.add_node("a", lambda state: {"log": ["a"]}).add_node("b", lambda state: {"log": ["b"]})
-    return builder.add_edge(START, "a").add_edge("a", "b").compile(checkpointer=saver)
 
 
 def side_by_side(saver: Any) -> Any:
     """Async and sync nodes beside each other, and one after them."""
 
-    async def rests(state: State) -> State:
+    async def rests(state: Items) -> Items:
         await asyncio.sleep(0)
-        return {"log": ["a"]}
+        return {"items": ["a"]}
 
-    builder = StateGraph(State).add_node("a", rests)
-    builder.add_node("b", lambda state: {"log": ["b"]}).add_node("c", lambda s: {"log": ["c"]})
+    builder = StateGraph(Items).add_node("a", rests)
+    builder.add_node("b", lambda state: {"items": ["b"]}).add_node("c", lambda s: {"items": ["c"]})
     builder.add_edge(START, "a").add_edge(START, "b").add_edge(["a", "b"], "c")
     return builder.compile(checkpointer=saver)
-
-
-def config(thread: object) -> Any:
-    return {"configurable": {"thread_id": str(thread)}}
 
 
 def within(work: Callable[[], Any]) -> Any:
@@ -82,7 +69,7 @@ async def test_a_run_that_is_cancelled_twice_at_any_turn_gives_its_thread_back(
         turns, ended = 0, False
         while not ended:
             run = asyncio.ensure_future(
-                graph.ainvoke({"log": ["in"]}, config(turns), durability=durability)
+                graph.ainvoke({"items": ["in"]}, config(turns), durability=durability)
             )
             for _ in range(turns):
                 await asyncio.sleep(0)
@@ -93,7 +80,7 @@ async def test_a_run_that_is_cancelled_twice_at_any_turn_gives_its_thread_back(
             await asyncio.gather(run, return_exceptions=True)
             state = await graph.aget_state(config(turns))
             if state.next or not state.values:
-                given = None if state.config["configurable"].get("checkpoint_id") else {"log": []}
+                given = None if state.config["configurable"].get("checkpoint_id") else {"items": []}
                 await graph.ainvoke(given, config(turns))
             turns += 1
 
@@ -127,16 +114,16 @@ async def test_a_claim_is_given_back_though_its_run_was_cancelled_twice_while_it
         saver.asked, saver.go_on, saver.freely = asyncio.Event(), asyncio.Event(), freely
         asked = saver.asked
 
-        async def until_asked(state: State) -> State:
+        async def until_asked(state: Items) -> Items:
             if freely and durability == "async":
                 await asked.wait()
                 await asyncio.Event().wait()
-            return {"log": ["c"]}
+            return {"items": ["c"]}
 
-        builder = StateGraph(State).add_node("a", lambda state: {"log": ["a"]})
+        builder = StateGraph(Items).add_node("a", lambda state: {"items": ["a"]})
         builder.add_node("b", until_asked).add_edge(START, "a").add_edge("a", "b")
         graph: Any = builder.compile(checkpointer=saver)
-        run = asyncio.ensure_future(graph.ainvoke({"log": []}, config(1), durability=durability))
+        run = asyncio.ensure_future(graph.ainvoke({"items": []}, config(1), durability=durability))
         await saver.asked.wait()
         for _ in range(5):
             run.cancel()
@@ -154,23 +141,25 @@ async def test_a_run_that_waits_for_its_thread_can_be_cancelled(
     with SqliteSaver(tmp_path / "threads.db") if in_file else InMemorySaver() as saver:
         held, go_on = asyncio.Event(), asyncio.Event()
 
-        async def hold(state: State) -> State:
+        async def hold(state: Items) -> Items:
             held.set()
             await go_on.wait()
-            return {"log": ["held"]}
+            return {"items": ["held"]}
 
-        builder = StateGraph(State).add_node("hold", hold).add_edge(START, "hold")
+        builder = StateGraph(Items).add_node("hold", hold).add_edge(START, "hold")
         graph: Any = builder.compile(checkpointer=saver)
-        owner = asyncio.ensure_future(graph.ainvoke({"log": []}, config(1)))
+        owner = asyncio.ensure_future(graph.ainvoke({"items": []}, config(1)))
         await held.wait()
         patient = {"configurable": {"thread_id": "1", "thread_busy": "wait"}}
-        waits = asyncio.ensure_future(graph.ainvoke({"log": ["in"]}, patient))
+        waits = asyncio.ensure_future(graph.ainvoke({"items": ["in"]}, patient))
         await asyncio.sleep(0)
         waits.cancel()
         assert await asyncio.wait([waits], timeout=DEADLINE) == ({waits}, set())
         go_on.set()
-        assert await owner == {"log": ["held"]}
-        assert await graph.ainvoke({"log": ["in"]}, config(1)) == {"log": ["held", "in", "held"]}
+        assert await owner == {"items": ["held"]}
+        assert await graph.ainvoke({"items": ["in"]}, config(1)) == {
+            "items": ["held", "in", "held"]
+        }
 
 
 # --- the garbage collector ------------------------------------------------------------------------
@@ -179,20 +168,20 @@ async def test_a_run_that_waits_for_its_thread_can_be_cancelled(
 def test_a_stream_that_is_collected_inside_a_storage_call_holds_nobody_up(tmp_path: Path) -> None:
     with SqliteSaver(tmp_path / "threads.db") as saver:
         graph = line(saver)
-        graph.invoke({"log": []}, config("first"))
+        graph.invoke({"items": []}, config("first"))
 
         def leave_a_stream_half_read() -> None:
-            stream = graph.stream({"log": ["in"]}, config("dropped"))
+            stream = graph.stream({"items": ["in"]}, config("dropped"))
             next(stream)
             circle: list[Any] = [stream]
             circle.append(circle)
 
         with _collecting(saver):
             leave_a_stream_half_read()
-            done = within(lambda: graph.invoke({"log": ["in"]}, config("other")))
-        assert done == {"log": ["in", "a", "b"]}
+            done = within(lambda: graph.invoke({"items": ["in"]}, config("other")))
+        assert done == {"items": ["in", "a", "b"]}
         done = graph.invoke(None, config("dropped"))
-        assert done == {"log": ["in", "a", "b"]}
+        assert done == {"items": ["in", "a", "b"]}
 
 
 @contextmanager
@@ -328,12 +317,12 @@ def scarce(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fan_out(width: int) -> Any:
-    builder = StateGraph(State)
+    builder = StateGraph(Items)
     begun = threading.Semaphore(0)
 
-    def work(state: State) -> State:
+    def work(state: Items) -> Items:
         begun.release()
-        return {"log": ["done"]}
+        return {"items": ["done"]}
 
     for number in range(width):
         builder.add_node(f"n{number}", work).add_edge(START, f"n{number}")
@@ -343,16 +332,16 @@ def fan_out(width: int) -> Any:
 @pytest.mark.usefixtures("scarce")
 def test_a_run_goes_on_with_the_threads_there_are() -> None:
     _Scarce.left = 1
-    assert within(lambda: fan_out(40).invoke({"log": []})) == {"log": ["done"] * 40}
+    assert within(lambda: fan_out(40).invoke({"items": []})) == {"items": ["done"] * 40}
 
 
 @pytest.mark.usefixtures("scarce")
 def test_a_run_without_any_thread_fails_and_a_later_one_finds_some() -> None:
     _Scarce.left = 0
     with pytest.raises(RuntimeError, match="thread"):
-        fan_out(3).invoke({"log": []})
+        fan_out(3).invoke({"items": []})
     _Scarce.left = 2
-    assert within(lambda: fan_out(3).invoke({"log": []})) == {"log": ["done"] * 3}
+    assert within(lambda: fan_out(3).invoke({"items": []})) == {"items": ["done"] * 3}
 
 
 # --- between two commands -------------------------------------------------------------------------
@@ -360,21 +349,21 @@ def test_a_run_without_any_thread_fails_and_a_later_one_finds_some() -> None:
 
 def test_an_error_that_is_thrown_into_a_stream_gives_its_thread_back() -> None:
     graph = line(InMemorySaver())
-    stream = graph.stream({"log": ["in"]}, config(1))
+    stream = graph.stream({"items": ["in"]}, config(1))
     next(stream)
     with pytest.raises(KeyboardInterrupt) as held:
         stream.throw(KeyboardInterrupt)
-    assert graph.invoke(None, config(1)) == {"log": ["in", "a", "b"]}
+    assert graph.invoke(None, config(1)) == {"items": ["in", "a", "b"]}
     del held
 
 
 async def test_an_error_that_is_thrown_into_an_async_stream_gives_its_thread_back() -> None:
     graph = line(InMemorySaver())
-    stream = graph.astream({"log": ["in"]}, config(1))
+    stream = graph.astream({"items": ["in"]}, config(1))
     await anext(stream)
     with pytest.raises(LookupError) as held:
         await stream.athrow(LookupError)
-    assert await graph.ainvoke(None, config(1)) == {"log": ["in", "a", "b"]}
+    assert await graph.ainvoke(None, config(1)) == {"items": ["in", "a", "b"]}
     del held
 
 
@@ -394,16 +383,16 @@ def test_writes_that_were_applied_in_part_are_not_stored(
             raise RuntimeError("refused")
         return new
 
-    keys = {"log": Annotated[list[str], operator.add], "zero": Annotated[str, last]}
+    keys = {"items": Annotated[list[str], operator.add], "zero": Annotated[str, last]}
     builder: Any = StateGraph(TypedDict("Both", keys, total=False))
     for name in "abc":
-        builder.add_node(name, lambda state, name=name: {"log": [name], "zero": name})
+        builder.add_node(name, lambda state, name=name: {"items": [name], "zero": name})
     builder.add_edge(START, "a").add_edge(START, "b").add_edge(["a", "b"], "c")
     with SqliteSaver(tmp_path / "threads.db") if in_file else InMemorySaver() as saver:
         graph: Any = builder.compile(checkpointer=saver)
         with pytest.raises(RuntimeError, match="refused"):
-            graph.invoke({"log": ["in"], "zero": "in"}, config(1), durability=durability)
+            graph.invoke({"items": ["in"], "zero": "in"}, config(1), durability=durability)
         refusing.clear()
         state = graph.get_state(config(1))
         done = state.values if not state.next else graph.invoke(None, config(1))
-        assert done == {"log": ["in", "a", "b", "c"], "zero": "c"}
+        assert done == {"items": ["in", "a", "b", "c"], "zero": "c"}

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import operator
 import os
 import sqlite3
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
 
 import pytest
 
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import InvalidValueError, StorageUnavailableError
-from plait.graph import START, StateGraph
 
-
-class State(TypedDict, total=False):
-    log: Annotated[list[str], operator.add]
-
-
-def line(saver: Any) -> Any:
-    builder = StateGraph(State)
-    builder.add_node("a", lambda state: {"log": ["a"]}).add_node("b", lambda state: {"log": ["b"]})
-    return builder.add_edge(START, "a").add_edge("a", "b").compile(checkpointer=saver)
-
-
-def config(thread: object) -> Any:
-    return {"configurable": {"thread_id": thread}}
+from .graphs import config, line
 
 
 @pytest.mark.parametrize("given", ["threads.db", "file:threads.db", "file:threads.db?mode=rwc"])
@@ -40,18 +25,18 @@ def test_a_relative_path_means_the_same_file_after_the_program_changed_its_direc
     monkeypatch.chdir(before)
     with SqliteSaver(given) as saver:
         graph = line(saver)
-        graph.invoke({"log": []}, config("1"))
+        graph.invoke({"items": []}, config("1"))
         monkeypatch.chdir(after)
 
         async def many() -> None:
             for _ in range(3):  # the first ones have the worker open the loop's own connection
-                await asyncio.gather(*[graph.ainvoke({"log": []}, config(n)) for n in "123"])
+                await asyncio.gather(*[graph.ainvoke({"items": []}, config(n)) for n in "123"])
 
         asyncio.run(many())
         saver._renewer().open()
     assert not [*after.iterdir()]
     with SqliteSaver(before / "threads.db") as found:
-        assert len(line(found).get_state(config("3")).values["log"]) == 6
+        assert len(line(found).get_state(config("3")).values["items"]) == 6
 
 
 @pytest.mark.parametrize("replaced", [True, False])
@@ -61,17 +46,17 @@ def test_a_file_that_was_deleted_or_replaced_acknowledges_nothing(
     path = tmp_path / "threads.db"
     with SqliteSaver(path) as saver:
         graph = line(saver)
-        graph.invoke({"log": []}, config("1"))
+        graph.invoke({"items": []}, config("1"))
         for each in tmp_path.iterdir():
             each.unlink()
         if replaced:
             with SqliteSaver(path) as other:
-                line(other).invoke({"log": []}, config("other"))
+                line(other).invoke({"items": []}, config("other"))
         for run in (graph.invoke, lambda *given: asyncio.run(graph.ainvoke(*given))):
             with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
-                run({"log": []}, config("2"))
+                run({"items": []}, config("2"))
     with SqliteSaver(path) as again:
-        assert line(again).invoke({"log": []}, config("2")) == {"log": ["a", "b"]}
+        assert line(again).invoke({"items": []}, config("2")) == {"items": ["a", "b"]}
 
 
 @pytest.mark.parametrize(
@@ -80,10 +65,10 @@ def test_a_file_that_was_deleted_or_replaced_acknowledges_nothing(
 def test_a_database_in_memory_is_one_for_sync_and_async_runs(path: str) -> None:
     with SqliteSaver(path) as saver:
         graph = line(saver)
-        graph.invoke({"log": []}, config("1"))
+        graph.invoke({"items": []}, config("1"))
         for _ in range(3):
-            done = asyncio.run(graph.ainvoke({"log": []}, config("1")))
-        assert done["log"] == ["a", "b"] * 4
+            done = asyncio.run(graph.ainvoke({"items": []}, config("1")))
+        assert done["items"] == ["a", "b"] * 4
         assert not saver.shared
 
 
@@ -94,10 +79,10 @@ def test_a_connection_with_a_transaction_open_is_named_and_left_alone(tmp_path: 
     conn.execute("CREATE TABLE mine (a)")
     conn.execute("INSERT INTO mine VALUES (1)")
     with pytest.raises(StorageUnavailableError, match="transaction open"):
-        graph.invoke({"log": []}, config("1"))
+        graph.invoke({"items": []}, config("1"))
     assert conn.in_transaction
     conn.commit()
-    assert graph.invoke({"log": []}, config("1")) == {"log": ["a", "b"]}
+    assert graph.invoke({"items": []}, config("1")) == {"items": ["a", "b"]}
     conn.close()
 
 
@@ -105,7 +90,7 @@ def test_a_connection_for_one_thread_is_named(tmp_path: Path) -> None:
     conn = sqlite3.connect(tmp_path / "threads.db")
     graph = line(SqliteSaver(conn))
     with pytest.raises(StorageUnavailableError, match="check_same_thread=False"):
-        asyncio.run(graph.ainvoke({"log": []}, config("1")))
+        asyncio.run(graph.ainvoke({"items": []}, config("1")))
     conn.close()
 
 
@@ -119,7 +104,7 @@ def test_tables_of_another_program_are_named(tmp_path: Path, version: int) -> No
         SqliteSaver(tmp_path / "other.db") as saver,
         pytest.raises(StorageUnavailableError, match="import-langgraph"),
     ):
-        line(saver).invoke({"log": []}, config("1"))
+        line(saver).invoke({"items": []}, config("1"))
 
 
 def test_a_file_that_may_only_be_read_says_so(tmp_path: Path) -> None:
@@ -135,12 +120,12 @@ def test_a_name_that_is_no_text_is_named(tmp_path: Path) -> None:
     with SqliteSaver(tmp_path / "threads.db") as saver:
         graph = line(saver)
         with pytest.raises(InvalidValueError, match="surrogate"):
-            graph.invoke({"log": []}, config("\udc80"))
-        assert graph.invoke({"log": []}, config("1")) == {"log": ["a", "b"]}
+            graph.invoke({"items": []}, config("\udc80"))
+        assert graph.invoke({"items": []}, config("1")) == {"items": ["a", "b"]}
 
 
 def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:
     path = os.fsdecode(os.fsencode(tmp_path) + b"/%41 ?#.db")
     with SqliteSaver(path) as saver:
-        assert line(saver).invoke({"log": []}, config("1")) == {"log": ["a", "b"]}
+        assert line(saver).invoke({"items": []}, config("1")) == {"items": ["a", "b"]}
     assert Path(path).exists()
