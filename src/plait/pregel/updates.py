@@ -362,13 +362,20 @@ class _Update:
         before = loop.frontier
         loop.frontier = loop.state.advance(all_writes)
         loop.frontier.deferred = {**before.deferred, **loop.frontier.deferred}
-        for name in loop.state.still_triggered(before.pulls):
+        named = [cast(str, update.as_node) for update in updates]
+        for name in (*loop.state.still_triggered(before.pulls), *self._whose_turn(before, named)):
             loop.frontier.pulls[name] = None
         if not loop.frontier:
             loop.state.finish(loop.frontier)
-        loop.last = tuple(cast(str, update.as_node) for update in updates)
+        loop.last = tuple(named)
         loop.journal = {}
         return kept
+
+    def _whose_turn(self, before: Frontier, named: Sequence[str]) -> list[str]:
+        """The deferred nodes that were next: an update in the name of others leaves them their
+        turn. One that the update itself leads to waits again until nothing else is left."""
+        past = {*named, *self.loop.frontier.deferred}
+        return [n for n in before.pulls if n in self.loop.plan.deferring and n not in past]
 
     def _outcome(
         self, pending: list[Task], as_node: str, writes: Writes, task_id: str | None

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.graph import START, StateGraph
-from langgraph.types import Send, StateUpdate, interrupt
+from langgraph.types import Command, Send, StateUpdate, interrupt
 from pydantic import BaseModel
 
 CONFIG = {"configurable": {"thread_id": "t"}}
@@ -281,6 +281,44 @@ def case_updates_in_the_name_of_a_deferred_node(env):
     graph.invoke({"log": ["in"]}, CONFIG)
     graph.update_state(CONFIG, {"log": ["by hand"]}, as_node="last")
     return graph.get_state(CONFIG).next, graph.invoke(None, CONFIG)
+
+
+def _waiting_to_collect(saver):
+    b = StateGraph(Log)
+    b.add_node("x", lambda state: {"log": ["x"]})
+    b.add_node("y", lambda state: {"log": ["y"]})
+    b.add_node("last", lambda state: {"log": ["last"]}, defer=True)
+    b.add_edge(START, "x")
+    b.add_conditional_edges("x", lambda state: "y" if state.get("n") else "last")
+    graph = b.compile(checkpointer=saver, interrupt_before=["last"])
+    graph.invoke({"log": ["in"]}, CONFIG)
+    return graph
+
+
+def case_updates_in_the_name_of_others_leave_a_deferred_node_its_turn(env):
+    told = []
+    for number, (values, as_node) in enumerate(
+        [({"n": 1}, "x"), ({"log": ["u"]}, "x"), ({"log": ["u"]}, "y"), ({"n": 1}, None)]
+    ):
+        graph = _waiting_to_collect(env.saver(str(number)))
+        graph.update_state(CONFIG, values, as_node=as_node)
+        graph.update_state(CONFIG, {"log": ["again"]}, as_node="y")
+        told.append((graph.get_state(CONFIG).next, graph.invoke(None, CONFIG)))
+        told.append(graph.get_state(CONFIG).next)
+    return told
+
+
+def case_a_deferred_node_that_asked_still_waits_after_an_update(env):
+    b = StateGraph(Log)
+    b.add_node("x", lambda state: {"log": ["x"]})
+    b.add_node("last", lambda state: {"log": [interrupt("sure?")]}, defer=True)
+    b.add_edge(START, "x")
+    b.add_conditional_edges("x", lambda state: "x" if state.get("n") else "last")
+    graph = b.compile(checkpointer=env.saver())
+    graph.invoke({"log": ["in"]}, CONFIG)
+    graph.update_state(CONFIG, {"log": ["u"]}, as_node="x")
+    before = graph.get_state(CONFIG).next
+    return before, graph.invoke(None, CONFIG), graph.invoke(Command(resume="yes"), CONFIG)
 
 
 def case_a_deferred_node_beside_a_send(env):
