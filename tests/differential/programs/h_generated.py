@@ -339,3 +339,30 @@ def case_a_reported_checkpoint_with_a_task_that_wrote_nothing(env):
     graph = b.compile(checkpointer=env.saver())
     graph.invoke({"log": ["in"]}, CONFIG)
     return list(graph.stream(None, CONFIG, stream_mode="checkpoints"))
+
+
+def case_a_bare_answer_is_for_one_question(env):
+    b = StateGraph(Log)
+    b.add_node("ask", lambda state: {"log": [interrupt("draft?"), interrupt("send?")]})
+    b.add_edge(START, "ask")
+    graph = b.compile(checkpointer=env.saver())
+    graph.invoke({"log": ["in"]}, CONFIG)
+    graph.invoke(Command(resume="yes"), CONFIG)
+    return graph.invoke(None, CONFIG), graph.get_state(CONFIG).next
+
+
+def case_an_update_after_sends(env):
+    def worked(state):
+        return [Send("tool", {}), Send("tool", {})] if len(state["log"]) < 6 else []
+
+    b = StateGraph(Log)
+    b.add_node("model", lambda state: {"log": ["model"]})
+    b.add_node("tool", lambda state: {"log": ["tool"]})
+    b.add_edge(START, "model")
+    b.add_conditional_edges("model", worked, ["tool"])
+    b.add_edge("tool", "model")
+    graph = b.compile(checkpointer=env.saver(), interrupt_after=["tool"])
+    graph.invoke({"log": ["in"]}, CONFIG)
+    before = graph.get_state(CONFIG).next
+    graph.update_state(CONFIG, {"n": 1})
+    return before, graph.get_state(CONFIG).next
