@@ -174,6 +174,10 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
     def OutputType(self) -> Any:
         return self.builder.output_schema if self.plan.output == ROOT else None
 
+    def as_output(self, values: Any) -> Any:
+        build = coercion(self.builder.output_schema)
+        return values if build is None else build(values)
+
     def get_input_jsonschema(self, config: Any = None) -> dict[str, Any]:
         from plait.pregel import schemas
 

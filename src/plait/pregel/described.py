@@ -104,6 +104,10 @@ class Described(Runnable[Any, Any]):
         output = self.plan.output
         return self.plan.channels[output].ValueType if isinstance(output, str) else None
 
+    def as_output(self, values: Any) -> Any:
+        """What calls with `version="v2"` give of the output: an object, where it has a class."""
+        return values
+
     def get_input_schema(self, config: Any = None) -> type[BaseModel]:
         """A pydantic model of the input (pydantic is loaded when this is asked)."""
         from plait.pregel import schemas

@@ -353,7 +353,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         parts: list[Any] = []
         for part in self._drive(run):
             if asked and part[1] in asked and part[0] == ns:
-                parts.append(shaped(part, stream_mode, False, version))
+                parts.append(shaped(part, run, stream_mode, False, version))
         return result_of(run, stream_mode, parts, version)
 
     async def ainvoke(
@@ -392,7 +392,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         parts: list[Any] = []
         async for part in self._adrive(run):
             if asked and part[1] in asked and part[0] == ns:
-                parts.append(shaped(part, stream_mode, False, version))
+                parts.append(shaped(part, run, stream_mode, False, version))
         return result_of(run, stream_mode, parts, version)
 
     def stream(
@@ -441,7 +441,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         asked = _asked(mode)
         for part in self._drive(run):
             if part[1] in asked and (subgraphs or part[0] == run.ns):
-                told = shaped(part, mode, subgraphs, version)
+                told = shaped(part, run, mode, subgraphs, version)
                 if run.listening is not None and run.listening.hears_chunks:
                     run.listening.chunk(told)
                 yield told
@@ -485,7 +485,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         try:
             async for part in parts:
                 if part[1] in asked and (subgraphs or part[0] == run.ns):
-                    told = shaped(part, mode, subgraphs, version)
+                    told = shaped(part, run, mode, subgraphs, version)
                     if run.listening is not None and run.listening.hears_chunks:
                         await cast("Any", run.listening.chunk(told))
                     yield told

@@ -94,13 +94,15 @@ async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
     _bubble(run)
 
 
-def shaped(part: Part, mode: str | Sequence[str], subgraphs: bool, version: str) -> Any:
+def shaped(part: Part, run: Run, mode: str | Sequence[str], subgraphs: bool, version: str) -> Any:
     ns, name, payload = part
     if version == "v2":
         shaped: dict[str, Any] = {"type": name, "ns": ns, "data": payload}
         if name == "values":
             values, interrupts = _split(payload)
-            shaped |= {"data": values, "interrupts": interrupts}
+            # What a nested run tells need not fit the schema of this graph: it stays a dict.
+            data = run.graph.as_output(values) if ns == run.ns else values
+            shaped |= {"data": data, "interrupts": interrupts}
         return shaped
     if isinstance(mode, str):
         return (ns, payload) if subgraphs else payload
@@ -123,7 +125,7 @@ def result_of(run: Run, mode: str | Sequence[str], parts: list[Any], version: st
     outcome: Outcome = run.driver.outcome
     value = outcome.value
     if version == "v2":
-        return GraphOutput(value, outcome.interrupts)
+        return GraphOutput(run.graph.as_output(value), outcome.interrupts)
     if outcome.interrupts:
         questions = list(outcome.interrupts)
         state = cast("dict[str, Any]", value) if isinstance(value, dict) else {}

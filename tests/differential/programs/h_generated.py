@@ -366,3 +366,49 @@ def case_an_update_after_sends(env):
     before = graph.get_state(CONFIG).next
     graph.update_state(CONFIG, {"n": 1})
     return before, graph.get_state(CONFIG).next
+
+
+def case_states_of_classes_in_version_2(env):
+    told = []
+    for schema in (Record, Model):
+        graph = _of_objects(schema)
+        told.append(graph.invoke({"a": "in"}, version="v2"))
+        told.append(graph.invoke({"n": 1}, version="v2", output_keys=["n"]))
+        told.append(graph.invoke({"a": "in"}, version="v2", output_keys="a"))
+        told.append(list(graph.stream({"a": "in"}, version="v2", stream_mode=["values"])))
+    return told
+
+
+def case_a_question_beside_a_state_of_a_class_in_version_2(env):
+    b = StateGraph(Model)
+    b.add_node("ask", lambda state: {"a": interrupt("which?")})
+    b.add_edge(START, "ask")
+    graph = b.compile(checkpointer=env.saver())
+    asked = graph.invoke({"a": "in"}, CONFIG, version="v2")
+    parts = list(graph.stream(None, CONFIG, version="v2", stream_mode="values"))
+    done = graph.invoke(Command(resume="this"), CONFIG, version="v2")
+    return asked.value, [part["data"] for part in parts], done
+
+
+def case_a_state_that_fits_no_class_in_version_2(env):
+    b = StateGraph(Model)
+    b.add_node("x", lambda state: {"n": "none"})
+    b.add_edge(START, "x")
+    return env.error(lambda: b.compile().invoke({"a": "in"}, version="v2"))
+
+
+async def case_async_states_of_classes_in_version_2(env):
+    graph = _of_objects(Model)
+    parts = [part async for part in graph.astream({"a": "in"}, version="v2", stream_mode="values")]
+    return parts, await graph.ainvoke({"a": "in"}, version="v2")
+
+
+def case_states_of_subgraphs_in_version_2(env):
+    b = StateGraph(Log)
+    b.add_node("y", lambda state: {"log": ["y"]})
+    b.add_edge(START, "y")
+    inner = b.compile()
+    b = StateGraph(Model)
+    b.add_node("x", lambda state: {"n": len(inner.invoke({"log": ["in"]})["log"])})
+    b.add_edge(START, "x")
+    return list(b.compile().stream({"a": "in"}, version="v2", stream_mode="values", subgraphs=True))
