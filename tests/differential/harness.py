@@ -610,11 +610,13 @@ def run(case: Case, side: Side) -> Any:
 
 
 @contextlib.contextmanager
-def watchdog(seconds: int = WATCHDOG_SECONDS) -> Iterator[None]:
-    """Stops what hangs."""
+def watchdog(
+    seconds: int = WATCHDOG_SECONDS, error: type[BaseException] = TimeoutError
+) -> Iterator[None]:
+    """Stops what hangs, by an error that is raised in it."""
 
     def stop(*_: Any) -> None:
-        raise TimeoutError(f"the case did not end within {seconds} s")
+        raise error(f"the case did not end within {seconds} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)

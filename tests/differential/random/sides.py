@@ -65,16 +65,27 @@ def written(
         linecache.cache.pop(where, None)
 
 
+class Hangs(BaseException):
+    """A program did not end. No `except Exception` of a program or a player holds it up."""
+
+
 @contextlib.contextmanager
-def playing(side: Side, kind: str = "memory") -> Iterator[Env]:
-    """What a program is given, under the watchdog; nothing that it does is told in logs."""
-    with (
-        tempfile.TemporaryDirectory(prefix="plait-random-") as folder,
-        _quiet(),
-        contextlib.closing(Env(side, kind, Path(folder))) as env,
-        watchdog(SECONDS),
-    ):
-        yield env
+def playing(side: Side, kind: str = "memory", seconds: int = SECONDS) -> Iterator[Env]:
+    """What a program is given, under the watchdog; nothing that it does is told in logs.
+
+    Raises:
+        TimeoutError: the program did not end in time, whatever it catches.
+    """
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="plait-random-") as folder,
+            _quiet(),
+            contextlib.closing(Env(side, kind, Path(folder))) as env,
+            watchdog(seconds, Hangs),
+        ):
+            yield env
+    except Hangs as hangs:
+        raise TimeoutError(f"on {side}: {hangs}") from None
 
 
 @contextlib.contextmanager

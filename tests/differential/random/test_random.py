@@ -5,6 +5,7 @@ again. `PLAIT_RANDOM_SEEDS=0:500` plays others, and `-k chains` those of one fam
 """
 
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from .family import Family
 from .seeds import failure
 from .shrink import Parts, shrink
 from .shrink_text import smaller
+from .sides import playing
 
 
 def _seeds(family: str) -> range | list[int]:
@@ -79,6 +81,15 @@ def test_plait_is_asked_again_where_it_answers_in_several_orders() -> None:
     family = _Told(agrees=2)
     family.own_tries = 2
     assert family.compare("side") is None
+
+
+def test_a_program_that_hangs_is_stopped_though_it_catches_errors() -> None:
+    def play() -> None:
+        with playing("plait", seconds=1) as env:
+            env.error(threading.Event().wait)
+
+    with pytest.raises(TimeoutError, match="on plait"):
+        play()
 
 
 def test_shrinking_data_leaves_out_what_is_not_needed() -> None:
