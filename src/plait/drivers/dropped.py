@@ -11,6 +11,8 @@ import sys
 import threading
 from collections.abc import Callable
 
+from plait.drivers.pool import WorkerPool
+
 _LOCKED = (
     "plait.cache",
     "plait.checkpoint",
@@ -21,7 +23,8 @@ _LOCKED = (
     "plait.store",
 )
 """Modules (and packages) that call nothing that runs a graph while they hold a lock."""
-
+_SERVES = WorkerPool.serve.__code__
+"""Where every worker's stack begins: it holds none."""
 
 streaming: set[object] = set()
 """The drivers whose streams are not read to their end. The collector, which closes what it finds in
@@ -32,7 +35,8 @@ def inside_storage() -> bool:
     """Whether the caller's thread is at work in a saver, store or cache further up."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
-        if str(frame.f_globals.get("__name__")).startswith(_LOCKED):
+        module = str(frame.f_globals.get("__name__"))
+        if frame.f_code is not _SERVES and module.startswith(_LOCKED):
             return True
         frame = frame.f_back
     return False

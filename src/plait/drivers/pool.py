@@ -108,7 +108,7 @@ class WorkerPool:
             with self._lock:
                 self._threads += 1
             try:
-                Thread(target=self._work, name="plait-worker", daemon=True).start()
+                Thread(target=self.serve, name="plait-worker", daemon=True).start()
             except BaseException as error:
                 with self._lock:
                     self._threads -= 1
@@ -116,7 +116,8 @@ class WorkerPool:
                     return  # the system has no more threads: those there are do it all
                 raise
 
-    def _work(self) -> None:
+    def serve(self) -> None:
+        """What each thread does: one job after the other. No lock is held meanwhile."""
         get = self._jobs.get
         while True:
             try:
