@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import partial
 from types import CodeType
 from typing import Any, cast
 
@@ -18,9 +18,14 @@ RUNS = frozenset({"invoke", "ainvoke", "stream", "astream", "batch", "abatch"})
 """The methods that run a graph: code that calls none of them runs none."""
 
 
-@lru_cache(maxsize=1024)
 def graph_inside(node: NodePlan) -> Any:
     """The compiled graph that a node runs and whose checkpoints it may keep, or None."""
+    if not node.inside:
+        node.inside.append(_looked_for(node))
+    return node.inside[0]
+
+
+def _looked_for(node: NodePlan) -> Any:
     if node.subgraph is not None:
         return node.subgraph
     for value in _mentioned(node.code):

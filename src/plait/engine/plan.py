@@ -110,6 +110,8 @@ class NodePlan:
     own: Callable[[Any, RunSpec], Writes] | None = None
     """The engine's own code, in place of a user's, for an input of a run: it needs no context, and
     never waits."""
+    inside: list[Any] = field(default_factory=list[Any], init=False, repr=False)
+    """The graph that it runs, once somebody has looked for it (see `inside.graph_inside`)."""
     inline: frozenset[str] = field(init=False)
     """In which runs it may run inline (see `RunSpec.inline`): in none where its runner must be able
     to leave it, or to store its start."""
