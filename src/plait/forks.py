@@ -28,7 +28,6 @@ def _after_fork() -> None:
         thing.after_fork()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)
 
 __all__ = ["Inherited", "renew_in_child"]

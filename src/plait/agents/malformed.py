@@ -32,12 +32,11 @@ def with_answers(messages: Sequence[Any]) -> list[Any] | None:
     """
     if not may_have(messages, "invalid_tool_calls"):
         return None
-    makers = [one for one in messages if kind_of(one) == "ai" and one.invalid_tool_calls]
     answered = {one.tool_call_id for one in messages if kind_of(one) == "tool"}
     whole: list[Any] = []
     for message in messages:
         whole.append(message)
-        if not any(message is maker for maker in makers):
+        if kind_of(message) != "ai":
             continue
         for call in message.invalid_tool_calls:
             if call["id"] is not None and call["id"] not in answered:

@@ -6,13 +6,11 @@ it finds the same sealed bytes as in a database; an ordinary commit is only note
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import count, islice
 from threading import Lock
 from typing import Any, cast
-from weakref import WeakSet
 
 from plait.checkpoint.base import SerializerProtocol
 from plait.checkpoint.log.claims import Policy
@@ -44,6 +42,7 @@ from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.persistent_dict import PersistentDict
 from plait.checkpoint.tables import Lane, between
 from plait.errors import NotSupportedError
+from plait.forks import renew_in_child
 
 _APPENDED = Done(0, 0)
 _OF_ONE_NAME = frozenset({Transact, ReadHead})
@@ -80,7 +79,7 @@ class _Rows:
         self._lock = Lock()
         self._appended: dict[tuple[str, str], list[Append]] = {}
         """Commits whose rows are not made yet: of each lane, in order."""
-        _all.add(self)
+        renew_in_child(self)
 
     def execute(self, request: Any) -> Any:
         with self._lock:
@@ -132,7 +131,7 @@ class _Rows:
             for each in self._appended.pop(place, ()):
                 self._lane(*place).store(each.maker.rows_of(each.commit))
 
-    def free(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: the lock's holder does not exist here."""
         self._lock = Lock()
 
@@ -250,17 +249,6 @@ class _Rows:
             lane = self._by_number.get(number)
             if lane is not None and lane.claim.fence == fence and lane.claim.owner is not None:
                 lane.claim = lane.claim._replace(lease=request.lease)
-
-
-_all: WeakSet[_Rows] = WeakSet()
-
-
-def _after_fork() -> None:
-    for rows in _all:
-        rows.free()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 class InMemorySaver(NativeSaver):

@@ -18,18 +18,17 @@ event loop.
 from __future__ import annotations
 
 import asyncio
-import os
 from _thread import allocate_lock
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
-from weakref import WeakSet
 
 from plait.checkpoint.base import arun_plan, run_plan
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.requests import Together, parts_of
 from plait.errors import StorageError
+from plait.forks import renew_in_child
 
 MOST = 128
 """Requests in one transaction: more only make everybody wait longer."""
@@ -262,7 +261,7 @@ class ThreadGroup:
         self._most = MOST if here is None else MOST_HERE
         self._round: _Round | None = None
         self._turns = Turns(width)
-        _all.add(self)
+        renew_in_child(self)
 
     def do(self, request: Any) -> Any:
         """Do a request, alone or in company."""
@@ -440,7 +439,7 @@ class ThreadGroup:
             return False
         return True
 
-    def reset(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: whoever was at work or waiting does not exist here."""
         self._turns = Turns(self._width)
         self._round = None
@@ -497,15 +496,5 @@ class LoopGroup:
             self._leading.add(task)
             task.add_done_callback(self._leading.discard)
 
-
-_all: WeakSet[ThreadGroup] = WeakSet()
-
-
-def _after_fork() -> None:
-    for group in _all:
-        group.reset()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 __all__ = ["DoesHere", "LoopGroup", "NotHere", "ThreadGroup", "Ticket", "Turns", "together"]
