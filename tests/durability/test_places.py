@@ -6,6 +6,7 @@ import asyncio
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,8 +56,15 @@ def test_a_file_that_was_deleted_or_replaced_acknowledges_nothing(
         for run in (graph.invoke, lambda *given: asyncio.run(graph.ainvoke(*given))):
             with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
                 run({"items": []}, config("2"))
+        assert asyncio.run(crowd(graph)) == [StorageUnavailableError] * 8
     with SqliteSaver(path) as again:
         assert line(again).invoke({"items": []}, config("2")) == {"items": ["a", "b"]}
+
+
+async def crowd(graph: Any) -> list[type]:
+    """What runs at the same time, whose commits share transactions, end with."""
+    runs = (graph.ainvoke({"items": []}, config(f"of many {n}")) for n in range(8))
+    return [*map(type, await asyncio.gather(*runs, return_exceptions=True))]
 
 
 @pytest.mark.parametrize(

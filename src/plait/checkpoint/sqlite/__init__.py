@@ -144,6 +144,7 @@ class SqliteSaver(NativeSaver):
         if read is not None:
             return database.run(read, request)
         if kind is Together:
+            database.check()
             parts = [(ANY[each.__class__], each) for each in request.requests]
             return database.transact(lambda conn: [do(conn, each) for do, each in parts])
         write = WRITES[kind]
