@@ -112,6 +112,7 @@ class Database:
             self.path, self._schema, synchronous=self._synchronous, timeout=0.0, folds=False
         )
         try:
+            self.check()  # or the other one would open, or make, the file that has the name now
             other.open()
         except (StorageUnavailableError, CorruptCheckpointError):
             return None  # whoever uses this one hears why
