@@ -23,12 +23,13 @@ def subgraphs(impl: Implementation, count: int, *, saved: bool) -> Job:
     inner.add_edge("count", "work")
     nested = inner.compile()
     builder = impl.StateGraph(Gathered)
+    send = impl.Send
 
     def sub(given: Any) -> Any:
         return {"out": nested.invoke(given)["out"]}
 
     def spread(state: Any) -> Any:
-        return [impl.Send("sub", {"n": i}) for i in range(count)]
+        return [send("sub", {"n": i}) for i in range(count)]
 
     builder.add_node("sub", sub)
     builder.add_conditional_edges(impl.START, spread, ["sub"])

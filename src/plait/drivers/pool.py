@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from itertools import count
 from queue import Empty, SimpleQueue
-from threading import RLock, Semaphore, Thread
+from threading import RLock, Semaphore, Thread, get_ident
 from time import monotonic, sleep
 from typing import Any, TypeAlias
 
@@ -33,6 +33,8 @@ class WorkerPool:
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._lock = RLock()  # the garbage collector may close a stream meanwhile (`dropped`)
         self._threads = 0
+        self._busy: set[int] = set()
+        """The threads that are doing a job."""
         self._taken = 0
         self._taken_before = -1
         self._watched = False
@@ -53,10 +55,13 @@ class WorkerPool:
         return not self._jobs.empty()
 
     def nudge(self) -> None:
-        """A run has waited a moment: add threads if jobs wait and none was taken meanwhile."""
+        """A run has waited a moment: add threads if jobs wait and none was taken meanwhile.
+
+        Not for jobs that a free thread will take as soon as the machine lets it: it may be slow.
+        """
         if self._taken == self._taken_before:
-            waiting = self._jobs.qsize()
-            self._grow(min(waiting, max(4, self._threads)))
+            free = self._threads - len(self._busy)
+            self._grow(min(self._jobs.qsize() - free, max(4, self._threads)))
         self._taken_before = self._taken
 
     def watch(self) -> None:
@@ -118,7 +123,7 @@ class WorkerPool:
 
     def serve(self) -> None:
         """What each thread does: one job after the other. No lock is held meanwhile."""
-        get = self._jobs.get
+        get, busy, me = self._jobs.get, self._busy, get_ident()
         while True:
             try:
                 function, args = get(timeout=IDLE_SECONDS)
@@ -129,7 +134,9 @@ class WorkerPool:
                         return
                 continue
             self._taken += 1
+            busy.add(me)
             function(*args)
+            busy.discard(me)
             del function, args  # a waiting thread must not keep the last job's objects alive
 
 
