@@ -568,12 +568,15 @@ class LogSession(LogReading):
         """Replace only the named channels of writes that are stored already."""
         lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
         rows = list(batch.writes)
+        stored: dict[str, dict[bytes, WriteRow]] = {}
         for task, parts in merges:
             if lane is not None:
-                key = pack(task.task_id)
-                stored: list[WriteRow] = yield ReadWrites(lane.lane, pack(task.checkpoint_id))
-                for row in stored:
-                    if row.task == key:
-                        parts = join(self._reader(lane.lane).writes_frame(row), parts)
+                at = task.checkpoint_id
+                if at not in stored:
+                    found: list[WriteRow] = yield ReadWrites(lane.lane, pack(at))
+                    stored[at] = {row.task: row for row in found}
+                row = stored[at].get(pack(task.task_id))
+                if row is not None:
+                    parts = join(self._reader(lane.lane).writes_frame(row), parts)
             rows.append(self._recorder.outcome(*_outcome(task, parts)))
         batch.writes = rows

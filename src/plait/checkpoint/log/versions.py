@@ -123,12 +123,14 @@ class DictVersion(Version):
 class Encoded:
     """A version ready to be stored."""
 
-    __slots__ = ("body", "fresh", "kind", "payload", "value", "version")
+    __slots__ = ("_places", "body", "fresh", "kind", "payload", "value", "version")
 
     def __init__(
         self, kind: int, payload: bytes, version: Version, value: Any, fresh: Any,
         body: bytes,
     ) -> None:  # fmt: skip
+        self._places: dict[int, int] | None = None
+        """Where each of many fresh items lies first, by its identity, once it was asked for."""
         self.kind = kind
         self.payload = payload
         self.version = version
@@ -158,7 +160,7 @@ class Encoded:
             return codec.dumps(value)
         fresh = self.fresh
         if fresh:
-            spot = _spot(fresh, value)
+            spot = self._spot(fresh, value)
             if spot is not None:
                 return new_tuple(Ref, (channel, self.version.id, *spot))
         data = codec.dumps(value)
@@ -169,6 +171,29 @@ class Encoded:
         if fresh and len(fresh) == 1 and b"\x91" + data == self.body:  # a list of that one item
             return Ref(channel, self.version.id, 0, SINGLE)
         return data
+
+    def _spot(self, fresh: list[Any], value: Any) -> tuple[int, int] | None:
+        """Where `value`, an item or a list of items, lies among the fresh items, by identity."""
+        if not is_list(value):
+            place = self._place(fresh, value)
+            return None if place is None else (place, SINGLE)
+        if not value:
+            return None
+        if _are_same(value, fresh):
+            return 0, len(value)
+        place = self._place(fresh, value[0])
+        if place is None:
+            return None
+        piece = fresh[place : place + len(value)]
+        return (place, len(value)) if _are_same(piece, value) else None
+
+    def _place(self, fresh: list[Any], item: Any) -> int | None:
+        """Where an item lies first: many tasks of a super-step ask, each for its own."""
+        places = self._places
+        if places is None:
+            last = len(fresh) - 1
+            places = self._places = {id(each): last - n for n, each in enumerate(reversed(fresh))}
+        return places.get(id(item))
 
 
 class Unchanged:
@@ -209,9 +234,12 @@ def _holds_the_same(value: Any, other: Any) -> bool:
     if value is other:
         return True
     kind: type[Any] = value.__class__
-    if kind is not list or not is_list(other) or len(value) != len(other):
-        return False
-    return all(map(is_, value, other))
+    return kind is list and is_list(other) and _are_same(value, other)
+
+
+def _are_same(items: list[Any], others: list[Any]) -> bool:
+    """Whether two lists hold the same objects."""
+    return len(items) == len(others) and all(map(is_, items, others))
 
 
 def _is_same(value: Any, put: dict[Any, Any] | None) -> bool:
@@ -220,20 +248,3 @@ def _is_same(value: Any, put: dict[Any, Any] | None) -> bool:
         return False
     items = cast("dict[Any, Any]", value)
     return [*items] == [*put] and all(map(is_, items.values(), put.values()))
-
-
-def _spot(fresh: list[Any], value: Any) -> tuple[int, int] | None:
-    """Where `value`, an item or a list of items, lies among the fresh items, by identity."""
-    if not is_list(value):
-        return next(((i, SINGLE) for i, item in enumerate(fresh) if item is value), None)
-    if not value:
-        return None
-    if len(value) == len(fresh) and all(map(is_, value, fresh)):
-        return 0, len(value)
-    for i, item in enumerate(fresh):
-        if item is value[0]:
-            piece = fresh[i : i + len(value)]
-            if len(piece) == len(value) and all(map(is_, piece, value)):
-                return i, len(value)
-            return None
-    return None
