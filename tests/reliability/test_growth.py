@@ -13,16 +13,20 @@ from typing import Annotated, Any
 import pytest
 from typing_extensions import TypedDict
 
+from plait.agents import create_agent
+from plait.agents.middleware import HumanInTheLoopMiddleware
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.graph import START, StateGraph
 from plait.graph.message import MessagesState
-from plait.messages import HumanMessage
+from plait.language_models import FakeMessagesListChatModel
+from plait.messages import AIMessage, HumanMessage
+from plait.tools import tool
 from plait.types import Command, Send, interrupt
 
-SMALL, LARGE = 60, 240
-SLACK = 1.25
-"""By how much the work for each may grow from the small case to the large one."""
+STEP = 80
+BEND = 1.15
+"""How much more work as many more may be, the second time."""
 THREAD: Any = {"configurable": {"thread_id": "1"}, "recursion_limit": 10_000}
 
 
@@ -131,18 +135,54 @@ def nodes(count: int, saver: Any) -> Callable[[], Any]:
     return lambda: builder.compile(saver).invoke({"n": 0}, THREAD)
 
 
-WORKLOADS = [fan_out, async_fan_out, messages, questions, turns, steps, keys, nodes]
+class Caller(FakeMessagesListChatModel):
+    """Takes whatever tools there are."""
+
+    def bind_tools(self, tools: Any, **options: Any) -> Caller:
+        return self
+
+
+def agent(count: int, saver: Any, *middleware: Any) -> Any:
+    """An agent whose model calls a tool so many times in one turn."""
+
+    @tool
+    async def look(n: int) -> str:
+        """Look it up."""
+        return f"found {n}"
+
+    calls: Any = [{"name": "look", "args": {"n": n}, "id": str(n)} for n in range(count)]
+    model = Caller(responses=[AIMessage("", tool_calls=calls), AIMessage("done")])
+    return create_agent(model, [look], middleware=middleware, checkpointer=saver)
+
+
+def tool_calls(count: int, saver: Any) -> Callable[[], Any]:
+    return lambda: asyncio.run(agent(count, saver).ainvoke({"messages": ["go"]}, THREAD))
+
+
+def reviews(count: int, saver: Any) -> Callable[[], Any]:
+    async def run() -> None:
+        looked_at = agent(count, saver, HumanInTheLoopMiddleware(interrupt_on={"look": True}))
+        await looked_at.ainvoke({"messages": ["go"]}, THREAD)
+        decisions = [{"type": "approve"}] * count
+        await looked_at.ainvoke(Command(resume={"decisions": decisions}), THREAD)
+
+    return lambda: asyncio.run(run())
+
+
+ENGINE = [fan_out, async_fan_out, messages, questions, turns, steps, keys, nodes]
+AGENTS = [tool_calls, reviews]
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
-@pytest.mark.parametrize("workload", WORKLOADS)
-def test_the_work_for_each_does_not_grow_with_their_number(
+@pytest.mark.parametrize("workload", [*ENGINE, *AGENTS])
+def test_work_is_a_straight_line_over_what_there_is_to_do(
     workload: Any, kind: str, tmp_path: Path
 ) -> None:
-    def cost(count: int, name: str) -> float:
+    def cost(count: int, name: str) -> int:
         saver = InMemorySaver() if kind == "memory" else SqliteSaver(tmp_path / name)
-        return counted(workload(count, saver)) / count
+        return counted(workload(count, saver))
 
     cost(1, "loads what is loaded on first use")
-    small, large = cost(SMALL, "small"), cost(LARGE, "large")
-    assert large < SLACK * small, f"{small:.0f} -> {large:.0f} bytecodes for each"
+    costs = [cost(times * STEP, f"{times}.db") for times in (1, 2, 3)]
+    first, second = costs[1] - costs[0], costs[2] - costs[1]
+    assert second < BEND * first, f"{first:,} bytecodes for {STEP} more, then {second:,}"

@@ -76,6 +76,8 @@ class Routes:
         """To the end after tools that return directly, or a structured response; else on."""
         if self._is_answered(state):
             return self.finish
+        if not self.direct:  # each of many calls of a turn comes here
+            return self.turn
         message, _ = _last_turn(state["messages"])
         calls = () if message is None else message.tool_calls
         names = [call["name"] for call in calls if call["name"] in self.known]

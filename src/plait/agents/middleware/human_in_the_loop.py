@@ -155,7 +155,8 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         asked = [call for call in gated if self._is_wanted(_request(call, state, runtime))]
         decided = self._decisions(asked, state, runtime) if asked else []
         runs = [*zip(asked, decided, strict=True)]
-        runs += [(call, Outcome(call)) for call in gated if call not in asked]
+        places = {*map(id, asked)}
+        runs += [(call, Outcome(call)) for call in gated if id(call) not in places]
         update: dict[str, Any] = {"hitl_decided_tool_calls": _decided(message, runs)}
         if asked:
             told = [one.message for one in decided if one.message is not None]
