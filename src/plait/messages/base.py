@@ -12,7 +12,8 @@ from copy import deepcopy
 from functools import partial
 from itertools import count
 from math import nan
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, get_origin
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_origin
 
 from plait.messages.errors import InvalidMessageError
 from plait.messages.fields import (
@@ -174,15 +175,16 @@ class BaseMessage(ModelMethods):
 
         A message that holds nothing mutable is sealed by it: see `__plait_changes__`.
         """
+        revision: int = self.__plait_revision__
+        if revision & 1:
+            return revision >> 1  # pyright: ignore[reportUnknownVariableType]
         rare = self.__plait_rare__
         content = self.content
-        revision: int = self.__plait_revision__
-        if content.__class__ is str:
-            if revision & 1:
-                return revision >> 1  # pyright: ignore[reportUnknownVariableType]
-            if rare is None or _FIXED.issuperset(map(type, rare.values())):
-                put_revision(self, revision | 1)
-                return revision >> 1  # pyright: ignore[reportUnknownVariableType]
+        if content.__class__ is str and (
+            rare is None or _FIXED.issuperset(map(type, rare.values()))
+        ):
+            put_revision(self, revision | 1)
+            return revision >> 1  # pyright: ignore[reportUnknownVariableType]
         return self._stamp_of_parts(revision >> 1, rare, content)
 
     def _stamp_of_parts(self, revision: int, rare: dict[str, Any] | None, content: Any) -> Hashable:
@@ -207,14 +209,23 @@ class BaseMessage(ModelMethods):
 
     @classmethod
     def __plait_restore__(cls, state: dict[str, Any]) -> Self:
-        """The message of a state, made without validation; unknown keys are ignored."""
+        """The message of a state, made without validation; unknown keys are ignored.
+
+        An ordinary one is sealed from the beginning: it comes out of storage, into a list.
+        """
         made = _new(cls)
+        if len(state) == 2:
+            try:
+                content, id = _ordinary(state)
+            except KeyError:
+                pass
+            else:
+                put_revision(made, 1 if content.__class__ is str else 0)
+                put_content(made, content)
+                put_id(made, id)
+                put_rare(made, None)
+                return made
         put_revision(made, 0)
-        if len(state) == 2 and "content" in state and "id" in state:  # the ordinary message
-            put_content(made, state["content"])
-            put_id(made, state["id"])
-            put_rare(made, None)
-            return made
         put_content(made, state.get("content", ""))
         put_id(made, state.get("id"))
         fields = cls.model_fields
@@ -247,7 +258,7 @@ class BaseMessage(ModelMethods):
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        made = type(self).__plait_restore__(deepcopy(self.__plait_state__(), memo))
+        made = restore(type(self), deepcopy(self.__plait_state__(), memo))
         memo[id(self)] = made
         made.__dict__.update(
             {k: deepcopy(v, memo) for k, v in self.__dict__.items() if k[0] == "_"}
@@ -337,7 +348,10 @@ class BaseMessage(ModelMethods):
         return {"lc": 1, "type": "constructor", "id": self.lc_id(), "kwargs": kwargs}
 
 
+AnyOf = TypeVar("AnyOf", bound=BaseMessage)
+
 _new = object.__new__
+_ordinary = itemgetter("content", "id")
 put_content: Callable[[Any, Any], None] = BaseMessage.__dict__["content"].__set__
 put_id: Callable[[Any, Any], None] = BaseMessage.__dict__["id"].__set__
 put_rare: Callable[[Any, Any], None] = BaseMessage.__dict__["__plait_rare__"].__set__
@@ -379,9 +393,11 @@ def give_id(message: Any, new: str) -> None:
         message.id = new
 
 
-def restore(cls: type[BaseMessage], state: dict[str, Any]) -> BaseMessage:
-    """Rebuilds a copied or unpickled message."""
-    return cls.__plait_restore__(state)
+def restore(cls: type[AnyOf], state: dict[str, Any]) -> AnyOf:
+    """Rebuilds a copied or unpickled message, which is its maker's to change: it has no seal."""
+    made = cls.__plait_restore__(state)
+    put_revision(made, 0)
+    return made
 
 
 def fill(message: BaseMessage, given: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from plait.messages.ai import AIMessage
-from plait.messages.base import BaseMessage, BaseMessageChunk
+from plait.messages.base import BaseMessage, BaseMessageChunk, restore
 from plait.messages.calls import check_invalid_tool_calls
 from plait.messages.errors import InvalidMessageError, MessageCoercionError
 from plait.messages.foreign import is_chunk, is_foreign, is_message
@@ -185,7 +185,7 @@ def message_chunk_to_message(chunk: Any) -> Any:
     invalid = state.get("invalid_tool_calls")
     if invalid:
         state["invalid_tool_calls"] = check_invalid_tool_calls(cls.__name__, invalid)
-    return cls.__plait_restore__(state)
+    return restore(cls, state)
 
 
 def message_to_dict(message: Any) -> dict[str, Any]:

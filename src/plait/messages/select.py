@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from plait.messages.base import BaseMessage
+from plait.messages.base import BaseMessage, restore
 from plait.messages.convert import ROLES, convert_to_messages, message_chunk_to_message
 from plait.messages.errors import InvalidMessageError
 from plait.messages.foreign import (
@@ -158,5 +158,5 @@ def as_chunk(message: Any) -> Any:
             f"Messages of class {type(message).__name__} cannot be merged. Filter them out first."
         )
     state = message.__plait_state__()
-    made: Any = cls.__plait_restore__(state)
+    made: Any = restore(cls, state)
     return made.init_tool_calls() if kind == "ai" else made

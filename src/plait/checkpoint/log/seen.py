@@ -8,12 +8,12 @@ be so without a step of Python per item.
 
 from __future__ import annotations
 
-from itertools import count, filterfalse
+from itertools import count
 from operator import is_
 from typing import Any
 
 from plait.checkpoint.log.loose import Loose
-from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, is_sealed, sealer, seals
+from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, sealer, seals, unsealed
 from plait.checkpoint.serde import Codec
 
 _WATCHED = frozenset((dict, list))
@@ -38,7 +38,7 @@ class Seen:
         self.stamps: list[Stamp] = seals(value, self._seal)
         """Of messages, their stamps."""
         self._loose = Loose(codec)
-        self._loose.watch(self.items, self.kinds)
+        self._watch(self.items, self.kinds)
 
     def packed(self) -> bytes | None:
         """The list as `pack_plain` packs it, where that was done to watch all of its items."""
@@ -95,11 +95,15 @@ class Seen:
         if not kinds <= self.kinds and not self._know(kinds):
             return False
         self.stamps += seals(fresh, self._seal)
-        loose = fresh if self._seal is None else [*filterfalse(is_sealed, fresh)]
-        if loose:
-            self._loose.watch(loose, kinds)
+        self._watch(fresh, kinds)
         self.items += fresh
         return True
+
+    def _watch(self, items: list[Any], kinds: set[type]) -> None:
+        """Watch those of some more items, stamped by now, that may change without telling."""
+        loose = items if self._seal is None else unsealed(items, kinds)
+        if loose:
+            self._loose.watch(loose, kinds)
 
     def _know(self, kinds: set[type]) -> bool:
         """There are items of other types, too. False: they are sealed in another way."""

@@ -15,6 +15,8 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from hashlib import blake2b
+from itertools import compress, filterfalse
+from operator import attrgetter, not_
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -82,10 +84,23 @@ def seals(items: list[Any], seal: Callable[[Any], Stamp] | None) -> list[Stamp]:
     return [None] * len(items) if seal is None else [*map(seal, items)]
 
 
-def is_sealed(item: Any) -> bool:
-    """Whether an item tells when it changes, or cannot: it was stamped, or is immutable."""
+def unsealed(items: list[Any], kinds: set[type]) -> list[Any]:
+    """Those of some stamped items, messages among them, that may change without telling."""
+    if len(items) > _FEW and all(map(is_message, kinds)):
+        return [*compress(items, map(not_, map(_SEALED.__and__, map(_revision, items))))]
+    return [*filterfalse(_is_sealed, items)]
+
+
+def _is_sealed(item: Any) -> bool:
     kind: type[Any] = item.__class__
-    return kind in IMMUTABLE or (is_message(kind) and item.__plait_revision__ & 1 == 1)
+    return kind in IMMUTABLE or (is_message(kind) and item.__plait_revision__ & _SEALED == 1)
+
+
+_FEW = 8
+"""Items that are looked at one by one sooner than all in C."""
+_SEALED = 1
+"""The bit of a message's revision that says so."""
+_revision = attrgetter("__plait_revision__")
 
 
 def stamps_of(items: Collection[Any], kinds: set[type], codec: Codec) -> list[Stamp]:
