@@ -467,3 +467,31 @@ def test_trimming_asks_a_counter_of_one_message_once_for_each() -> None:
     kept = trim_messages(texts, max_tokens=100, token_counter=size)
     assert [m.text for m in kept] == texts[-33:]
     assert sorted(asked) == sorted(texts)
+
+
+class _Asked(str):
+    """An id that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _Asked.compared += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("how", ["exclude_ids", "include_ids", "exclude_tool_calls"])
+def test_filtering_by_ids_compares_each_message_once(how: str) -> None:
+    """To look for each of n messages in a list of n ids would be n * n comparisons."""
+    count = 60
+    messages: list[Any] = []
+    for n in range(count):
+        call: Any = {"name": "t", "args": {}, "id": f"call-{n}"}
+        messages += [AIMessage("", id=f"a{n}", tool_calls=[call])]
+        messages += [ToolMessage("done", tool_call_id=_Asked(f"call-{n}"), id=f"t{n}")]
+        messages[-1].id = _Asked(f"t{n}")
+    prefix = "call-" if how == "exclude_tool_calls" else "t"
+    _Asked.compared = 0
+    kept = filter_messages(messages, **{how: [f"{prefix}{n}" for n in range(count)]})
+    assert len(kept) == (0 if how == "exclude_tool_calls" else count)
+    assert _Asked.compared <= 4 * count

@@ -48,28 +48,38 @@ def filter_messages(
     if messages is None:
         return later(filter_messages, options)
     includes = any(x for x in (include_names, include_types, include_ids))
+    names, not_names, ids, not_ids, calls = map(
+        _looked_up, (include_names, exclude_names, include_ids, exclude_ids, exclude_tool_calls)
+    )
     included = type_test(include_types) if include_types else None
     excluded = type_test(exclude_types) if exclude_types else None
     kept: list[Any] = []
     for message in convert_to_messages(messages):
         if (
-            (exclude_names and message.name in exclude_names)
+            (not_names and message.name in not_names)
             or (excluded and excluded(message))
-            or (exclude_ids and message.id in exclude_ids)
+            or (not_ids and message.id in not_ids)
         ):
             continue
-        stays = without_calls(message, exclude_tool_calls)
+        stays = without_calls(message, calls)
         if stays is not None and (
             not includes
-            or (include_names and message.name in include_names)
+            or (names and message.name in names)
             or (included and included(message))
-            or (include_ids and message.id in include_ids)
+            or (ids and message.id in ids)
         ):
             kept.append(stays)
     return kept
 
 
-def without_calls(message: Any, excluded: Sequence[str] | bool | None) -> Any:
+def _looked_up(wanted: Any) -> Any:
+    """What many messages are compared with: to search a list takes as long as the list is."""
+    if wanted.__class__ not in (list, tuple) or not {str}.issuperset(map(type, wanted)):
+        return wanted
+    return frozenset(wanted)
+
+
+def without_calls(message: Any, excluded: Any) -> Any:
     """The message without the excluded tool calls; None if nothing of it stays."""
     if not excluded:
         return message
@@ -81,7 +91,7 @@ def without_calls(message: Any, excluded: Sequence[str] | bool | None) -> Any:
         return message
     if excluded is True:
         return None
-    ids = set(excluded)
+    ids = frozenset(excluded)
     calls = [c for c in message.tool_calls if c["id"] not in ids]
     if not calls:
         return None
