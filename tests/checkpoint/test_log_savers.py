@@ -12,6 +12,8 @@ import pytest
 
 from plait.checkpoint.base import empty_checkpoint, new_checkpoint_id
 from plait.checkpoint.base.port import NewCheckpoint, TaskWrites
+from plait.checkpoint.log.keys import pack
+from plait.checkpoint.log.requests import ListNewest
 from plait.checkpoint.memory import InMemorySaver, MemorySaver
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -181,6 +183,26 @@ def test_listing_without_namespace_or_thread_walks_all_of_them(saver: Both) -> N
     ]
     assert [e.checkpoint["id"] for e in saver.list(config("a", None))] == [ids[1], ids[0]]
     assert [e.checkpoint["id"] for e in saver.list(None)] == ids[::-1]
+
+
+def test_lanes_are_listed_by_their_newest_checkpoints_below_a_bound(plain: Any) -> None:
+    saver = Both(plain, None)
+    places = [("a", ""), ("a", "x"), ("b", ""), ("a", "")]
+    ids = [
+        pack(put(saver, config(*at), {"n": 1})["configurable"]["checkpoint_id"]) for at in places
+    ]
+
+    def found(*asked: Any) -> list[Any]:
+        return [(row.id, row.thread_id, row.ns) for row in plain.execute(ListNewest(*asked))]
+
+    rows = [(id, *at) for id, at in zip(ids, places, strict=True)]
+    assert found() == [rows[3], rows[2], rows[1]]
+    assert found(None, None, None, 2) == [rows[3], rows[2]]
+    assert found("a") == [rows[3], rows[1]]
+    assert found("a", None, ids[3]) == [rows[1], rows[0]]
+    assert found("a", "", ids[3], 1) == [rows[0]]
+    assert found("a", "x") == [rows[1]]
+    assert found("a", "y") == found("c") == found(None, None, ids[0]) == []
 
 
 def test_writes_keep_their_positions_and_reserved_ones_are_replaced(saver: Both) -> None:

@@ -236,6 +236,23 @@ def test_a_saver_lists_what_it_gets_one_by_one_and_threads_in_the_order_of_time(
     assert next(saver.list(None)) != listed[0]
 
 
+@pytest.mark.parametrize("count", [5, 50])
+def test_a_few_checkpoints_of_many_threads_cost_no_more_reads(saver: Any, count: int) -> None:
+    graph = ticking_graph(saver, 0)
+    for n in range(count):
+        graph.invoke({"log": [n]}, {"configurable": {"thread_id": f"order-{n}"}})
+    asked, execute = [], saver.execute
+
+    def counted(request: Any) -> Any:
+        asked.append(request)
+        return execute(request)
+
+    saver.execute = counted
+    newest = next(saver.list(None, limit=2)).config["configurable"]["thread_id"]
+    assert newest == f"order-{count - 1}"
+    assert len(asked) <= 6
+
+
 def test_lists_of_a_page_are_not_shared_through_a_parent(saver: Any) -> None:
     graph = ticking(saver, 9)
     history = list(graph.get_state_history(THREAD))

@@ -6,8 +6,10 @@ it finds the same sealed bytes as in a database; an ordinary commit is only note
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from heapq import nlargest
 from itertools import count, islice
 from threading import Lock
 from typing import Any, cast
@@ -23,8 +25,10 @@ from plait.checkpoint.log.requests import (
     Head,
     LaneRow,
     ListLanes,
+    ListNewest,
     ListThreads,
     ListValues,
+    Newest,
     ReadCheckpoints,
     ReadHead,
     ReadLane,
@@ -65,6 +69,7 @@ class _Rows:
             ReadLane: self._read_lane,
             ReadHead: self._read_head,
             ListLanes: self._list_lanes,
+            ListNewest: self._list_newest,
             ListThreads: self._list_threads,
             ReadCheckpoints: self._read_checkpoints,
             ReadPage: self._read_page,
@@ -160,6 +165,25 @@ class _Rows:
         wanted = request.thread_id
         lanes = self._by_number if wanted is None else self._by_thread.get(wanted, {})
         return [lane.row for lane in lanes.values()]
+
+    def _list_newest(self, request: ListNewest) -> list[Newest]:
+        wanted, before = request.thread_id, request.before
+        lanes: Iterable[Lane] = self._by_number.values()
+        if wanted is not None and request.ns is not None:
+            lane = self._lanes.get((wanted, request.ns))
+            lanes = () if lane is None else (lane,)
+        elif wanted is not None:
+            lanes = self._by_thread.get(wanted, {}).values()
+        found: list[Newest] = []
+        for lane in lanes:
+            place = len(lane.ids) if before is None else bisect_left(lane.ids, before)
+            if place:
+                at = lane.claim
+                found.append(Newest(lane.ids[place - 1], at.lane, at.thread_id, at.ns))
+        if request.limit is not None:
+            return nlargest(request.limit, found)
+        found.sort(reverse=True)
+        return found
 
     def _list_threads(self, request: ListThreads) -> list[LaneRow]:
         last = next(reversed(self._by_number), 0)

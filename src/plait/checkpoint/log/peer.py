@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from plait.checkpoint.base import (
     LATEST_VERSION,
@@ -26,7 +26,13 @@ from plait.checkpoint.log.pages import PageReader, Rows
 from plait.checkpoint.log.reader import LaneReader
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import CheckpointFrame, Data
-from plait.checkpoint.log.requests import CheckpointRow, LaneRow, ListLanes, ReadLane
+from plait.checkpoint.log.requests import (
+    CheckpointRow,
+    LaneRow,
+    ListNewest,
+    Newest,
+    ReadLane,
+)
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import Codec
 from plait.engine.records import id_of, snapshot_of
@@ -195,11 +201,20 @@ def _join(stored: list[tuple[str, Data]], new: list[tuple[str, Data]]) -> list[t
 class _Cursor:
     """Where the walk through one lane stands."""
 
-    __slots__ = ("_pages", "_reader", "before", "ended", "rows")
+    __slots__ = ("_pages", "_reader", "_wanted", "before", "ended", "lane", "rows")
 
-    def __init__(self, reader: LaneReader, before: bytes | None, *, in_memory: bool) -> None:
+    def __init__(
+        self,
+        reader: LaneReader,
+        before: bytes | None,
+        wanted: Mapping[str, Any],
+        *,
+        in_memory: bool,
+    ) -> None:
+        self.lane = reader.lane
         self._reader = reader
         self._pages = PageReader(reader, in_memory=in_memory)
+        self._wanted = wanted
         self.before = before
         self.rows: Rows = []
         """Newest first: those that were not taken yet."""
@@ -208,23 +223,20 @@ class _Cursor:
     def fill(self, size: int) -> Plan[bytes | None]:
         """The newest checkpoint that was not taken yet; reads up to `size` rows if none is here."""
         if not self.rows and not self.ended:
-            self.rows = yield from self._pages.rows(self.before, size)
+            self.rows = yield from self._pages.rows(self.before, size, few=bool(self._wanted))
             self.ended = len(self.rows) < size
         return self.rows[0][0].id if self.rows else None
 
-    def above(self, other: _Cursor) -> int:
-        """How many of the rows that are here come before the first of another lane; at least 1."""
-        first = other.rows[0][0].id
+    def above(self, first: bytes) -> int:
+        """How many of the rows that are here come before this one of another lane; at least 1."""
         newer = sum(1 for _ in takewhile(lambda row: row[0].id > first, self.rows))
         return max(1, newer)
 
-    def take(
-        self, count: int, wanted: Mapping[str, Any], most: int | None
-    ) -> Plan[list[CheckpointTuple]]:
+    def take(self, count: int, most: int | None) -> Plan[list[CheckpointTuple]]:
         """Take so many rows; of these up to `most` checkpoints that hold what is wanted."""
         taken, self.rows = self.rows[:count], self.rows[count:]
         self.before = taken[-1][0].id
-        found = yield from self._pages.read(taken, wanted, most)
+        found = yield from self._pages.read(taken, self._wanted, most)
         rows = {row.id: row for row, _ in taken}
         return [self._tuple(rows[pack(id_of(each))], snapshot_of(each)) for each in found]
 
@@ -234,6 +246,14 @@ class _Cursor:
             return _tuple(self._reader, snapshot, place.map, place.frame)
         frame = self._reader.open_checkpoint(row)  # it was read live, with a full map
         return _tuple(self._reader, snapshot, frame.full or {}, frame)
+
+
+_Turn: TypeAlias = "tuple[bytes, int, bytes, _Cursor]"
+"""What its place in the heap follows from, a lane, its newest checkpoint, and its cursor."""
+
+
+def _turn(newest: bytes, cursor: _Cursor) -> _Turn:
+    return newest.translate(_MIRROR) + _LAST, cursor.lane, newest, cursor
 
 
 class Walk:
@@ -258,7 +278,9 @@ class Walk:
         self._left = limit
         self._recent = recent
         self._in_memory = in_memory
-        self._heap: list[tuple[bytes, int, _Cursor]] | None = None
+        self._heap: list[_Turn] | None = None
+        """Lanes by the newest checkpoint that was not taken yet. Of those that it is not the turn
+        of yet, no more was read than that."""
         self.done = limit is not None and limit <= 0
 
     def page(self) -> Plan[list[CheckpointTuple]]:
@@ -267,21 +289,25 @@ class Walk:
         if named:
             return (yield from self._one(pack(str(named))))
         if self._heap is None:
-            self._heap = []
-            for lane in (yield from self._lanes()):
-                yield from self._push(self._heap, self._cursor(lane, self._before), lane.lane)
+            self._heap = yield from self._begun()
         heap = self._heap
         page: list[CheckpointTuple] = []
         size = PAGE if self._left is None else min(self._left, PAGE)
         while heap and len(page) < size:
-            _, number, cursor = heappop(heap)
+            cursor = heappop(heap)[3]
+            if (yield from cursor.fill(self._rows_at_once())) is None:
+                continue
             most = None if self._left is None else self._left - len(page)
             # Rows of other lanes may come between.
             count = cursor.above(heap[0][2]) if heap else len(cursor.rows)
             if most is not None and not self._wanted:
                 count = min(count, most)
-            page += yield from cursor.take(count, self._wanted, most)
-            yield from self._push(heap, cursor, number)
+            taken = yield from cursor.take(count, most)
+            page += taken
+            if most is None or len(taken) < most:
+                newest = yield from cursor.fill(self._rows_at_once())
+                if newest is not None:
+                    heappush(heap, _turn(newest, cursor))
         if self._left is not None:
             self._left -= len(page)
         self.done = not heap or self._left == 0
@@ -293,36 +319,29 @@ class Walk:
         if self._before is not None and key >= self._before:
             return []
         page: list[CheckpointTuple] = []
-        for lane in (yield from self._lanes()):
-            cursor = self._cursor(lane, key + b"\0")
-            if (yield from cursor.fill(1)) == key:
-                page += yield from cursor.take(1, self._wanted, None)
+        for lane in (yield from self._lanes(key + b"\0", None)):
+            cursor = self._cursor(lane)
+            if lane.id == key and (yield from cursor.fill(1)) == key:
+                page += yield from cursor.take(1, None)
         return page[: self._left]
 
-    def _cursor(self, lane: LaneRow, before: bytes | None) -> _Cursor:
+    def _begun(self) -> Plan[list[_Turn]]:
+        """All lanes, at their newest checkpoints; of a few checkpoints, no more than may be."""
+        lanes = yield from self._lanes(self._before, None if self._wanted else self._left)
+        # Newest first is a heap already.
+        return [_turn(lane.id, self._cursor(lane)) for lane in lanes]
+
+    def _cursor(self, lane: Newest) -> _Cursor:
         reader = LaneReader(lane.thread_id, lane.ns, self._codec, lane.lane, self._recent)
-        return _Cursor(reader, before, in_memory=self._in_memory)
+        return _Cursor(reader, lane.id + b"\0", self._wanted, in_memory=self._in_memory)
 
-    def _push(
-        self, heap: list[tuple[bytes, int, _Cursor]], cursor: _Cursor, number: int
-    ) -> Plan[None]:
-        few = self._left is not None and not self._wanted
-        key = yield from cursor.fill(min(PAGE, max(1, self._left or 1)) if few else PAGE)
-        if key is not None:
-            heappush(heap, (_descending(key), number, cursor))
+    def _rows_at_once(self) -> int:
+        return PAGE if self._left is None or self._wanted else min(PAGE, self._left)
 
-    def _lanes(self) -> Plan[list[LaneRow]]:
+    def _lanes(self, before: bytes | None, limit: int | None) -> Plan[list[Newest]]:
         """The lanes to walk: one namespace if the config names one, else all of its thread."""
         if self._config is None:
-            return (yield ListLanes(None))
-        thread_id, ns = lane_of(self._config)
+            return (yield ListNewest(None, None, before, limit))
+        thread_id, _ = lane_of(self._config)
         configurable = cast("Mapping[str, Any]", self._config)["configurable"]
-        if configurable.get("checkpoint_ns") is None:
-            return (yield ListLanes(thread_id))
-        lane: LaneRow | None = yield ReadLane(thread_id, ns)
-        return [lane] if lane is not None else []
-
-
-def _descending(key: bytes) -> bytes:
-    """A key that sorts the other way round."""
-    return key.translate(_MIRROR) + _LAST
+        return (yield ListNewest(thread_id, configurable.get("checkpoint_ns"), before, limit))

@@ -31,6 +31,15 @@ class LaneRow(NamedTuple):
     """What time it was then by the storage's clock, if leases are told by that, not by ours."""
 
 
+class Newest(NamedTuple):
+    """A lane, and the newest of its checkpoints that were asked for."""
+
+    id: bytes
+    lane: int
+    thread_id: str
+    ns: str
+
+
 class CheckpointRow(NamedTuple):
     """One row of *checkpoints*."""
 
@@ -87,6 +96,17 @@ class ListLanes:
     """Lanes of one thread, or (None) of all, by ascending lane. Answer: list of LaneRow."""
 
     thread_id: str | None = None
+
+
+@dataclass(slots=True)
+class ListNewest:
+    """Lanes of one thread (in one namespace, if that is named), or (None) of all, that have a
+    checkpoint below `before`; that with the newest such first. Answer: list of Newest."""
+
+    thread_id: str | None = None
+    ns: str | None = None
+    before: bytes | None = None
+    limit: int | None = None
 
 
 @dataclass(slots=True)

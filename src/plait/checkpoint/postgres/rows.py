@@ -14,8 +14,10 @@ from plait.checkpoint.log.requests import (
     Head,
     LaneRow,
     ListLanes,
+    ListNewest,
     ListThreads,
     ListValues,
+    Newest,
     ReadCheckpoints,
     ReadHead,
     ReadLane,
@@ -77,6 +79,17 @@ def list_lanes(request: ListLanes) -> Steps[list[LaneRow]]:
     else:
         rows = yield SQL.list_lanes_of, (to_text(request.thread_id),)
     return [lane_row(row) for row in rows]
+
+
+def list_newest(request: ListNewest) -> Steps[list[Newest]]:
+    """Lanes by their newest checkpoints."""
+    before = request.before if request.before is not None else _LAST
+    if request.thread_id is None:
+        rows = yield SQL.list_newest, (before, request.limit)
+    else:
+        ns = None if request.ns is None else to_text(request.ns)
+        rows = yield SQL.list_newest_of, (before, request.limit, to_text(request.thread_id), ns)
+    return [Newest(id, lane, from_text(thread), from_text(ns)) for id, lane, thread, ns in rows]
 
 
 def list_threads(request: ListThreads) -> Steps[list[LaneRow]]:
@@ -324,6 +337,7 @@ _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
     ReadLane: read_lane,
     ReadHead: read_head,
     ListLanes: list_lanes,
+    ListNewest: list_newest,
     ListThreads: list_threads,
     ReadCheckpoints: read_checkpoints,
     ReadValues: read_values,

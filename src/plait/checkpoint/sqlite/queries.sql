@@ -11,6 +11,21 @@ SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows ORDER BY la
 SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows
 WHERE thread_id = ?1 ORDER BY lane;
 
+-- name: list_newest
+SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
+  lane, thread_id, ns
+FROM lanes WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT ?2;
+
+-- name: list_newest_of
+SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
+  lane, thread_id, ns
+FROM lanes WHERE thread_id = ?3 AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?2;
+
+-- name: list_newest_in
+SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
+  lane, thread_id, ns
+FROM lanes WHERE thread_id = ?3 AND ns = ?4 AND newest IS NOT NULL LIMIT ?2;
+
 -- name: list_threads
 SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows
 WHERE ns = '' AND lane > ?1 ORDER BY lane LIMIT ?2;

@@ -15,8 +15,10 @@ from plait.checkpoint.log.requests import (
     Head,
     LaneRow,
     ListLanes,
+    ListNewest,
     ListThreads,
     ListValues,
+    Newest,
     ReadCheckpoints,
     ReadHead,
     ReadLane,
@@ -42,8 +44,8 @@ from plait.engine.records import new_tuple
 from plait.sqlite import Schema, fetch, in_transaction
 
 _LAST = b"\xff\xff"
-_ORDER = itemgetter(*map(WriteRow._fields.index, ("checkpoint", "path", "task")))
 """Greater than every packed id."""
+_ORDER = itemgetter(*map(WriteRow._fields.index, ("checkpoint", "path", "task")))
 
 SCHEMA = Schema("plait.checkpoint.sqlite")
 
@@ -63,6 +65,19 @@ def list_lanes(conn: sqlite3.Connection, request: ListLanes) -> list[LaneRow]:
     if request.thread_id is None:
         return [LaneRow(*row) for row in fetch(conn, SQL.list_lanes)]
     return [LaneRow(*row) for row in fetch(conn, SQL.list_lanes_of, request.thread_id)]
+
+
+def list_newest(conn: sqlite3.Connection, request: ListNewest) -> list[Newest]:
+    """Lanes by their newest checkpoints."""
+    before = request.before if request.before is not None else _LAST
+    limit = request.limit if request.limit is not None else -1
+    if request.thread_id is None:
+        rows = fetch(conn, SQL.list_newest, before, limit)
+    elif request.ns is not None:
+        rows = fetch(conn, SQL.list_newest_in, before, limit, request.thread_id, request.ns)
+    else:
+        rows = fetch(conn, SQL.list_newest_of, before, limit, request.thread_id)
+    return [Newest(*row) for row in rows]
 
 
 def list_threads(conn: sqlite3.Connection, request: ListThreads) -> list[LaneRow]:
@@ -292,6 +307,7 @@ READS: dict[type, Callable[[sqlite3.Connection, Any], Any]] = {
     ReadLane: read_lane,
     ReadHead: read_head,
     ListLanes: list_lanes,
+    ListNewest: list_newest,
     ListThreads: list_threads,
     ReadCheckpoints: read_checkpoints,
     ReadValues: read_values,
