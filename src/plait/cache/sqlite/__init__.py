@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from sqlite3 import Connection
 
 from plait.cache.base import BaseCache, FullKey, Namespace, ValueT
@@ -59,7 +60,7 @@ class SqliteCache(BaseCache[ValueT]):
         def read(conn: Connection) -> dict[FullKey, tuple[str, bytes]]:
             found: dict[FullKey, tuple[str, bytes]] = {}
             for ns, key in keys:
-                for tag, data in fetch(conn, _SQL.read_value, _text(ns), key, now):
+                for tag, data in fetch(conn, _SQL.read_value, _text_of(ns), key, now):
                     found[ns, key] = (tag, data)
             return found
 
@@ -79,7 +80,7 @@ class SqliteCache(BaseCache[ValueT]):
     def _rows(self, pairs: Mapping[FullKey, tuple[ValueT, int | None]]) -> list[tuple[object, ...]]:
         now, dumps = self._clock(), self.serde.dumps_typed
         return [
-            (_text(ns), key, None if ttl is None else now + ttl, *dumps(value))
+            (_text_of(ns), key, None if ttl is None else now + ttl, *dumps(value))
             for (ns, key), (value, ttl) in pairs.items()
         ]
 
@@ -107,6 +108,10 @@ class SqliteCache(BaseCache[ValueT]):
 def _text(ns: Namespace) -> str:
     """A namespace as one text that no other namespace has."""
     return json.dumps(ns)
+
+
+_text_of = lru_cache(maxsize=256)(_text)
+"""The same, for keys: those of a call mostly have one namespace."""
 
 
 __all__ = ["SqliteCache"]

@@ -14,11 +14,15 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count
+from math import ceil, floor, inf, nextafter
 from typing import Any, NamedTuple
 
 _MOST = 1000
 """Longer texts are not looked for."""
 _EXTENSION = rb"[\xc7-\xc9\xd4-\xd8]"
+_LOW, _HIGH = ("$gt", "$gte"), ("$lt", "$lte")
+_LARGE = 1 << 70
+"""Greater than every number that is not an extension or a float."""
 _NUMBERS = (
     *[(b"", ">B"), (b"\xcc", ">B"), (b"\xcd", ">H"), (b"\xce", ">I"), (b"\xcf", ">Q")],
     *[(b"", ">b"), (b"\xd0", ">b"), (b"\xd1", ">h"), (b"\xd2", ">i"), (b"\xd3", ">q")],
@@ -114,9 +118,16 @@ def _judge(sieve: Sieve) -> Callable[[Any], bool]:
 
 
 def _encodings(wanted: Any) -> Iterator[bytes]:
-    """Patterns of all encodings of what equals a value; none where they cannot be told."""
+    """Patterns of all encodings of what equals a value, or of what operators ask for; none where
+    they cannot be told."""
     if wanted.__class__ is dict and "$eq" in wanted:
         wanted = wanted["$eq"]
+    elif wanted.__class__ is dict:
+        limits = _limits(wanted)
+        if limits is not None:
+            yield from _numbers_between(*limits)
+            yield _EXTENSION
+        return
     if wanted.__class__ is str and len(wanted) <= _MOST:
         text = wanted.encode("utf-8", "surrogatepass")
         size = len(text)
@@ -142,3 +153,60 @@ def _numbers(wanted: float) -> Iterator[bytes]:
                 continue
             if struct.unpack(form, data)[0] == wanted:
                 yield head + data
+
+
+def _limits(operators: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The least and the greatest number that may meet operators; None where any value may."""
+    low, high, known = -inf, inf, False
+    for name, operand in operators.items():
+        if name in _LOW or name in _HIGH:
+            if operand.__class__ not in (int, float) or not abs(operand) < _LARGE:
+                return None
+            low, high = (max(low, operand), high) if name in _LOW else (low, min(high, operand))
+            known = True
+    return (low, high) if known else None
+
+
+def _numbers_between(low: float, high: float) -> Iterator[bytes]:
+    """Patterns of the numbers from `low` to `high`, and of some more."""
+    for truth in (b"\xc2", b"\xc3"):
+        if low <= (truth == b"\xc3") <= high:
+            yield truth
+    least = -_LARGE if low == -inf else ceil(low)
+    most = _LARGE if high == inf else floor(high)
+    for head, form in _NUMBERS:
+        if form in (">f", ">d"):
+            continue
+        bits = 8 * struct.calcsize(form)
+        if not head:
+            below, above = (-32, 0) if form == ">b" else (0, 128)
+        elif form.islower():
+            below, above = -(1 << bits - 1), 1 << bits - 1
+        else:
+            below, above = 0, 1 << bits
+        for first, last in ((below, -1), (0, above - 1)):  # the bytes of -1 are the greatest
+            start, end = max(first, least), min(last, most)
+            if start <= end:
+                yield re.escape(head) + _span(struct.pack(form, start), struct.pack(form, end))
+    yield b"\xca"
+    low, high = nextafter(low, -inf), nextafter(high, inf)
+    if high >= 0:
+        yield b"\xcb" + _span(struct.pack(">d", max(low, 0.0)), struct.pack(">d", high))
+    if low <= 0:
+        yield b"\xcb" + _span(struct.pack(">d", min(high, -0.0)), struct.pack(">d", low))
+
+
+def _span(first: bytes, last: bytes, depth: int = 3) -> bytes:
+    """The pattern of bytes from `first` to `last`, of one length; the first few tell enough."""
+    if not first or not depth:
+        return b""
+    if first[0] == last[0]:
+        return re.escape(first[:1]) + _span(first[1:], last[1:], depth - 1)
+    rest = len(first) - 1
+    parts = [
+        re.escape(first[:1]) + _span(first[1:], b"\xff" * rest, depth - 1),
+        re.escape(last[:1]) + _span(b"\0" * rest, last[1:], depth - 1),
+    ]
+    if last[0] - first[0] > 1:
+        parts.append(b"[\\x%02x-\\x%02x]" % (first[0] + 1, last[0] - 1))
+    return b"(?:" + b"|".join(parts) + b")"
