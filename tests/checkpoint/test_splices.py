@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from plait.checkpoint.base.port import NewCheckpoint
 from plait.checkpoint.log.seen import Seen
-from plait.checkpoint.log.splices import splices
+from plait.checkpoint.log.splices import Splice, splices
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde import Codec, Registry
 
@@ -100,6 +100,17 @@ def test_what_differs_makes_the_new_list_of_the_old(
     made = rewritten(before, now, limit)
     assert made is None or CODEC.dumps(made) == CODEC.dumps(now)
     assert made is not None or limit < len(old)
+
+
+def test_of_a_list_turned_round_no_single_item_is_kept() -> None:
+    """To look for the one item that could stay, and to store its place, costs more than it."""
+    codec, items = Codec(), [*range(100)]
+    assert splices(Seen(items, codec), items[::-1], codec, 99) is None
+    turned = [*items[50:], *items[:50]]
+    assert splices(Seen(items, codec), turned, codec, 99) == [
+        Splice(0, 50, 0, 0),
+        Splice(100, 0, 50, 100),
+    ]
 
 
 def test_a_window_and_an_edit_are_one_splice_or_two() -> None:

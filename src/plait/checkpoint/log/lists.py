@@ -105,26 +105,26 @@ def splice_runs(runs: list[Run], rows: list[tuple[int, int, int]], key: bytes) -
     """Apply splices (start, deleted, inserted) to runs; what is inserted comes from `key`."""
     out: list[Run] = []
     rest = iter(runs)
-    left: Run | None = None  # what is left of the run that was begun
+    version, begin, left = key, 0, 0  # what is left of the run at hand
     position = taken = 0
-
-    def advance(until: int, keep: bool) -> None:
-        nonlocal left, position
-        while position < until:
-            version, start, count = left if left is not None else next(rest)
-            step = min(count, until - position)
-            if keep:
-                out.append((version, start, step))
-            left = (version, start + step, count - step) if step < count else None
-            position += step
-
     for start, deleted, inserted in rows:
-        advance(start, True)
-        advance(start + deleted, False)
+        kept, gone = start - position, deleted
+        position = start + deleted
+        while kept:
+            if not left:
+                version, begin, left = next(rest)
+            step = kept if kept < left else left
+            out.append((version, begin, step))
+            begin, left, kept = begin + step, left - step, kept - step
+        while gone:
+            if not left:
+                version, begin, left = next(rest)
+            step = gone if gone < left else left
+            begin, left, gone = begin + step, left - step, gone - step
         if inserted:
             out.append((key, taken, inserted))
             taken += inserted
-    if left is not None:
-        out.append(left)
+    if left:
+        out.append((version, begin, left))
     out.extend(rest)
     return out

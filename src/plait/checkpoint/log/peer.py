@@ -19,18 +19,20 @@ from plait.checkpoint.base import (
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
-from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, TaskWrites
+from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, Stored, TaskWrites
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.looking import PAGE
 from plait.checkpoint.log.pages import PageReader, Rows
-from plait.checkpoint.log.reader import LaneReader
+from plait.checkpoint.log.reader import LaneReader, all_live, reads_live
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import CheckpointFrame, Data
 from plait.checkpoint.log.requests import (
     CheckpointRow,
+    Head,
     LaneRow,
     ListNewest,
     Newest,
+    ReadHead,
     ReadLane,
 )
 from plait.checkpoint.log.session import LogSession
@@ -113,6 +115,12 @@ def _tuple(
     )
 
 
+def _live_tuple(reader: LaneReader, row: CheckpointRow, live: Stored) -> CheckpointTuple:
+    """A checkpoint that was read live and has made its every version, in the peer's shape."""
+    frame = reader.open_checkpoint(row)
+    return _tuple(reader, snapshot_of(live), frame.full or {}, frame)
+
+
 def get_tuple(codec: Codec, config: RunnableConfig, recent: Recent) -> Plan[CheckpointTuple | None]:
     """The checkpoint that a config names (the newest by default), or None.
 
@@ -122,18 +130,17 @@ def get_tuple(codec: Codec, config: RunnableConfig, recent: Recent) -> Plan[Chec
         recent: What the saver read last.
     """
     thread_id, ns = lane_of(config)
-    lane: LaneRow | None = yield ReadLane(thread_id, ns)
-    if lane is None:
-        return None
     named = get_checkpoint_id(config)
-    key = pack(str(named)) if named else lane.head
-    if key is None:
+    key = pack(str(named)) if named else None
+    at: Head | None = yield ReadHead(thread_id, ns, key, reads_live(codec))
+    if at is None:
         return None
-    reader = LaneReader(thread_id, ns, codec, lane.lane, recent)
-    row = yield from reader.row(key, live=reader.live)
-    if row is None:
-        return None
-    snapshot, point, frame = yield from reader.entry(row)
+    lane, row, writes = at
+    reader = LaneReader(thread_id, ns, codec, lane, recent)
+    live = all_live(row, writes)
+    if live is not None:
+        return _live_tuple(reader, row, live)
+    snapshot, point, frame = yield from reader.entry(row, writes)
     return _tuple(reader, snapshot, point.map, frame)
 
 
@@ -238,14 +245,13 @@ class _Cursor:
         self.before = taken[-1][0].id
         found = yield from self._pages.read(taken, self._wanted, most)
         rows = {row.id: row for row, _ in taken}
-        return [self._tuple(rows[pack(id_of(each))], snapshot_of(each)) for each in found]
+        return [self._tuple(rows[pack(id_of(each))], each) for each in found]
 
-    def _tuple(self, row: CheckpointRow, snapshot: Snapshot) -> CheckpointTuple:
+    def _tuple(self, row: CheckpointRow, found: Stored) -> CheckpointTuple:
         place = self._pages.places.get(row.id)
         if place is not None:
-            return _tuple(self._reader, snapshot, place.map, place.frame)
-        frame = self._reader.open_checkpoint(row)  # it was read live, with a full map
-        return _tuple(self._reader, snapshot, frame.full or {}, frame)
+            return _tuple(self._reader, snapshot_of(found), place.map, place.frame)
+        return _live_tuple(self._reader, row, found)
 
 
 _Turn: TypeAlias = "tuple[bytes, int, bytes, _Cursor]"

@@ -111,15 +111,18 @@ class LaneReader:
         rows: list[CheckpointRow] = yield ReadCheckpoints(self.lane, key, key, live=live)
         return rows[0] if rows else None
 
-    def entry(self, row: CheckpointRow) -> Plan[tuple[Snapshot, Point, CheckpointFrame]]:
-        """A checkpoint read whole, and where its values are."""
+    def entry(
+        self, row: CheckpointRow, writes: Sequence[WriteRow]
+    ) -> Plan[tuple[Snapshot, Point, CheckpointFrame]]:
+        """A checkpoint and what its tasks wrote read whole, and where its values are."""
         frame, point, again = yield from self.stand(row)
         values = own_values(row)
         if values is None:
             values, _ = yield from read_values(
                 self, point.map, track=False, live=self.live, again=again
             )
-        return (yield from self.snapshot(row, frame, values)), point, frame
+        stored = yield from self._with_writes(row, frame, values, writes)
+        return snapshot_of(stored), point, frame
 
     def body(self, frame: CheckpointFrame) -> Facts:
         """Timestamp, metadata and frontier of a checkpoint."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Sequence
+from heapq import nlargest
 from itertools import chain, compress, count, repeat, starmap
-from operator import gt, is_not, le, ne, not_, sub
+from operator import gt, is_not, le, lt, ne, not_, sub
 from typing import Any, NamedTuple, TypeAlias
 
 from plait.checkpoint.log.seen import Seen
@@ -51,6 +52,8 @@ _Chain: TypeAlias = "tuple[_Run, _Chain | None]"
 """A run, and those before it."""
 _NOWHERE = -2
 """The place of a key that the old list has not: such a place never goes on from another."""
+_WORTHLESS = 16
+"""Less than such a part of a list in another order is not worth to be kept."""
 _SAMPLES = 128
 """So many items of a long list that was made anew tell whether it still holds what it held."""
 
@@ -265,6 +268,7 @@ def _chained(old: _Keys, new: _Keys, places: dict[Hashable, int], limit: int) ->
     """The runs that keep the most together, where no key is twice in the old list.
 
     Where more than `limit` could be kept, only those that are long enough to be worth their row.
+    None is given, too, where hardly any can be kept.
     """
     at = [*map(places.get, new, repeat(_NOWHERE))]
     steps = [*map(sub, at[1:], at)]
@@ -276,6 +280,9 @@ def _chained(old: _Keys, new: _Keys, places: dict[Hashable, int], limit: int) ->
     begins = [0, *compress(range(1, len(at)), map(ne, steps, repeat(1)))]
     lengths = [*map(sub, chain(begins[1:], (len(at),)), begins)]
     olds = [*map(at.__getitem__, begins)]
+    ascents = sum(map(lt, olds, olds[1:]))  # what is kept goes up: no more often than all goes up
+    if sum(nlargest(ascents + 1, lengths)) * _WORTHLESS < len(at):
+        return None
     keep: Iterable[bool] = map(ne, olds, repeat(_NOWHERE))
     if many:
         keep = [*map(gt, lengths, repeat(worth))]

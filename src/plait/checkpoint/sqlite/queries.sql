@@ -11,20 +11,23 @@ SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows ORDER BY la
 SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows
 WHERE thread_id = ?1 ORDER BY lane;
 
+-- Lanes without such a checkpoint come last: to leave them out here, the newest would be looked up
+-- twice.
+
 -- name: list_newest
 SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
   lane, thread_id, ns
-FROM lanes WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT ?2;
+FROM lanes ORDER BY newest DESC LIMIT ?2;
 
 -- name: list_newest_of
 SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
   lane, thread_id, ns
-FROM lanes WHERE thread_id = ?3 AND newest IS NOT NULL ORDER BY newest DESC LIMIT ?2;
+FROM lanes WHERE thread_id = ?3 ORDER BY newest DESC LIMIT ?2;
 
 -- name: list_newest_in
 SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
   lane, thread_id, ns
-FROM lanes WHERE thread_id = ?3 AND ns = ?4 AND newest IS NOT NULL LIMIT ?2;
+FROM lanes WHERE thread_id = ?3 AND ns = ?4 LIMIT ?2;
 
 -- name: list_threads
 SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows
@@ -32,6 +35,14 @@ WHERE ns = '' AND lane > ?1 ORDER BY lane LIMIT ?2;
 
 -- name: read_checkpoint
 SELECT id, parent, record FROM checkpoints WHERE lane = ?1 AND id = ?2;
+
+-- name: read_head
+SELECT lane, id, parent, record FROM lane_rows JOIN checkpoints USING (lane)
+WHERE thread_id = ?1 AND ns = ?2 AND id = lane_rows.head;
+
+-- name: read_head_at
+SELECT lane, id, parent, record FROM lanes JOIN checkpoints USING (lane)
+WHERE thread_id = ?1 AND ns = ?2 AND id = ?3;
 
 -- name: read_checkpoints
 SELECT id, parent, record FROM checkpoints

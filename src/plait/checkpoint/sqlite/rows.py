@@ -77,7 +77,7 @@ def list_newest(conn: sqlite3.Connection, request: ListNewest) -> list[Newest]:
         rows = fetch(conn, SQL.list_newest_in, before, limit, request.thread_id, request.ns)
     else:
         rows = fetch(conn, SQL.list_newest_of, before, limit, request.thread_id)
-    return [Newest(*row) for row in rows]
+    return [Newest(*row) for row in rows if row[0] is not None]
 
 
 def list_threads(conn: sqlite3.Connection, request: ListThreads) -> list[LaneRow]:
@@ -104,14 +104,15 @@ def read_checkpoints(conn: sqlite3.Connection, request: ReadCheckpoints) -> list
 
 def read_head(conn: sqlite3.Connection, request: ReadHead) -> Head | None:
     """A checkpoint or the head, with its lane and task writes."""
-    lane = _lane(conn, request.thread_id, request.ns)
-    key = request.id if lane is None or request.id is not None else lane.head
-    if lane is None or key is None:
-        return None
-    rows = fetch(conn, SQL.read_checkpoint, lane.lane, key)
+    if request.id is None:
+        rows = fetch(conn, SQL.read_head, request.thread_id, request.ns)
+    else:
+        rows = fetch(conn, SQL.read_head_at, request.thread_id, request.ns, request.id)
     if not rows:
         return None
-    return lane.lane, CheckpointRow(*rows[0]), read_writes(conn, ReadWrites(lane.lane, key))
+    lane, *row = rows[0]
+    checkpoint = CheckpointRow(*row)
+    return lane, checkpoint, read_writes(conn, ReadWrites(lane, checkpoint.id))
 
 
 def read_values(conn: sqlite3.Connection, request: ReadValues) -> list[bytes | None]:
