@@ -9,12 +9,14 @@ from contextlib import closing
 from itertools import pairwise
 from operator import add
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any
 
 import pytest
 from typing_extensions import TypedDict
 
 from plait.checkpoint.log.looking import PAGE
+from plait.checkpoint.log.requests import ReadValues, ReadVersions
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import CorruptCheckpointError
@@ -251,6 +253,78 @@ def test_a_few_checkpoints_of_many_threads_cost_no_more_reads(saver: Any, count:
     newest = next(saver.list(None, limit=2)).config["configurable"]["thread_id"]
     assert newest == f"order-{count - 1}"
     assert len(asked) <= 6
+
+
+class Notes(TypedDict):
+    notes: list[Any]
+
+
+def noting(saver: Any) -> Any:
+    builder = StateGraph(Notes)
+    builder.add_node("note", lambda state: None)
+    builder.add_edge(START, "note")
+    return builder.compile(checkpointer=saver)
+
+
+def rows_read(saver: Any, look: Any) -> int:
+    """How many rows of versions are read while somebody looks."""
+    read, execute = [0], saver.execute
+
+    def counted(request: Any) -> Any:
+        found = execute(request)
+        if isinstance(request, ReadVersions | ReadValues):
+            read[0] += len(found)
+        return found
+
+    saver.execute = counted
+    look()
+    saver.execute = execute
+    return read[0]
+
+
+def test_the_last_states_of_a_long_list_are_read_by_what_they_appended(saver: Any) -> None:
+    """When the list is known from before: not by all that lies behind them."""
+    graph = noting(saver)
+    for n in range(80):
+        graph.update_state(THREAD, {"notes": [f"{i:99}" for i in range(n + 1)]}, as_node="note")
+    first = list(saver.list(THREAD, limit=5))
+    assert [len(t.checkpoint["channel_values"]["notes"]) for t in first] == [80, 79, 78, 77, 76]
+    assert rows_read(saver, lambda: list(saver.list(THREAD, limit=5))) <= 5
+    assert list(saver.list(THREAD, limit=5)) == first
+    first[0].checkpoint["channel_values"]["notes"].append("spoilt")
+    assert list(saver.list(THREAD, limit=5))[1:] == first[1:]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_list_is_shown_alike_whether_it_is_known_from_before_or_not(
+    saver: Any, seed: int
+) -> None:
+    """Whatever was done to it, and whichever of its versions was read last."""
+    dice, graph, notes = Random(seed), noting(saver), list[Any]()
+    configs: list[Any] = [THREAD]
+    for n in range(90):
+        match dice.randrange(12):
+            case 0 if notes:
+                del notes[dice.randrange(len(notes))]
+            case 1 if notes:
+                notes[dice.randrange(len(notes))] = {"n": [n]}
+            case 2 if n > 40:
+                notes.insert(0, f"first {n}")
+            case _:
+                notes += [f"{n:99}"] * dice.randrange(3)
+        at = dice.choice(configs) if dice.random() < 0.05 else THREAD
+        configs.append(graph.update_state(at, {"notes": notes}, as_node="note"))
+    saver._recent.after_fork()  # forgets all
+    expected = [*map(told, graph.get_state_history(THREAD))]
+    for _ in range(6):
+        known = dice.choice(configs)
+        graph.get_state(known)
+        some = [*map(told, graph.get_state_history(THREAD, limit=dice.randrange(1, 70)))]
+        assert some == expected[: len(some)]
+        graph.get_state(dice.choice(configs))
+        assert [*map(told, graph.get_state_history(THREAD))] == expected
+        older = [*map(told, graph.get_state_history(THREAD, before=configs[45]))]
+        assert older == expected[len(expected) - len(older) :]
 
 
 def test_lists_of_a_page_are_not_shared_through_a_parent(saver: Any) -> None:

@@ -3,6 +3,9 @@
 A history asks for the versions of a channel newest first. So the patches behind the newest are
 read and applied once, and each is taken back when an older version is asked for. What is kept are
 recipes (`serde.recipes`): every version that is shown is made anew of them.
+
+Where the newest version of a list is known from before (`recent`), not even that is read: what a
+patch appended is cut off again, by what its own record says.
 """
 
 from __future__ import annotations
@@ -10,20 +13,29 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.patching import Splices, check_splices
 from plait.checkpoint.log.reading import (
     ChainReader,
     Source,
-    Splices,
-    check_splices,
     keys_of,
     patch_recipes,
     piece_of,
     whole_dict,
     whole_of,
 )
-from plait.checkpoint.log.records import BORROWED, DICT_PATCH, WHOLE, Ref, damaged
+from plait.checkpoint.log.records import (
+    BORROWED,
+    DICT_PATCH,
+    LIST_PATCH,
+    WHOLE,
+    Patch,
+    Ref,
+    damaged,
+    read_manifest,
+    read_patch,
+)
 from plait.checkpoint.log.requests import ReadValues
-from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes
+from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, proof
 
 _Splice: TypeAlias = "tuple[int, int, list[Any], list[Any]]"
 """Where it was, how many items came, and recipes of those that went."""
@@ -55,9 +67,11 @@ class _Line:
 class _ListLine(_Line):
     """A list, at one of its versions."""
 
-    def __init__(self, codec: Codec, at: bytes, base: Recipes) -> None:
+    def __init__(self, codec: Codec, at: bytes, base: Recipes, last: Patch | None = None) -> None:
         super().__init__(codec, at)
         self._recipes = base
+        self.last = last
+        """The patch that made the version at hand, if those before it were not looked at."""
         self._undo: list[tuple[bytes, int | list[_Splice]]] = []
         """The version before each patch, and how it is taken back; of an append, the length."""
 
@@ -94,6 +108,36 @@ class _ListLine(_Line):
             return
         for start, count, old_hows, old_whats in reversed(undo):
             hows[start : start + count], whats[start : start + count] = old_hows, old_whats
+
+    def brought(self) -> Recipes | None:
+        """What the last patch appended; None where it did something else, or is not known."""
+        patch, held = self.last, len(self._recipes.hows)
+        if patch is None or len(patch.splices) != 1:
+            return None
+        start, deleted, count = patch.splices[0]
+        if deleted or start + count != patch.length:
+            return None
+        if patch.length != held:
+            raise damaged("list")
+        return self._recipes.part(start, count)
+
+    def leave(self, version: bytes, kind: int, payload: bytes) -> bool:
+        """Go back to the version before, by what the last patch says alone. False: it does not say
+        enough, or has another before it."""
+        brought = self.brought()
+        if self.last is None or brought is None or self.last.base != version:
+            return False
+        held = len(self._recipes.hows) - len(brought.hows)
+        del self._recipes.hows[held:], self._recipes.whats[held:]
+        self.at = version
+        self.last = read_patch(kind, payload) if kind == LIST_PATCH else None
+        if held != (read_manifest(payload) if self.last is None else self.last).length:
+            raise damaged("list")
+        return True
+
+    def recipes(self) -> Recipes:
+        """How the items at hand are made."""
+        return self._recipes.copy()
 
     def made(self) -> list[Any]:
         """The list, new."""
@@ -160,8 +204,20 @@ class Lines:
         line = self._lines.get(channel)
         return line is not None and line.knows(version)
 
+    def recalls(self, channel: str, version: bytes) -> bool:
+        """Whether a version, and perhaps those before it, are read by their own records alone."""
+        line, recent = self._lines.get(channel), self._source.recent
+        if line is not None:
+            return isinstance(line, _ListLine) and line.last is not None
+        kept = None if recent is None else recent.find(self._source.lane, channel)
+        return kept is not None and kept.id == version
+
     def read(
-        self, channel: str, version: bytes, record: tuple[int, bytes] | None
+        self,
+        channel: str,
+        version: bytes,
+        record: tuple[int, bytes] | None,
+        proved: bytes | None = None,
     ) -> Plan[list[Any] | dict[Any, Any]]:
         """A value, new.
 
@@ -169,6 +225,7 @@ class Lines:
             channel: whose.
             version: which.
             record: kind and payload of its record, if that was read.
+            proved: what tells that record from all others.
         """
         if not self.knows(channel, version):
             if record is None:  # a fork: the line has been at older versions since it was asked
@@ -176,10 +233,13 @@ class Lines:
                     self._source.lane, [(channel, version)]
                 )
                 record = self._source.open_value(channel, version, records[0])
+                proved = proof(records[0] or b"")
                 if record[0] == BORROWED:
                     record = WHOLE, (yield from whole_of(self._source, record[1]))
-            begin = self._dict_line if record[0] == DICT_PATCH else self._list_line
-            self._lines[channel] = yield from begin(channel, version, *record)
+            if record[0] == DICT_PATCH:
+                self._lines[channel] = yield from self._dict_line(channel, version, *record)
+            else:
+                yield from self._go_to(channel, version, record, proved)
         line = self._lines[channel]
         while line.at != version:
             line.go_back()
@@ -193,11 +253,28 @@ class Lines:
             return (piece_of(codec.again(brought), ref),)
         return None if brought is None else (keys_of(brought, codec)[1],)
 
+    def _go_to(
+        self, channel: str, version: bytes, record: tuple[int, bytes], proved: bytes | None
+    ) -> Plan[None]:
+        """Have the line of a list at a version, by as little as that takes."""
+        line = self._lines.get(channel)
+        if not isinstance(line, _ListLine) or not line.leave(version, *record):
+            chain = ChainReader(self._source, channel, remembers=True)
+            recipes = None if proved is None else chain.recalled(version, proved)
+            if recipes is None:
+                line = yield from self._list_line(chain, version, *record, proved)
+            else:
+                patch = read_patch(*record) if record[0] == LIST_PATCH else None
+                line = _ListLine(self._source.codec, version, recipes, patch)
+            self._lines[channel] = line
+        brought = line.brought()
+        if brought is not None:
+            self._pieces[channel, version] = brought
+
     def _list_line(
-        self, channel: str, version: bytes, kind: int, payload: bytes
+        self, chain: ChainReader, version: bytes, kind: int, payload: bytes, proved: bytes | None
     ) -> Plan[_ListLine]:
-        codec = self._source.codec
-        chain = ChainReader(self._source, channel, remembers=True)
+        codec, channel = self._source.codec, chain.channel
         walk = yield from chain.walk(version, kind, payload, None)
         base = yield from chain.list_base(walk.at, walk.kind, walk.payload)
         line = _ListLine(codec, walk.at, base.recipes)
@@ -208,6 +285,8 @@ class Lines:
             self._pieces[channel, made] = brought = fresh.part(first, count)
             line.go_on(made, length, splices, brought)
             first += count
+        if proved is not None and channel not in self._lines:
+            chain.remember(version, proved, walk, base, counts, line.recipes)
         return line
 
     def _dict_line(

@@ -26,7 +26,15 @@ from plait.checkpoint.log.reader import (
     live_tasks,
 )
 from plait.checkpoint.log.reading import piece_of, whole_of
-from plait.checkpoint.log.records import ALL, BORROWED, WHOLE, CheckpointFrame, Ref, ref_of
+from plait.checkpoint.log.records import (
+    ALL,
+    BORROWED,
+    LIST_PATCH,
+    WHOLE,
+    CheckpointFrame,
+    Ref,
+    ref_of,
+)
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     ReadCheckpoints,
@@ -36,7 +44,7 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
-from plait.checkpoint.serde import pack_plain
+from plait.checkpoint.serde import pack_plain, proof
 from plait.engine.records import NewCheckpoint, metadata_of, values_of
 
 _Version = tuple[str, bytes]
@@ -72,6 +80,8 @@ class PageReader:
         """The bytes of whole values that can."""
         self._sealed: dict[_Version, bytes] = {}
         """Records of this page that are not opened yet: most of them, the lines will not need."""
+        self._opened: dict[_Version, tuple[int, bytes]] = {}
+        """Those that it will, one after the other: kind and payload."""
         self._lines = Lines(reader)
         self.places: Mapping[bytes, Place] = {}
         """Of checkpoints of the last page that were not read live with a full map, where their
@@ -235,7 +245,7 @@ class PageReader:
             for version in needed
             if version not in fixed and version not in packed and not lines.knows(*version)
         ]
-        self._sealed = {}
+        self._sealed, self._opened = {}, {}
         if not missing:
             return
         records: list[Any] = yield ReadValues(self.lane, missing, live=self._reader.live)
@@ -263,6 +273,9 @@ class PageReader:
         kind, payload = self._reader.open_value(*rows[0])
         if kind != WHOLE:
             self._sealed.update({(channel, row.id): row.record for row in rows})
+            if kind == LIST_PATCH and self._lines.recalls(channel, rows[0].id):
+                payloads = self._reader.open_all(kind, channel, [row for row in rows if row.record])
+                self._opened.update({(channel, id): (kind, payloads[id]) for id in payloads})
             return {}
         wholes = {(channel, rows[0].id): payload}
         others = [row for row in rows[1:] if row.record]
@@ -276,16 +289,18 @@ class PageReader:
 
     def _value(self, version: _Version) -> Plan[Any]:
         """A value that can change, new."""
-        lines, record = self._lines, None
+        lines, record, proved = self._lines, None, None
         if version not in self._packed and version in self._sealed and not lines.knows(*version):
-            record = self._reader.open_value(*version, self._sealed[version])
+            sealed = self._sealed[version]
+            record = self._opened.get(version) or self._reader.open_value(*version, sealed)
+            proved = proof(sealed)
             if record[0] == BORROWED:
                 record = WHOLE, (yield from whole_of(self._reader, record[1]))
             if record[0] == WHOLE:
                 self._packed[version] = record[1]
         if version in self._packed:
             return self._reader.codec.loads(self._packed[version])
-        value = yield from lines.read(*version, record)
+        value = yield from lines.read(*version, record, proved)
         if self._wholes.get(version, ()) is None:  # wanted, and not made yet
             self._wholes[version] = ((yield from lines.read(*version, None)),)
         return value

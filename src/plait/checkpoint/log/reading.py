@@ -6,14 +6,14 @@ read was written by others: every length and place is checked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deferred import Deferred
-from plait.checkpoint.log.lists import splice_runs
+from plait.checkpoint.log.patching import Base, Trail, patched
 from plait.checkpoint.log.recent import CHANNELS, LONG, Constant, Kept, KeptDict, Recent, is_small
 from plait.checkpoint.log.records import (
     ALL,
@@ -37,7 +37,7 @@ from plait.checkpoint.log.records import (
 from plait.checkpoint.log.requests import ReadValues, ReadVersions, ValueRow
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.seen_dicts import SeenDict
-from plait.checkpoint.log.versions import DictVersion, ListVersion, Run, Version
+from plait.checkpoint.log.versions import DictVersion, ListVersion, Version
 from plait.checkpoint.log.writing import value_version
 from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, proof
 from plait.engine.records import given
@@ -239,10 +239,6 @@ def _whole(key: bytes, value: Any, payload: bytes, codec: Codec) -> Version:
     return value_version(key, value, payload)
 
 
-Splices: TypeAlias = "Sequence[tuple[int, int, int]]"
-Trail: TypeAlias = "list[tuple[bytes, int, Splices, bytes, int]]"
-"""Of each patch the version that it makes, its length, its splices (of a dict: none) and what it
-brings, packed, and its depth."""
 K = TypeVar("K", bound="Kept | KeptDict")
 _ID_AND_RECORD = itemgetter(1, 2)
 """Of a `ValueRow`."""
@@ -260,16 +256,6 @@ class Walk(NamedTuple):
     payload: bytes
 
 
-class Base(NamedTuple):
-    """What patches of a list stand on."""
-
-    items: list[Any]
-    recipes: Recipes
-    runs: list[Run]
-    size: int
-    written: int
-
-
 class ChainReader:
     """Reads one channel's chain of patches.
 
@@ -282,7 +268,7 @@ class ChainReader:
     def __init__(self, source: Source, channel: str, *, remembers: bool) -> None:
         self._source = source
         self._lane = source.lane
-        self._channel = channel
+        self.channel = channel
         self._codec = source.codec
         self._remembers = remembers
         self._rows: dict[bytes, bytes] = {}
@@ -330,7 +316,7 @@ class ChainReader:
         recent = self._source.recent
         if kept is None and recent is not None and len(runs) >= LONG:
             kept = Kept(key, proved, anchor, depth, recipes, runs.copy(), size, written)
-            recent.keep(self._lane, self._channel, kept)
+            recent.keep(self._lane, self.channel, kept)
         seen = Seen([], self._codec)  # whoever goes on from here looks at the items
         return items, ListVersion(key, anchor, depth, seen, runs, size, written)
 
@@ -340,7 +326,7 @@ class ChainReader:
             return base
         recipes = base.recipes.copy()
         fresh, counts = self.items([patch[3] for patch in trail], recipes)
-        order, runs, size, written = _patched(base, trail, counts)
+        order, runs, size, written = patched(base, trail, counts)
         items = [*base.items, *fresh]
         if order is not None:
             items = [items[place] for place in order]
@@ -357,10 +343,45 @@ class ChainReader:
             raise damaged("list")
         return [*chain.from_iterable(lists)], [*map(len, lists)]
 
+    def recalled(self, key: bytes, proved: bytes) -> Recipes | None:
+        """How the items of a version are made, if just this one was kept."""
+        kept, recent = self._kept(Kept), self._source.recent
+        if kept is None or kept.id != key or kept.proof != proved or recent is None:
+            return None
+        if not self._codec.agrees(kept.recipes):
+            return None
+        if kept.more:
+            kept = kept._replace(recipes=_base_of(kept, self._codec).recipes, more=())
+            recent.keep(self._lane, self.channel, kept)
+        return kept.recipes.copy()
+
+    def remember(
+        self, key: bytes, proved: bytes, walk: Walk, base: Base, counts: Sequence[int],
+        recipes: Callable[[], Recipes],
+    ) -> None:  # fmt: skip
+        """Keep a version of a list that a walk led to, unless a newer one is kept.
+
+        Args:
+            key: The version.
+            proved: What tells its record from all others.
+            walk: Where its patches were found.
+            base: What they stand on.
+            counts: How many items each of them brought.
+            recipes: How its items are made.
+        """
+        kept, recent = self._kept(Kept), self._source.recent
+        if recent is None or (kept is not None and kept.id >= key):
+            return
+        _, runs, size, written = patched(base, walk.trail, counts)
+        if len(runs) >= LONG:
+            depth = walk.trail[-1][4] if walk.trail else 0
+            kept = Kept(key, proved, walk.anchor, depth, recipes(), runs, size, written)
+            recent.keep(self._lane, self.channel, kept)
+
     def _kept(self, kind: type[K]) -> K | None:
         """What was read last of this channel, if it was of this kind."""
         recent = self._source.recent
-        kept = None if recent is None else recent.find(self._lane, self._channel)
+        kept = None if recent is None else recent.find(self._lane, self.channel)
         return kept if isinstance(kept, kind) else None
 
     def walk(
@@ -404,7 +425,7 @@ class ChainReader:
             record = self._rows.get(kept.id)
             if record is not None and proof(record) == kept.proof:
                 if kept.id not in self._patches:
-                    self._source.open_value(self._channel, kept.id, record)
+                    self._source.open_value(self.channel, kept.id, record)
                 return kept
         yield from self._fetch_range(kind, patch.anchor, patch.base)
         return None
@@ -478,28 +499,28 @@ class ChainReader:
         size, depth = max(size, written // 3), walk.trail[-1][4]
         if self._source.recent is not None and depth >= LONG:
             kept = KeptDict(key, proved, walk.anchor, depth, recipes, size, written)
-            self._source.recent.keep(self._lane, self._channel, kept)
+            self._source.recent.keep(self._lane, self.channel, kept)
         return value, DictVersion(key, walk.anchor, depth, SeenDict({}, self._codec), size, written)
 
     def _record(self, key: bytes) -> Plan[tuple[int, bytes]]:
         record = self._rows.get(key)
         if record is None:
-            records: list[bytes | None] = yield ReadValues(self._lane, [(self._channel, key)])
+            records: list[bytes | None] = yield ReadValues(self._lane, [(self.channel, key)])
             record = records[0]
-        kind, payload = self._source.open_value(self._channel, key, record)
+        kind, payload = self._source.open_value(self.channel, key, record)
         if kind == BORROWED:
             return WHOLE, (yield from whole_of(self._source, payload))
         return kind, payload
 
     def _fetch_range(self, kind: int, first: bytes, last: bytes) -> Plan[None]:
-        rows: list[ValueRow] = yield ReadVersions(self._lane, self._channel, first, last)
+        rows: list[ValueRow] = yield ReadVersions(self._lane, self.channel, first, last)
         self._rows.update(map(_ID_AND_RECORD, rows))
-        self._patches.update(self._source.open_all(kind, self._channel, rows))
+        self._patches.update(self._source.open_all(kind, self.channel, rows))
 
     def _fetch(self, keys: Iterable[bytes]) -> Plan[None]:
         missing = [key for key in dict.fromkeys(keys) if key not in self._rows]
         if missing:
-            channel = self._channel
+            channel = self.channel
             records: list[bytes | None] = yield ReadValues(
                 self._lane, [(channel, key) for key in missing]
             )
@@ -514,55 +535,6 @@ def _base_of(kept: Kept, codec: Codec) -> Base:
         recipes = recipes.copy()
         items += codec.remember(kept.more, recipes)[0]
     return Base(items, recipes, kept.runs.copy(), kept.size, kept.written)
-
-
-def _patched(
-    base: Base, trail: Trail, counts: Sequence[int]
-) -> tuple[list[int] | None, list[Run], int, int]:
-    """Follow patches: where the items of a list stand among all that were ever in it (None: it is
-    those, in their order), its runs, size, and bytes written."""
-    _, _, runs, size, written = base
-    order: list[int] | None = None
-    held = len(base.items)
-    for (version, length, rows, packed, _), count in zip(trail, counts, strict=True):
-        size += len(packed)
-        written += len(packed)
-        if order is None and rows == ((held, 0, count),):  # an append
-            runs.append((version, 0, count))
-            held += count
-            if held != length:
-                raise damaged("list")
-            continue
-        if order is None:
-            order = list(range(held))
-        lost = _apply(order, rows, list(range(held, held + count)))
-        held += count
-        runs = splice_runs(runs, list(rows), version)
-        if len(order) != length:
-            raise damaged("list")
-        size -= size * lost // (length + lost) if lost else 0
-    return order, runs, size, written
-
-
-def _apply(items: list[int], rows: Splices, inserted: list[int]) -> int:
-    """Apply splices to items in place. Returns how many items were lost."""
-    check_splices(len(items), rows, len(inserted))
-    end = len(inserted)
-    for start, deleted, count in reversed(rows):  # from the back, so that places stay true
-        items[start : start + deleted] = inserted[end - count : end]
-        end -= count
-    return sum(row[1] for row in rows)
-
-
-def check_splices(length: int, rows: Splices, inserted: int) -> None:
-    """Complain of splices that do not fit a list of this length, or so many items to insert."""
-    position = 0
-    for start, deleted, _ in rows:
-        if start < position or start + deleted > length:
-            raise damaged("list")
-        position = start + deleted
-    if sum(row[2] for row in rows) != inserted:
-        raise damaged("list")
 
 
 def whole_dict(kind: int, payload: bytes, codec: Codec) -> dict[Any, Any]:
