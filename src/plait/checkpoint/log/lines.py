@@ -35,7 +35,7 @@ from plait.checkpoint.log.records import (
     read_patch,
 )
 from plait.checkpoint.log.requests import ReadValues
-from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, proof
+from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes
 
 _Splice: TypeAlias = "tuple[int, int, list[Any], list[Any]]"
 """Where it was, how many items came, and recipes of those that went."""
@@ -225,7 +225,7 @@ class Lines:
             channel: whose.
             version: which.
             record: kind and payload of its record, if that was read.
-            proved: what tells that record from all others.
+            proved: what tells that record from all others, if few versions are asked for.
         """
         if not self.knows(channel, version):
             if record is None:  # a fork: the line has been at older versions since it was asked
@@ -233,7 +233,6 @@ class Lines:
                     self._source.lane, [(channel, version)]
                 )
                 record = self._source.open_value(channel, version, records[0])
-                proved = proof(records[0] or b"")
                 if record[0] == BORROWED:
                     record = WHOLE, (yield from whole_of(self._source, record[1]))
             if record[0] == DICT_PATCH:

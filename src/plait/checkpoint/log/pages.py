@@ -51,6 +51,9 @@ _Version = tuple[str, bytes]
 """(channel, version)."""
 _Map = Mapping[str, bytes]
 """Channel to version."""
+_FEW = 32
+"""So many versions of a list are read one by one, if the newest is known; of more, all that lies
+behind them together."""
 _LOOSE: Any = object()
 """In the place of a value that can change, until it is made."""
 Rows: TypeAlias = "Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]]"
@@ -82,6 +85,8 @@ class PageReader:
         """Records of this page that are not opened yet: most of them, the lines will not need."""
         self._opened: dict[_Version, tuple[int, bytes]] = {}
         """Those that it will, one after the other: kind and payload."""
+        self._few: set[str] = set()
+        """Channels of which this page has few versions."""
         self._lines = Lines(reader)
         self.places: Mapping[bytes, Place] = {}
         """Of checkpoints of the last page that were not read live with a full map, where their
@@ -245,7 +250,7 @@ class PageReader:
             for version in needed
             if version not in fixed and version not in packed and not lines.knows(*version)
         ]
-        self._sealed, self._opened = {}, {}
+        self._sealed, self._opened, self._few = {}, {}, set()
         if not missing:
             return
         records: list[Any] = yield ReadValues(self.lane, missing, live=self._reader.live)
@@ -273,7 +278,10 @@ class PageReader:
         kind, payload = self._reader.open_value(*rows[0])
         if kind != WHOLE:
             self._sealed.update({(channel, row.id): row.record for row in rows})
-            if kind == LIST_PATCH and self._lines.recalls(channel, rows[0].id):
+            if kind != LIST_PATCH or len(rows) > _FEW:
+                return {}
+            self._few.add(channel)
+            if self._lines.recalls(channel, rows[0].id):
                 payloads = self._reader.open_all(kind, channel, [row for row in rows if row.record])
                 self._opened.update({(channel, id): (kind, payloads[id]) for id in payloads})
             return {}
@@ -293,7 +301,7 @@ class PageReader:
         if version not in self._packed and version in self._sealed and not lines.knows(*version):
             sealed = self._sealed[version]
             record = self._opened.get(version) or self._reader.open_value(*version, sealed)
-            proved = proof(sealed)
+            proved = proof(sealed) if version[0] in self._few else None
             if record[0] == BORROWED:
                 record = WHOLE, (yield from whole_of(self._reader, record[1]))
             if record[0] == WHOLE:
