@@ -13,7 +13,7 @@ import pytest
 from plait.checkpoint.base import empty_checkpoint, new_checkpoint_id
 from plait.checkpoint.base.port import NewCheckpoint, TaskWrites
 from plait.checkpoint.log.keys import pack
-from plait.checkpoint.log.requests import ListNewest
+from plait.checkpoint.log.requests import ListNewest, ReadCheckpoints
 from plait.checkpoint.memory import InMemorySaver, MemorySaver
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -203,6 +203,30 @@ def test_lanes_are_listed_by_their_newest_checkpoints_below_a_bound(plain: Any) 
     assert found("a", "", ids[3], 1) == [rows[0]]
     assert found("a", "x") == [rows[1]]
     assert found("a", "y") == found("c") == found(None, None, ids[0]) == []
+
+
+def test_only_checkpoints_that_may_meet_a_filter_are_read(plain: Any) -> None:
+    saver, read = Both(plain, None), [0]
+    ids = [
+        put(saver, config(), {"n": n}, {"source": "loop", "step": n})["configurable"]
+        for n in range(70)
+    ]
+    execute = plain.execute
+
+    def counted(request: Any) -> Any:
+        found = execute(request)
+        read[0] += len(found) if isinstance(request, ReadCheckpoints) else 0
+        return found
+
+    plain.execute = counted
+    for wanted, expected in [
+        ({"step": 9}, [9]), ({"step": 69}, [69]), ({"step": 70}, []),
+        ({"source": "loop"}, [*range(69, -1, -1)]),
+    ]:  # fmt: skip
+        read[0] = 0
+        found = saver.list(config(), filter=wanted)
+        assert [each.config["configurable"] for each in found] == [ids[n] for n in expected]
+        assert read[0] <= len(expected) + 1
 
 
 def test_writes_keep_their_positions_and_reserved_ones_are_replaced(saver: Both) -> None:

@@ -11,6 +11,7 @@ to. So whoever puts a checkpoint between the two, or drops the first, unpacks th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from itertools import repeat, zip_longest
 from typing import Any
 
@@ -96,6 +97,14 @@ class Lane:
                 made = row._replace(record=row.record.record())
                 rows[at] = self._commits[low + at] = made
         return rows
+
+    def holding(self, low: int, high: int, trace: bytes) -> Iterator[int]:
+        """The last first, the places of those in whose record these bytes may be."""
+        for place in range(high - 1, low - 1, -1):
+            row: Any = self._commits[place]
+            record = row if type(row) is bytes else row.record  # packed, it is there as it is
+            if type(record) is not bytes or trace in record:
+                yield place
 
     def page(
         self, low: int, high: int, *, live: bool

@@ -104,7 +104,7 @@ class LogReading:
         if walk.pages is None or walk.pages.lane != lane.lane:
             walk.pages = PageReader(self._reader(lane.lane), in_memory=self._in_memory)
         size = PAGE if walk.left is None or walk.wanted else min(walk.left, PAGE)
-        rows = yield from walk.pages.rows(walk.before, size, few=bool(walk.wanted))
+        rows = yield from walk.pages.rows(walk.before, size, walk.wanted)
         if size == 1 and rows:  # there are no neighbours to share anything with
             page = [(yield from self._reader(lane.lane).look(*rows[0]))]
         else:

@@ -8,6 +8,7 @@ them share a list.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, cast
 
 from plait.checkpoint.base.port import Plan, Stored
@@ -94,17 +95,18 @@ class PageReader:
         self._wholes: dict[_Version, tuple[Any] | None] = {}
         """The values that writes of this page are, as soon as they are read."""
 
-    def rows(self, before: bytes | None, size: int, *, few: bool = False) -> Plan[Rows]:
+    def rows(self, before: bytes | None, size: int, wanted: Mapping[str, Any]) -> Plan[Rows]:
         """Up to `size` checkpoints below `before`, newest first, with task writes or None.
 
-        `few`: of few of them, more will be wanted.
+        `wanted`: only those whose metadata may hold these entries.
         """
         live = self._reader.live
-        if self._in_memory and not few:
+        if self._in_memory and not wanted:
             return (yield ReadPage(self.lane, before, size, live))
         rows: list[CheckpointRow] = yield ReadCheckpoints(
-            self.lane, before=before, limit=size, newest_first=True, live=live
-        )
+            self.lane, before=before, limit=size, newest_first=True, live=live,
+            holding=max(traces_of(wanted), key=len, default=None) if live else None,
+        )  # fmt: skip
         return [(row, None) for row in rows]
 
     def read(self, rows: Rows, wanted: Mapping[str, Any], most: int | None) -> Plan[list[Stored]]:
@@ -151,7 +153,8 @@ class PageReader:
         maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
         self.places = maps
         if rows and rows[0][1] is None:
-            waiting = yield from self._read_writes(found, whole=len(found) == count)
+            whole = len(found) == count and (not wanted or _follow_each_other(rows))
+            waiting = yield from self._read_writes(found, whole=whole)
         opened = self._open_writes(waiting, found)
         self._wholes = {
             (ref.channel, ref.version): None
@@ -349,6 +352,11 @@ class PageReader:
             (row, None if type(cast("Any", row.record)) is Deferred else next(frames))
             for row in rows
         ]
+
+
+def _follow_each_other(rows: Rows) -> bool:
+    """Whether each checkpoint is made from the next one."""
+    return all(row.parent == parent.id for (row, _), (parent, _) in pairwise(rows))
 
 
 def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:

@@ -230,7 +230,7 @@ class _Cursor:
     def fill(self, size: int) -> Plan[bytes | None]:
         """The newest checkpoint that was not taken yet; reads up to `size` rows if none is here."""
         if not self.rows and not self.ended:
-            self.rows = yield from self._pages.rows(self.before, size, few=bool(self._wanted))
+            self.rows = yield from self._pages.rows(self.before, size, self._wanted)
             self.ended = len(self.rows) < size
         return self.rows[0][0].id if self.rows else None
 

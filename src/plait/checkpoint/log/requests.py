@@ -120,7 +120,11 @@ class ListThreads:
 
 @dataclass(slots=True)
 class ReadCheckpoints:
-    """Checkpoints with ids in [first, last], below `before`. Answer: list of CheckpointRow."""
+    """Checkpoints with ids in [first, last], below `before`. Answer: list of CheckpointRow.
+
+    With `holding` and `newest_first`, only those in whose record these bytes are, or that have a
+    `Deferred` one.
+    """
 
     lane: int
     first: bytes | None = None
@@ -129,6 +133,7 @@ class ReadCheckpoints:
     limit: int | None = None
     newest_first: bool = False
     live: bool = False
+    holding: bytes | None = None
 
 
 @dataclass(slots=True)

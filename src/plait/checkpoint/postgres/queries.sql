@@ -43,6 +43,11 @@ SELECT id, about, record FROM plait_records
 WHERE lane = $1::bigint AND name = 'c' AND id >= $2::bytea AND id <= $3::bytea AND id < $4::bytea
 ORDER BY id DESC LIMIT $5::bigint;
 
+-- name: read_checkpoints_holding
+SELECT id, about, record FROM plait_records
+WHERE lane = $1::bigint AND name = 'c' AND id < $2::bytea AND position($4::bytea IN record) > 0
+ORDER BY id DESC LIMIT $3::bigint;
+
 -- name: read_values
 SELECT company.kept, stored.record
 FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (name, id, place)
