@@ -358,14 +358,14 @@ CASES: tuple[Case, ...] = (
             partial(stores.store, kind=kind, work=work),
             partial(stores.floor, kind=kind, work=work),
             1_000,
-            "us/search" if work == "search" else "us/item",
+            "us/search" if work in ("search", "range") else "us/item",
             INFORMS,
             7,
             2,
-            per=stores.SEARCHES if work == "search" else None,
+            per=stores.SEARCHES if work in ("search", "range") else None,
         )
         for kind in ("memory", "sqlite")
-        for work in ("put", "get", "search")
+        for work in ("put", "get", "search", "range")
     ),
     *(
         Case(
@@ -454,6 +454,31 @@ CASES: tuple[Case, ...] = (
             ("found", "get_state_history with a filter that one meets"),
             ("tuple", "get_tuple of a saver"),
             ("listed", "list of a saver with limit=9"),
+        )
+        for saver in ("memory", "sqlite")
+    ),
+    *(
+        Case(
+            f"threads-{how}-{saver}",
+            f"{title}, {saver}",
+            partial(work, saver=saver),
+            floor,
+            size,
+            unit,
+            INFORMS,
+            7,
+            2,
+            per=threads.CALLS,
+        )
+        for how, title, work, floor, size, unit in (
+            (
+                *("crowd", "list of a saver over 200 threads with limit=10"),
+                *(threads.crowd, threads.crowd_floor, 200, "us/call"),
+            ),
+            (
+                *("turned", "a list of 2,000 turned round at each step"),
+                *(threads.turned, threads.turned_floor, 2_000, "us/step"),
+            ),
         )
         for saver in ("memory", "sqlite")
     ),

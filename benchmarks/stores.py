@@ -1,7 +1,8 @@
 """Owns the workloads of stores, and their floors: items put, got and searched for.
 
 Every store holds ``size`` items in ten namespaces. A search has a filter that every fifth item
-meets, over one namespace; what it finds is compared between the contestants.
+meets, or that asks for a range of numbers, over one namespace; what it finds is compared between
+the contestants.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 
 Kind = Literal["memory", "sqlite"]
-Work = Literal["put", "get", "search"]
+Work = Literal["put", "get", "search", "range"]
 SEARCHES = 50
 
 
@@ -39,6 +40,12 @@ def _found(store: Any) -> list[list[str]]:
     return [sorted(item.key for item in page) for page in pages]
 
 
+def _within(store: Any, size: int) -> list[list[str]]:
+    wanted = {"n": {"$gte": size // 2, "$lt": size // 2 + 20}}
+    pages = [store.search(_namespace(i), filter=wanted, limit=100) for i in range(SEARCHES)]
+    return [sorted(item.key for item in page) for page in pages]
+
+
 def store(impl: Implementation, size: int, *, kind: Kind, work: Work) -> Job:
     """One kind of work on one kind of store; what is not timed is done before."""
     return _job(lambda: impl.store(kind), size, work)
@@ -53,6 +60,8 @@ def _job(make: Callable[[], Any], size: int, work: Work) -> Job:
     if work == "put":
         return Job(lambda: _fill(make(), size), lambda filled: _got(filled, size))
     filled = _fill(make(), size)
+    if work == "range":
+        return Job(lambda: _within(filled, size))
     return Job(lambda: _got(filled, size) if work == "get" else _found(filled))
 
 
@@ -69,8 +78,12 @@ class _Plain:
         return self._items[namespace][key]
 
     def search(self, namespace: tuple[str, ...], **options: Any) -> list["_Item"]:
-        wanted = options["filter"]["kind"]
-        return [i for i in self._items[namespace].values() if i.value["kind"] == wanted]
+        wanted = options["filter"]
+        items = self._items[namespace].values()
+        if "n" in wanted:
+            low, high = wanted["n"].values()
+            return [i for i in items if low <= i.value["n"] < high]
+        return [i for i in items if i.value["kind"] == wanted["kind"]]
 
 
 class _Item:

@@ -6,6 +6,7 @@ One super-step adds one item of 100 characters; what is read is looked at, and n
 import operator
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
@@ -26,6 +27,13 @@ class Items(TypedDict):
     """A list that grows."""
 
     items: Annotated[list[Any], operator.add]
+
+
+class Turned(TypedDict):
+    """A list that is replaced."""
+
+    items: list[str]
+    n: int
 
 
 class Table(TypedDict):
@@ -65,15 +73,17 @@ def _thread(
     builder.add_conditional_edges(
         "work", lambda s: "work" if count(s["items"]) < steps else impl.END, ["work", impl.END]
     )
-    if saver == "memory":
-        kept = impl.InMemorySaver()
-    else:
-        path = opened.enter_context(TemporaryDirectory(prefix="plait-bench-"))
-        kept = opened.enter_context(impl.saver(saver).from_conn_string(f"{path}/threads.db"))
-    graph = builder.compile(checkpointer=kept)
+    graph = builder.compile(checkpointer=_saver(impl, saver, opened))
     config = {"configurable": {"thread_id": "1"}}
     graph.invoke(given, {**config, "recursion_limit": steps + 10})
     return graph, config
+
+
+def _saver(impl: Implementation, kind: str, opened: ExitStack) -> Any:
+    if kind == "memory":
+        return impl.InMemorySaver()
+    path = opened.enter_context(TemporaryDirectory(prefix="plait-bench-"))
+    return opened.enter_context(impl.saver(kind).from_conn_string(f"{path}/threads.db"))
 
 
 def history(impl: Implementation, steps: int, *, kind: str, saver: str) -> Job:
@@ -119,6 +129,60 @@ def some(impl: Implementation, steps: int, *, how: str, saver: str) -> Job:
         lambda found: [{"items": each["items"]} for values in found for each in values],
         opened.close,
     )
+
+
+def crowd(impl: Implementation, threads: int, *, saver: str) -> Job:
+    """What a saver says of the newest checkpoints of all its many threads, `CALLS` times."""
+    opened = ExitStack()
+    graph, _ = _thread(impl, 3, "list", saver, opened)
+    for number in range(threads):
+        graph.invoke({"items": [str(number)]}, {"configurable": {"thread_id": f"of-{number}"}})
+    kept = graph.checkpointer
+    # The peer's saver in memory does not list threads by time: only how many are found is compared.
+    return Job(
+        lambda: [sum(1 for _ in kept.list(None, limit=10)) for _ in range(CALLS)],
+        close=opened.close,
+    )
+
+
+def crowd_floor(threads: int) -> Job:
+    """Decoding as many values with ormsgpack."""
+    packed = [ormsgpack.packb({"items": [str(n), TEXT, TEXT]}) for n in range(10)]
+    return Job(lambda: [sum(1 for _ in map(ormsgpack.unpackb, packed)) for _ in range(CALLS)])
+
+
+def turned(impl: Implementation, items: int, *, saver: str) -> Job:
+    """`CALLS` super-steps, each of which turns a long list round."""
+    opened = ExitStack()
+    builder = impl.StateGraph(Turned)
+    builder.add_node("turn", lambda s: {"items": s["items"][::-1], "n": s["n"] + 1})
+    builder.add_edge(impl.START, "turn")
+    builder.add_conditional_edges(
+        "turn", lambda s: "turn" if s["n"] < CALLS else impl.END, ["turn", impl.END]
+    )
+    graph = builder.compile(checkpointer=_saver(impl, saver, opened))
+    given = {"items": [f"{n:099}" for n in range(items)], "n": 0}
+    fresh = count()
+
+    def run() -> Any:
+        return graph.invoke(
+            given, {"configurable": {"thread_id": str(next(fresh))}, "recursion_limit": 2 * CALLS}
+        )
+
+    return Job(run, close=opened.close)
+
+
+def turned_floor(items: int) -> Job:
+    """Encoding as many lists with ormsgpack."""
+    values = [f"{n:099}" for n in range(items)]
+
+    def run() -> Any:
+        for _ in range(CALLS):
+            values.reverse()
+            ormsgpack.packb(values)
+        return {"items": values, "n": CALLS}
+
+    return Job(run)
 
 
 def some_floor(steps: int, *, how: str) -> Job:

@@ -125,7 +125,7 @@ def _encodings(wanted: Any) -> Iterator[bytes]:
     elif wanted.__class__ is dict:
         limits = _limits(wanted)
         if limits is not None:
-            yield from _numbers_between(*limits)
+            yield _range(*limits)
             yield _EXTENSION
         return
     if wanted.__class__ is str and len(wanted) <= _MOST:
@@ -137,8 +137,20 @@ def _encodings(wanted: Any) -> Iterator[bytes]:
         yield b"(?:" + b"|".join(map(re.escape, heads)) + b")" + re.escape(text)
         yield _EXTENSION
     elif wanted.__class__ in (int, float, bool) and wanted == wanted:
-        yield from map(re.escape, {*_numbers(wanted)})
+        yield _number(wanted)
         yield _EXTENSION
+
+
+@lru_cache(maxsize=256)
+def _number(wanted: float) -> bytes:
+    """The pattern of all encodings of a number."""
+    return b"|".join(map(re.escape, {*_numbers(wanted)}))
+
+
+@lru_cache(maxsize=256)
+def _range(low: float, high: float) -> bytes:
+    """The pattern of all encodings of the numbers from `low` to `high`."""
+    return b"|".join(_numbers_between(low, high))
 
 
 def _numbers(wanted: float) -> Iterator[bytes]:
