@@ -228,8 +228,9 @@ class Loop(Running):
             self.checkpoint_id = self.stored_id = snapshot.id
             self.parent_id = snapshot.parent_id
             self.source = snapshot.metadata.get("source", "loop")
-            copied = snapshot.frontier.get("copy_of")
-            self.start = Mark(snapshot.id, snapshot.parent_id, snapshot.metadata, copied)
+            self.start = Mark.of(
+                snapshot.id, snapshot.parent_id, snapshot.metadata, snapshot.frontier
+            )
             self.came_from = snapshot.origin
             if "origin" in snapshot.frontier:
                 self.origin = Origin(*snapshot.frontier["origin"])

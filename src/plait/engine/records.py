@@ -66,6 +66,23 @@ class Mark:
     metadata: Mapping[str, Any]
     copy_of: str | None = None
     """The checkpoint that this one is a copy of (`as_node="__copy__"`)."""
+    past: Sequence[str] | None = None
+    """Where pruning has dropped what came before it: the checkpoints whose super-steps ran there,
+    and in which a graph has stored a memory that is left."""
+    began: str | None = None
+    """The first id that may be of a super-step that an `exit` run went through, if it began at an
+    old checkpoint: those between may be of other runs."""
+
+    @classmethod
+    def of(
+        cls, id: str, parent_id: str | None, metadata: Mapping[str, Any],
+        frontier: Mapping[str, Any],
+    ) -> Mark:  # fmt: skip
+        """The mark of a checkpoint with this frontier."""
+        return cls(
+            id, parent_id, metadata, frontier.get("copy_of"), frontier.get("past"),
+            frontier.get("began"),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,6 +185,8 @@ class Storing(Reporting):
             record["origin"] = self.origin.record()
         if self.copied is not None:
             record["copy_of"] = self.copied
+        if not self.saving and self.spec.checkpoint_id is not None:
+            record["began"] = self.began
         if self.asked:
             record["asked"] = dict(self.asked)
         if self.deadline is not None and self.frontier:

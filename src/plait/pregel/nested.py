@@ -20,6 +20,7 @@ from plait.constants import NS_END, NS_SEP
 from plait.engine.formers import FormerStep
 from plait.engine.frontier import Frontier
 from plait.engine.namespaces import inside, numbered, remembered
+from plait.engine.past import before, ran_before
 from plait.engine.records import Origin, snapshot_of
 from plait.engine.tasks import task_id
 
@@ -228,27 +229,16 @@ def _id_of(mark: Mark | None) -> str | None:
 
 
 def _in_the_past(lane: Session, start: Mark | None, made: str) -> Plan[bool]:
-    """Whether the super-step on checkpoint `made` ran on the way to checkpoint `start`.
-
-    A run that stores its end alone (`exit`) leaves one checkpoint for many super-steps: it is told
-    by its number, and whatever lies between it and its parent is its own. Ids grow with time.
-    """
+    """Whether the super-step on checkpoint `made` ran on the way to checkpoint `start`."""
     known: dict[str, Mark] = {}
     while start is not None and made < start.id:
-        before = start.copy_of or start.parent_id
-        if before is None:
-            return False
-        if before not in known:
-            page = yield from lane.marks(before, MARKS)
+        at = before(start)
+        if at is not None and at not in known:
+            page = yield from lane.marks(at, MARKS)
             known = {mark.id: mark for mark in page}
-        parent = known.get(before)
-        if start.copy_of is None and before <= made:
-            ran = start.metadata.get("source") == "loop"
-            return ran and (before == made or _skips(parent, start))
-        start = parent
+        above = None if at is None else known.get(at)
+        ran = ran_before(start, above, made)
+        if ran is not None:
+            return ran
+        start = above
     return False
-
-
-def _skips(parent: Mark | None, child: Mark) -> bool:
-    """Whether super-steps between two checkpoints were not stored."""
-    return parent is not None and child.metadata["step"] > parent.metadata["step"] + 1

@@ -194,9 +194,7 @@ class ForeignSession:
         if len(found) < limit:
             page = _Page(at)
             found += yield from self._read_page(page, limit - len(found), None)
-        return [
-            Mark(one.id, one.parent_id, one.metadata, one.frontier.get("copy_of")) for one in found
-        ]
+        return [Mark.of(one.id, one.parent_id, one.metadata, one.frontier) for one in found]
 
     def nested(self, ns: str) -> ForeignSession:
         """The lane of another namespace of this thread."""

@@ -143,9 +143,16 @@ class LaneReader:
 
     def mark(self, row: CheckpointRow) -> Mark:
         """A checkpoint without its values."""
-        parent = unpack(row.parent) if row.parent is not None else None
         _, metadata, frontier = self.body(self.open_checkpoint(row))
-        return Mark(unpack(row.id), parent, metadata, frontier.get("copy_of"))
+        return self.mark_of(row, metadata, frontier)
+
+    @staticmethod
+    def mark_of(
+        row: CheckpointRow, metadata: Mapping[str, Any], frontier: Mapping[str, Any]
+    ) -> Mark:
+        """A checkpoint whose body was read, without its values."""
+        parent = unpack(row.parent) if row.parent is not None else None
+        return Mark.of(unpack(row.id), parent, metadata, frontier)
 
     def page(self, before: bytes | None, size: int) -> Plan[list[CheckpointRow]]:
         """Up to `size` checkpoints, newest first."""

@@ -3,7 +3,8 @@
 Pruning keeps some checkpoints of a lane and drops the rest, with every version of a channel that
 only they needed. A kept checkpoint whose parent is dropped gets a full map, so that it loads
 without its ancestors; the records of values stay where they are, and so do those that forks share.
-The lane of a graph inside a task goes with the root's checkpoint that the task belonged to.
+The lane of a graph inside a task goes with the root's checkpoint that the task belonged to; of a
+graph with memory, what kept checkpoints remember is kept (see `memories`).
 
 A thread is claimed for as long as it takes, and not at all where nothing is to be done; one that a
 live run owns is left alone.
@@ -18,7 +19,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.memories import Past, Remembered, remembered
 from plait.checkpoint.log.reader import LaneReader
+from plait.checkpoint.log.recording import body_of
 from plait.checkpoint.log.records import (
     BORROWED,
     CHECKPOINT,
@@ -50,6 +53,8 @@ from plait.checkpoint.log.requests import (
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import place, seal
 from plait.constants import NS_END, NS_SEP
+from plait.engine.past import PAST
+from plait.engine.records import Mark
 from plait.errors import ConfigError, ThreadBusyError, nearest
 
 Version: TypeAlias = tuple[str, bytes]
@@ -175,7 +180,7 @@ def prune(session: LogSession, rule: Rule) -> Plan[None]:
     if rule.keep_last == 0 and rule.older_than is None:
         yield from delete_thread(session)
     else:
-        yield from _prune_thread(session, rule.keeps, spare_head=rule.keep_last > 0)
+        yield from _prune_thread(session, _Law(rule.keeps, rule.keep_last > 0, True))
 
 
 def prune_threads(
@@ -203,12 +208,13 @@ def delete_for_runs(open_session: OpenSession, run_ids: Sequence[str], tell: Tel
     def keep(nth: int, ts: str, metadata: Mapping[str, Any]) -> bool:
         return metadata.get("run_id") not in wanted
 
+    law = _Law(keep, False, False)  # what a run remembered was asked to go
     after, done, more = 0, 0, True
     while more:
         page: list[LaneRow] = yield ListThreads(after, BATCH)
         for row in page:
             try:
-                yield from _prune_thread(open_session(row.thread_id), keep, spare_head=False)
+                yield from _prune_thread(open_session(row.thread_id), law)
             except ThreadBusyError:
                 busy.append(row.thread_id)
             done += 1
@@ -293,6 +299,10 @@ class _Roots:
     left: set[bytes] = field(default_factory=set[bytes])
     pinned: dict[str, set[bytes]] = field(default_factory=dict[str, set[bytes]])
     """Checkpoints that a kept replay starts from: namespace -> ids."""
+    marks: list[Mark] = field(default_factory=list[Mark])
+    """All that there were, newest first."""
+    past: Past | None = None
+    """Who remembers what; made when the root lane is judged."""
 
     def keep(self, row: CheckpointRow, frontier: Mapping[str, Any]) -> None:
         """A checkpoint of the root is kept, with those that it stands for."""
@@ -316,24 +326,34 @@ class _Roots:
         return key in self.left or self.head is None or key > self.head
 
 
-def _prune_thread(session: LogSession, keep: Keep, *, spare_head: bool) -> Plan[None]:
+def _prune_thread(session: LogSession, law: _Law) -> Plan[None]:
     """Drop what is not kept. Claims the thread, unless there is nothing to drop."""
-    yield from released(session, _prune_lanes(session, keep, spare_head))
+    yield from released(session, _prune_lanes(session, law))
 
 
-def _prune_lanes(session: LogSession, keep: Keep, spare_head: bool) -> Plan[None]:
+def _prune_lanes(session: LogSession, law: _Law) -> Plan[None]:
     """Lane by lane, those of graphs inside tasks first: what is left of them may borrow outside."""
-    judged = yield from _judge_lanes(session, keep, spare_head, look=True)
+    judged = yield from _judge_lanes(session, law, look=True)
     if all(each.stays for each in judged):
         return
     yield from session.claim()  # judge again what nobody else can change now
-    judged = yield from _judge_lanes(session, keep, spare_head)
+    judged = yield from _judge_lanes(session, law)
     if judged and judged[0].reader.ns == "" and judged[0].rows and not judged[0].kept:
         yield from _drop_lanes(session)
         return
     lent: dict[str, set[Version]] = {}
     for each in reversed(judged):
         yield from _keep(session, each, lent)
+
+
+class _Law(NamedTuple):
+    """Which checkpoints stay."""
+
+    keep: Keep
+    spare_head: bool
+    """Whether the newest of each lane stays in any case."""
+    recall: bool
+    """Whether what stays keeps its memory."""
 
 
 class _Judged(NamedTuple):
@@ -343,6 +363,8 @@ class _Judged(NamedTuple):
     rows: list[CheckpointRow]
     kept: set[bytes]
     head: bytes | None
+    past: Past | None
+    """Who remembers what."""
 
     @property
     def stays(self) -> bool:
@@ -351,7 +373,7 @@ class _Judged(NamedTuple):
 
 
 def _judge_lanes(
-    session: LogSession, keep: Keep, spare_head: bool, *, look: bool = False
+    session: LogSession, law: _Law, *, look: bool = False
 ) -> Plan[list[_Judged]]:
     """The lanes from the root's to the innermost: those of graphs inside tasks follow it. To `look`
     whether there is anything to drop, the first lane that loses something is enough."""
@@ -360,8 +382,8 @@ def _judge_lanes(
     roots: _Roots | None = None
     for lane in sorted(lanes, key=depth):
         reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
-        rows, kept, roots = yield from _judge(reader, lane, keep, spare_head, roots)
-        judged.append(_Judged(reader, rows, kept, lane.head))
+        rows, kept, roots = yield from _judge(reader, lane, law, roots)
+        judged.append(_Judged(reader, rows, kept, lane.head, roots.past if roots else None))
         if look and not judged[-1].stays:
             break
     return judged
@@ -373,7 +395,7 @@ def depth(lane: LaneRow) -> int:
 
 
 def _judge(
-    reader: LaneReader, lane: LaneRow, keep: Keep, spare_head: bool, roots: _Roots | None
+    reader: LaneReader, lane: LaneRow, law: _Law, roots: _Roots | None
 ) -> Plan[tuple[list[CheckpointRow], set[bytes], _Roots | None]]:
     """The checkpoints of a lane, which of them are kept, and the root lane as it will be."""
     rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane, newest_first=True)
@@ -382,15 +404,24 @@ def _judge(
         roots = _Roots(lane.head)
     inside = roots if NS_END in lane.ns else None
     pinned = roots.pinned.get(lane.ns, ()) if roots is not None else ()
+    memories: list[Remembered] = []
     for n, row in enumerate(rows):
         ts, metadata, frontier = reader.body(reader.open_checkpoint(row))
-        stays = keep(n, ts, metadata) or (spare_head and row.id == lane.head)
+        stays = law.keep(n, ts, metadata) or (law.spare_head and row.id == lane.head)
         if inside is not None:
             stays = stays and inside.reaches(metadata)
+        elif lane.ns != "":
+            memories.append(remembered(row.id, metadata))
+        elif roots is not None:
+            roots.marks.append(reader.mark_of(row, metadata, frontier))
         if stays or row.id in pinned:
             kept.add(row.id)
             if lane.ns == "" and roots is not None:
                 roots.keep(row, frontier)
+    if lane.ns == "" and roots is not None:
+        roots.past = Past(roots.marks[::-1], kept)
+    elif roots is not None and roots.past is not None and memories:
+        kept |= roots.past.recall(memories, kept, pin=law.recall)
     return rows, kept, roots
 
 
@@ -403,7 +434,7 @@ def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -
         lent: By namespace the versions that graphs inside still borrow; what is left of this lane
             adds its own loans.
     """
-    reader, rows, kept, head = judged
+    reader, rows, kept, head, past = judged
     borrowed = lent.get(reader.ns, set())
     if borrowed and not kept:
         kept = {rows[0].id}  # a lane is where its checkpoints are
@@ -428,6 +459,8 @@ def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -
         needed.update(point.map.items())
         if row.parent is not None and row.parent not in kept:
             parent = _kept_ancestor(row, by_id, kept)
+            if reader.ns == "" and past is not None and past.recalled:
+                frame = _with_past(reader, frame, past.lost(row.id, parent))
             rewritten.append((row.id, parent, _with_full_map(reader, row.id, frame, point.map)))
         found: list[WriteRow] = yield ReadWrites(reader.lane, row.id)
         for write in found:
@@ -464,6 +497,13 @@ def _with_full_map(
 ) -> bytes:
     payload = pack_frame((None, 0, frame.changed, frame.removed, full, frame.body))
     return seal(CHECKPOINT, reader.place + place(unpack(key), ""), payload)
+
+
+def _with_past(reader: LaneReader, frame: CheckpointFrame, lost: Sequence[str]) -> CheckpointFrame:
+    """A checkpoint that also says which super-steps it came from, of those that are dropped."""
+    ts, metadata, frontier = reader.body(frame)
+    body = body_of(reader.codec, ts, metadata, {**frontier, PAST: [*lost]})
+    return frame._replace(body=body)
 
 
 def _closure(
