@@ -239,3 +239,94 @@ def test_usage_adds_up_by_channel_node_and_namespace(tender: Tender) -> None:
     assert {"(input)", "answer"} <= usage.by_node.keys()
     assert usage.checkpoints == 3
     assert tender.usage("nobody").total == 0
+
+
+def remembering(saver: Any) -> Any:
+    """A node calls a graph that remembers, and says how much it has heard."""
+    inner = StateGraph(State)
+    for name in "abc":
+        inner.add_node(name, lambda state, name=name: {"items": [name]})
+    inner.add_edge(START, "a").add_edge("a", "b").add_edge("b", "c")
+    memory = inner.compile(checkpointer=True)
+    outer = StateGraph(State)
+    outer.add_node("tell", lambda _: {"items": [len(memory.invoke({"items": []})["items"])]})
+    outer.add_node("end", lambda _: {"items": ["end"]})
+    return outer.add_edge(START, "tell").add_edge("tell", "end").compile(checkpointer=saver)
+
+
+def heard(graph: Any, config: Any, given: Any = None) -> int:
+    return graph.invoke(given, config)["items"][-2]
+
+
+@pytest.mark.parametrize("keep", range(1, 9))
+def test_a_pruned_thread_keeps_what_its_subgraphs_remember(tender: Tender, keep: int) -> None:
+    graph = remembering(tender.saver)
+    for _ in range(4):
+        graph.invoke({"items": []}, thread())
+    old = list(graph.get_state_history(thread()))[4]
+    fork = graph.update_state(old.config, {"items": ["fork"]}, as_node="end")
+    graph.invoke({"items": []}, fork)  # two branches: 12 are heard in each
+    tender.prune(["t"], keep_last=keep)
+    kept = [each for each in graph.get_state_history(thread()) if each.next == ("tell",)]
+    for each in kept:
+        assert heard(graph, each.config) == 12
+    if not kept:
+        assert heard(graph, thread(), {"items": []}) == 15
+        tender.prune(["t"])
+        assert heard(graph, thread(), {"items": []}) == 18
+
+
+def test_of_two_branches_that_are_left_each_finds_its_own_memory(tender: Tender) -> None:
+    graph = remembering(tender.saver)
+    graph.invoke({"items": []}, thread())
+    base = graph.get_state(thread()).config
+    ends = []
+    for turns in (1, 3):
+        config = graph.update_state(base, {"items": []}, as_node="end")
+        for _ in range(turns):
+            graph.invoke({"items": []}, config)
+            config = thread()
+        ends.append(graph.update_state(thread(), {"items": []}, as_node="end"))
+    tender.prune(["t"], keep_last=1)
+    tender.copy_thread("t", "copy")
+    for name in ("t", "copy"):
+        assert heard(graph, thread(name), {"items": []}) == 3 * (1 + 3 + 1)
+
+
+def test_runs_that_are_deleted_take_what_they_remembered(tender: Tender) -> None:
+    graph = remembering(tender.saver)
+    for n in range(3):
+        graph.invoke({"items": []}, {**thread(), "metadata": {"run_id": f"r{n}"}})
+    tender.delete_for_runs(["r2"])
+    assert heard(graph, thread(), {"items": []}) == 3 * (2 + 1)
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_the_memory_of_a_first_run_is_found_however_it_was_stored(
+    tender: Tender, durability: Any
+) -> None:
+    graph = remembering(tender.saver)
+    graph.invoke({"items": []}, thread(), durability=durability)
+    assert heard(graph, thread(), {"items": []}) == 6
+
+
+def test_a_run_stored_at_its_end_leaves_the_memory_of_other_branches_alone(
+    tender: Tender,
+) -> None:
+    graph = remembering(tender.saver)
+    graph.invoke({"items": []}, thread())
+    first = list(graph.get_state_history(thread()))[-1]
+    graph.invoke({"items": []}, thread())
+    graph.invoke(None, first.config, durability="exit")  # again, from before there was a memory
+    assert heard(graph, thread(), {"items": []}) == 6
+
+
+def test_a_sweep_takes_threads_that_died_before_their_first_checkpoint(tender: Tender) -> None:
+    saver, later = tender.saver, datetime.now(UTC) + timedelta(hours=1)
+    owner = saver.open_session("t")
+    saver.run(owner.claim())
+    assert tender.sweep(ttl=60).deleted == []
+    assert tender.sweep(now=later).deleted == []
+    del owner  # its process is gone
+    assert tender.sweep(ttl=60, now=later).deleted == ["t"]
+    assert lanes(saver) == []

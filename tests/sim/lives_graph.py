@@ -125,8 +125,9 @@ def step(point: Point) -> Point:
             return Point(values, ("memo",), memory)
         case ("memo",):
             said = [f"{values['turn']['n']}{name}" for name in ("", "h1", "h2", "h3", "h4")]
-            memory = (*memory, *said)
-            values = fed(values, {"items": [heard_text(list(memory))]})
+            memory = (*memory, *said) if memory is not None else None
+            text = heard_text(list(memory)) if memory is not None else None
+            values = fed(values, {"items": [text]})
             return Point(values, ("left", "right"), memory)
         case ("left", "right"):
             for name in point.next:
@@ -160,7 +161,8 @@ class Point:
 
     values: dict[str, Any]
     next: tuple[str, ...]
-    memory: tuple[str, ...]
+    memory: tuple[str, ...] | None
+    """What the graph that remembers has heard (None: nobody knows any more)."""
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The input that is about to be taken."""
     version: int = 1
@@ -244,7 +246,7 @@ class Maker:
 
     def _asking(self) -> Any:
         """A graph as a node, which asks."""
-        inner: Any = StateGraph(_Asked)
+        inner: Any = StateGraph(_Asked, output_schema=_Told)
 
         def ask(state: Any) -> Any:
             turn = state["turn"]

@@ -243,7 +243,8 @@ class Swept(NamedTuple):
 
 
 def sweep(open_session: OpenSession, ttl: float | None, now: datetime, tell: Tell) -> Plan[Swept]:
-    """Delete the threads whose last checkpoint is older than they are kept."""
+    """Delete the threads whose last checkpoint is older than they are kept, and those that a run or
+    a copy left at its very start, when it died."""
     swept = Swept([], [])
     after, done, more = 0, 0, True
     while more:
@@ -267,14 +268,25 @@ def sweep(open_session: OpenSession, ttl: float | None, now: datetime, tell: Tel
 
 
 def _is_over(session: LogSession, row: LaneRow, ttl: float | None, now: datetime) -> Plan[bool]:
+    if row.head is None:
+        return ttl is not None and (yield from _is_deserted(row, now))
     reader = LaneReader(row.thread_id, "", session.codec, row.lane)
-    found = None if row.head is None else (yield from reader.row(row.head))
+    found = yield from reader.row(row.head)
     if found is None:
         return False
     ts, metadata, _ = reader.body(reader.open_checkpoint(found))
     own = metadata.get(THREAD_TTL)
     seconds = own if isinstance(own, (int, float)) and not isinstance(own, bool) else ttl
     return seconds is not None and moment(ts) + timedelta(seconds=seconds) <= now
+
+
+def _is_deserted(row: LaneRow, now: datetime) -> Plan[bool]:
+    """Whether a thread has no checkpoint, and nobody who is about to store one."""
+    clock = now.timestamp() if row.clock is None else row.clock
+    if row.lease is not None and row.lease > clock:
+        return False
+    rows: list[CheckpointRow] = yield ReadCheckpoints(row.lane, limit=1)
+    return not rows
 
 
 def _delete_at(session: LogSession, head: bytes | None) -> Plan[bool]:
