@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
+from plait.checkpoint.log import retention
 from plait.checkpoint.log.requests import ListLanes
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -286,11 +287,22 @@ def test_of_two_branches_that_are_left_each_finds_its_own_memory(tender: Tender)
         for _ in range(turns):
             graph.invoke({"items": []}, config)
             config = thread()
-        ends.append(graph.update_state(thread(), {"items": []}, as_node="end"))
-    tender.prune(["t"], keep_last=1)
+        graph.invoke({"items": []}, config, interrupt_before=["tell"])
+        ends.append(graph.get_state(config).config)
+    history = [each.config for each in graph.get_state_history(thread())]
+    prune_but(tender.saver, {history.index(end) for end in ends})
+    assert [each.config for each in graph.get_state_history(thread())] == ends[::-1]
     tender.copy_thread("t", "copy")
     for name in ("t", "copy"):
-        assert heard(graph, thread(name), {"items": []}) == 3 * (1 + 3 + 1)
+        for end, turns in zip(ends, (1, 3), strict=True):
+            config = {"configurable": {**end["configurable"], "thread_id": name}}
+            assert heard(graph, config) == 3 * (1 + turns + 1)
+
+
+def prune_but(saver: Any, numbers: set[int]) -> None:
+    """Prune a thread by a rule of no strategy: these stay, counted from the newest."""
+    law = retention._Law(lambda nth, *_: nth in numbers, False, True)  # pyright: ignore
+    saver.run(retention._prune_thread(saver.open_session("t"), law))  # pyright: ignore
 
 
 def test_runs_that_are_deleted_take_what_they_remembered(tender: Tender) -> None:
@@ -315,10 +327,9 @@ def test_a_run_stored_at_its_end_leaves_the_memory_of_other_branches_alone(
 ) -> None:
     graph = remembering(tender.saver)
     graph.invoke({"items": []}, thread())
-    first = list(graph.get_state_history(thread()))[-1]
-    graph.invoke({"items": []}, thread())
-    graph.invoke(None, first.config, durability="exit")  # again, from before there was a memory
-    assert heard(graph, thread(), {"items": []}) == 6
+    first = list(graph.get_state_history(thread()))[-1].config  # before there was a memory
+    graph.invoke({"items": []}, first, durability="exit", interrupt_before=["tell"])
+    assert heard(graph, thread()) == 3
 
 
 def test_a_sweep_takes_threads_that_died_before_their_first_checkpoint(tender: Tender) -> None:

@@ -65,7 +65,6 @@ class Loop(Running):
     __slots__ = (
         "_fleeting",
         "_seen",
-        "began",
         "came_from",
         "control",
         "outcome",
@@ -100,8 +99,6 @@ class Loop(Running):
         """Whether it runs that checkpoint's own super-step, and not one of a new checkpoint."""
         self.came_from: Origin | None = None
         """Where that lies, if it is in the namespace of another task."""
-        self.began: str = ""
-        """Checkpoints that this run makes have this id or a later one."""
 
     # --- the run ---------------------------------------------------------------------------------
 

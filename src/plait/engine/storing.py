@@ -32,6 +32,7 @@ class Storing(Reporting):
         "_whole",
         "ahead",
         "asked",
+        "began",
         "checkpoint_id",
         "copied",
         "deadline",
@@ -60,6 +61,8 @@ class Storing(Reporting):
         self.plan = spec.plan
         self.modes = spec.modes
         self.output = spec.plan.output if spec.output is None else spec.output
+        self.began: str = ""
+        """Checkpoints that this run makes have this id or a later one."""
         self.saving = spec.saved and spec.durability != "exit"
         """Whether every super-step is stored as it ends."""
         self.state = State(self.plan)

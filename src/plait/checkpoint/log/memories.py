@@ -27,7 +27,8 @@ class Remembered(NamedTuple):
 
 def remembered(id: bytes, metadata: Mapping[str, Any]) -> Remembered:
     """A checkpoint of a graph with memory, by its metadata."""
-    return Remembered(id, tuple((metadata.get("parents") or {}).values()))
+    parents: Mapping[str, str] = metadata.get("parents") or {}
+    return Remembered(id, tuple(parents.values()))
 
 
 class Past:

@@ -384,9 +384,7 @@ class _Judged(NamedTuple):
         return len(self.kept) == len(self.rows)
 
 
-def _judge_lanes(
-    session: LogSession, law: _Law, *, look: bool = False
-) -> Plan[list[_Judged]]:
+def _judge_lanes(session: LogSession, law: _Law, *, look: bool = False) -> Plan[list[_Judged]]:
     """The lanes from the root's to the innermost: those of graphs inside tasks follow it. To `look`
     whether there is anything to drop, the first lane that loses something is enough."""
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
