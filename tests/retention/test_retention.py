@@ -341,3 +341,26 @@ def test_a_sweep_takes_threads_that_died_before_their_first_checkpoint(tender: T
     del owner  # its process is gone
     assert tender.sweep(ttl=60, now=later).deleted == ["t"]
     assert lanes(saver) == []
+
+
+def test_what_was_read_before_deleting_runs_does_not_hide_what_is_kept(tender: Tender) -> None:
+    keys = [f"key{n}" for n in range(12)]
+    wide: Any = TypedDict("wide", dict.fromkeys(keys, int), total=False)
+    builder: Any = StateGraph(wide)
+    for number, name in enumerate("abc"):
+        builder.add_node(name, lambda state, key=keys[number]: {key: state[key] + 1})
+    builder.add_edge(START, "a").add_edge("a", "b").add_edge("b", "c")
+    graph = builder.compile(checkpointer=tender.saver)
+
+    def run(given: Any, id: str, config: Any) -> None:
+        graph.invoke(given, {**config, "metadata": {"run_id": id}})
+
+    run(dict.fromkeys(keys, 0), "first", thread())
+    run(dict.fromkeys(keys, 5), "gone", thread())
+    middle = next(each for each in graph.get_state_history(thread()) if each.next == ("b",))
+    run(None, "kept", middle.config)
+    history = [each.values for each in graph.get_state_history(thread())]
+    tender.delete_for_runs(["gone"])
+    for old in graph.get_state_history(thread()):  # the next read may go on from each of them
+        graph.get_state(old.config)
+        assert graph.get_state(thread()).values == history[0]

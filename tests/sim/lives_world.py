@@ -20,7 +20,6 @@ from typing import Any, Literal, TypeAlias
 from plait.checkpoint.log.keys import unpack
 from plait.checkpoint.log.requests import (
     ListLanes,
-    ListValues,
     ReadCheckpoints,
     ReadLane,
     ReadWrites,
@@ -129,10 +128,10 @@ class World:
         token = run_env.set(self.env)
         try:
             if self.random.random() < 0.5:
-                self.saver.task = None
                 return getattr(target, name)(*args, **options)
             return asyncio.run(self._acall(getattr(target, f"a{name}"), args, options))
         finally:
+            self.saver.task = None  # with it goes what a dead run still refers to
             run_env.reset(token)
 
     async def _acall(self, method: Any, args: Any, options: Any) -> Any:
@@ -483,7 +482,7 @@ class World:
         for lane in lanes:
             ids = {row.id for row in execute(ReadCheckpoints(lane.lane))}
             if lane.thread_id not in self.threads:  # a run died when it had claimed a new thread
-                assert not (ids or execute(ListValues(lane.lane))), f"{lane} is left"
+                assert self.head_id(lane.thread_id) is None, f"{lane} is left"
                 continue
             writes = execute(ReadWrites(lane.lane, bytes(16), b"\xff" * 16))
             assert {row.checkpoint for row in writes} <= ids, f"writes of nothing in {lane}"

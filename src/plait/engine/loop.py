@@ -73,7 +73,6 @@ class Loop(Running):
         "shown",
         "start",
         "stop",
-        "went_on",
     )
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
@@ -95,8 +94,6 @@ class Loop(Running):
         """Who may ask the run to stop between two super-steps."""
         self.start: Mark | None = None
         """The stored checkpoint that the run starts from."""
-        self.went_on = False
-        """Whether it runs that checkpoint's own super-step, and not one of a new checkpoint."""
         self.came_from: Origin | None = None
         """Where that lies, if it is in the namespace of another task."""
 

@@ -46,7 +46,8 @@ def ran_before(mark: Mark, above: Mark | None, made: str) -> bool | None:
         return None
     if mark.past is not None or mark.metadata.get("source") != "loop":
         return False
-    return made == at or (_skips(above, mark) and made >= (mark.began or ""))
+    began, went_on = mark.began or ("", True)
+    return went_on if made == at else _skips(above, mark) and made >= began
 
 
 def _skips(above: Mark | None, mark: Mark) -> bool:

@@ -69,9 +69,10 @@ class Mark:
     past: Sequence[str] | None = None
     """Where pruning has dropped what came before it: the checkpoints whose super-steps ran there,
     and in which a graph has stored a memory that is left."""
-    began: str | None = None
-    """The first id that may be of a super-step that an `exit` run went through, if it began at an
-    old checkpoint: those between may be of other runs."""
+    began: tuple[str, bool] | None = None
+    """Of what an `exit` run stored: the first id that may be of a super-step that it went through
+    (those before it are of other branches, and of runs that died), and whether it went on with the
+    super-step of the checkpoint before."""
 
     @classmethod
     def of(
@@ -79,9 +80,10 @@ class Mark:
         frontier: Mapping[str, Any],
     ) -> Mark:  # fmt: skip
         """The mark of a checkpoint with this frontier."""
+        began = frontier.get("began")
         return cls(
             id, parent_id, metadata, frontier.get("copy_of"), frontier.get("past"),
-            frontier.get("began"),
+            None if began is None else (began[0], began[1]),
         )  # fmt: skip
 
 

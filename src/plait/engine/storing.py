@@ -53,6 +53,7 @@ class Storing(Reporting):
         "state",
         "step",
         "stored_id",
+        "went_on",
     )
 
     def __init__(self, spec: RunSpec, env: Env) -> None:
@@ -61,6 +62,8 @@ class Storing(Reporting):
         self.plan = spec.plan
         self.modes = spec.modes
         self.output = spec.plan.output if spec.output is None else spec.output
+        self.went_on = False
+        """Whether it runs the super-step of the checkpoint that it starts from."""
         self.began: str = ""
         """Checkpoints that this run makes have this id or a later one."""
         self.saving = spec.saved and spec.durability != "exit"
@@ -188,8 +191,8 @@ class Storing(Reporting):
             record["origin"] = self.origin.record()
         if self.copied is not None:
             record["copy_of"] = self.copied
-        if not self.saving and self.spec.checkpoint_id is not None:
-            record["began"] = self.began
+        if not self.saving:
+            record["began"] = [self.began, self.went_on]
         if self.asked:
             record["asked"] = dict(self.asked)
         if self.deadline is not None and self.frontier:

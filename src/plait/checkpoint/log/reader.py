@@ -334,11 +334,12 @@ class LaneReader:
                 )
             current = parent
             trail.append((parent.id, self.open_checkpoint(parent)))
-        if kept is not None:
+        full = trail[-1][1].full
+        if kept is not None and full is None:
             anchor, depth, map = kept.point.anchor, kept.point.depth, kept.point.map
-        else:
-            anchor, first_frame = trail.pop()
-            depth, map = 0, dict(first_frame.full or {})
+        else:  # pruning may have given one on the way a map of its own
+            anchor, _ = trail.pop()
+            depth, map = 0, dict(full or {})
         depth += len(trail)
         while trail:
             map = changed_map(map, *trail.pop())
