@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from plait.checkpoint.log.requests import Together, Transact
+from plait.checkpoint.log.requests import Together, Transact, parts_of
 from plait.errors import ConfigError
 from plait.types import interrupt
 
-from .graphs import CONFIG, chain, fan
+from .graphs import CONFIG, adder, chain, fan
 from .savers import OneWay, Place
 
 GAVE_UP = 30.0
@@ -292,3 +292,47 @@ def test_unknown_mode_is_refused(db: Place) -> None:
         with pytest.raises(ConfigError, match="sync"):
             graph.invoke({"items": []}, CONFIG, durability="synk")
         assert graph.get_state(CONFIG).created_at is None
+
+
+class Ordered(OneWay):
+    """Notes which checkpoints were stored, in order, of all lanes."""
+
+    stored: list[bytes]
+
+    def execute(self, request: Any) -> Any:
+        """Do a request, and note it."""
+        whole: Any = super()
+        answer = whole.execute(request)
+        for part in parts_of(request):
+            if type(part) is Transact:
+                self.stored += [id for id, _, _ in part.checkpoints]
+        return answer
+
+
+@pytest.mark.parametrize("inside", ["sync", "async"])
+@pytest.mark.parametrize("api", ["sync", "async"])
+async def test_async_stores_no_step_of_a_nested_graph_before_the_steps_around_it(
+    db: Place, api: str, inside: str
+) -> None:
+    names = [(name, adder(name)) for name in "ab"]
+    inner = chain(True, *names)
+
+    async def acall(state: Any) -> Any:
+        await inner.ainvoke({"items": []})
+
+    def call_inside(state: Any) -> Any:
+        if inside == "sync":
+            inner.invoke({"items": []})
+        else:
+            asyncio.run(acall(state))
+
+    node = acall if (api, inside) == ("async", "async") else call_inside
+    with db.open(Ordered) as saver:
+        saver.stored = []
+        graph = chain(saver, ("first", adder("first")), ("calls", node), ("last", adder("last")))
+        if api == "async":
+            await graph.ainvoke({"items": []}, CONFIG, durability="async")
+        else:
+            await asyncio.to_thread(graph.invoke, {"items": []}, CONFIG, durability="async")
+        assert len(saver.stored) == 5 + 4
+        assert saver.stored == sorted(saver.stored)

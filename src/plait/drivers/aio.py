@@ -117,7 +117,7 @@ class AioDriver:
         self._inline = False
         self._feeder: asyncio.Task[None] | None = None
         self._generator = cast("GeneratorType[Command, Any, None]", loop.run())
-        self._writer = AioWriter(storage.saver, self.aio) if lags(storage) else None
+        self._writer = AioWriter(storage, self.aio) if lags(storage) else None
         waits = storage is not None and (storage.saver.shared or storage.session.may_wait)
         self._stores_now = not waits
         """Whether storage commands are done without waiting for anything."""

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from plait.checkpoint.base.port import Plan
-from plait.drivers.base import PlanRunner
+from plait.drivers.base import Storage
 from plait.drivers.writer import LINGER, MOST, Behind
+
+PATIENCE = 1.0
+"""Seconds that a run of another thread waits for this event loop, which something may hold up."""
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 class AioWriter(Behind):
     """Writes behind an async run, in a task of its own."""
 
-    def __init__(self, saver: PlanRunner, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(saver)
+    def __init__(self, storage: Storage, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(storage)
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
@@ -33,12 +44,43 @@ class AioWriter(Behind):
         """Do a plan after everything put so far; returns what it returns."""
         await self._idle()
         self._raise()
+        await self._settle_around()
         return await self._saver.arun(self._and(plan))
 
     async def close(self) -> None:
         """Write what is left. Whoever is cancelled here leaves the writing to its task."""
         self._begin()
         await self._idle()
+
+    def settle(self) -> None:
+        """Write what waits, and wait for what is being written; called by a run inside.
+
+        What holds up this very event loop cannot wait for what is being written in it.
+        """
+        if _running_loop() is self._loop:
+            if self._writing is None:
+                self._write_here()
+        elif not self._loop.is_closed():
+            closing = asyncio.run_coroutine_threadsafe(self.close(), self._loop)
+            with suppress(TimeoutError):
+                closing.result(PATIENCE)
+
+    def _write_here(self) -> None:
+        plans = self._take()
+        if plans:
+            try:
+                self._saver.run(self._saver.join(plans))
+            except BaseException as error:
+                self._fail(error)
+
+    async def _settle_around(self) -> None:
+        around, self._around = self._around, None
+        if isinstance(around, AioWriter) and around._loop is self._loop:
+            await around.close()
+        elif around is not None:
+            await asyncio.to_thread(around.settle)
+        if around is not None:
+            self._heed(around)
 
     async def _idle(self) -> None:
         """Wait until nothing is being written; whoever waits decides what comes then."""
@@ -54,6 +96,7 @@ class AioWriter(Behind):
     async def _write(self) -> None:
         try:
             while plans := self._take():
+                await self._settle_around()
                 await self._saver.arun(self._saver.join(plans))
         except BaseException as error:
             self._fail(error)

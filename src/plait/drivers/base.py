@@ -57,7 +57,7 @@ class PlanRunner(Protocol):
 class Storage:
     """One run's session, and the plans its storage commands stand for."""
 
-    __slots__ = ("_guard", "_start", "durability", "saver", "session")
+    __slots__ = ("_guard", "_start", "around", "behind", "durability", "saver", "session")
 
     def __init__(
         self,
@@ -66,7 +66,12 @@ class Storage:
         durability: str,
         start: Callable[[Session], Plan[Snapshot | None]] | None = None,
         guard: Callable[[], None] | None = None,
+        around: Storage | None = None,
     ) -> None:
+        self.around = around
+        """That of the run around a nested one."""
+        self.behind: Any = None
+        """What writes behind the run (`writer.Behind`), if it goes on meanwhile."""
         self._guard = guard
         """Raises where nobody hears a nested run any more."""
         self._start = start

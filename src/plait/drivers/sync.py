@@ -103,7 +103,7 @@ class SyncDriver:
         """When a worker will come by for the timers."""
         self._here = thread_of_control()
         self._generator = cast("GeneratorType[Command, Any, None]", loop.run())
-        self._writer = BackgroundWriter(storage.saver) if lags(storage) else None
+        self._writer = BackgroundWriter(storage) if lags(storage) else None
 
     # --- driving ---------------------------------------------------------------------------------
 

@@ -2,6 +2,9 @@
 
 Plans that come in quick succession are written together, in one transaction: a run of short steps
 pays for one now and then. A step that takes longer finds those before it written.
+
+A nested run has plans of its own. Before its first is written, those are that the run around it had
+put before: what is stored of both is a prefix of what happened.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from time import monotonic
 from typing import Any
 
 from plait.checkpoint.base.port import Plan
-from plait.drivers.base import PlanRunner
+from plait.drivers.base import Storage
 from plait.drivers.pool import workers
 
 MOST = 32
@@ -28,9 +31,13 @@ class Behind:
     happened; the error is raised once, when the run next has to do with its storage.
     """
 
-    def __init__(self, saver: PlanRunner) -> None:
-        self._saver = saver
+    def __init__(self, storage: Storage) -> None:
+        self._saver = storage.saver
+        self._around: Behind | None = storage.around.behind if storage.around is not None else None
+        """What must be written first: nothing any more, once it is."""
+        storage.behind = self
         self._plans: deque[Plan[Any]] = deque()
+        self._taking = Lock()
         self._asked = False
         """Whether somebody will come by for them."""
         self._error: BaseException | None = None
@@ -40,7 +47,9 @@ class Behind:
     def _take(self) -> list[Plan[Any]]:
         """What waits, and is still to be written."""
         self._asked = False  # before the look: who adds a plan after it asks again
-        plans = [self._plans.popleft() for _ in range(len(self._plans))]
+        with self._taking:
+            plans = [*self._plans]
+            self._plans.clear()
         return [] if self._failed else plans
 
     def _and(self, plan: Plan[Any]) -> Plan[Any]:
@@ -50,6 +59,18 @@ class Behind:
         except BaseException:
             self._failed = True
             raise
+
+    def settle(self) -> None:
+        """Write what waits, and wait for what is being written; called by a run inside."""
+        raise NotImplementedError
+
+    def _heed(self, around: Behind) -> None:
+        """Store nothing where what the run around put before was not stored; its error is told
+        to both."""
+        if around._failed:
+            self._failed = True
+            if around._error is not None:
+                raise around._error
 
     def _fail(self, error: BaseException) -> None:
         self._failed, self._error = True, error
@@ -63,8 +84,8 @@ class Behind:
 class BackgroundWriter(Behind):
     """Writes behind a sync run: a worker thread does it, or the run where it must wait anyway."""
 
-    def __init__(self, saver: PlanRunner) -> None:
-        super().__init__(saver)
+    def __init__(self, storage: Storage) -> None:
+        super().__init__(storage)
         self._turn = Lock()
         """Held by the thread that writes."""
 
@@ -82,17 +103,29 @@ class BackgroundWriter(Behind):
         """Do a plan after everything put so far; returns what it returns."""
         with self._turn:
             self._raise()
+            self._settle_around()
             return self._saver.run(self._and(plan))
 
     def close(self) -> None:
         """Write what is left."""
         self._write()
 
+    def settle(self) -> None:
+        """Write what waits, and wait for what is being written; called by a run inside."""
+        self._write()
+
+    def _settle_around(self) -> None:
+        around, self._around = self._around, None
+        if around is not None:
+            around.settle()
+            self._heed(around)
+
     def _write(self) -> None:
         with self._turn:
             plans = self._take()
             if plans:
                 try:
+                    self._settle_around()
                     self._saver.run(self._saver.join(plans))
                 except BaseException as error:
                     self._fail(error)

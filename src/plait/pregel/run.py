@@ -277,7 +277,7 @@ class Run:
             session = outer.session.nested(self.ns_path)
             assert self.nest is not None
             guard = parent.check_heard
-            return Storage(outer.saver, session, outer.durability, self.nest.load, guard)
+            return Storage(outer.saver, session, outer.durability, self.nest.load, guard, outer)
         if graph.checkpointer is True:
             raise ConfigError(
                 f"Graph {graph.name!r} was compiled with checkpointer=True, which asks for its "
