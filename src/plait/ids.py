@@ -11,6 +11,8 @@ from os import urandom
 id_source: ContextVar[Callable[[], str] | None] = ContextVar("plait_id_source", default=None)
 """The id source of the current context; None means random."""
 
+_TIME = 1 << 48
+"""A UUID that sorts by time begins with so many values of it."""
 _VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 """A random digit as the one that says which kind of UUID it is."""
 
@@ -26,3 +28,21 @@ def new_id() -> str:
         return source()
     h = urandom(16).hex()
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
+
+
+def following(id: str, other: str) -> str:
+    """An id that sorts after another one, by what comes first in both: the time.
+
+    Args:
+        id: The id of which the rest is taken.
+        other: The id before. One that is no UUID says nothing of time: then `id` stays as it is.
+
+    >>> following("019a0000-0001-7000-8000-00000000000a", "019b0000-ffff-7000-8000-00000000000b")
+    '019b0001-0000-7000-8000-00000000000a'
+    """
+    try:
+        last = int(other[:8] + other[9:13], 16)
+    except ValueError:
+        return id
+    time = f"{(last + 1) % _TIME:012x}"
+    return f"{time[:8]}-{time[8:]}{id[13:]}"

@@ -515,7 +515,7 @@ class EagerLoop(Loop):
         checkpoint_id = ""
         if self.spec.saved:
             if level.number not in self.ahead:
-                self.ahead[level.number] = self.env.checkpoint_id()
+                self.ahead[level.number] = self.next_id()
             checkpoint_id = self.ahead[level.number]
         state: Any = foreseen
         return Step(level.number, self.run_id_of, checkpoint_id, self.spec, state, self.stop)

@@ -220,6 +220,7 @@ class Loop(Running):
             self.last = tuple(snapshot.frontier.get("last", ()))
             self.step = snapshot.metadata.get("step", -1) + 1
             self.checkpoint_id = self.stored_id = snapshot.id
+            self.newest = max(self.newest, snapshot.newest or snapshot.id)
             self.parent_id = snapshot.parent_id
             self.source = snapshot.metadata.get("source", "loop")
             self.start = Mark.of(

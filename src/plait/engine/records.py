@@ -122,6 +122,8 @@ class Snapshot:
     """Set where a run shall start from a fork of this checkpoint, which lies at that place."""
     ids: dict[str, str] = field(default_factory=dict[str, str])
     """Path to id of tasks whose id is known to follow from it: need not be computed again."""
+    newest: str | None = None
+    """The head of its lane, where that may be another one."""
 
     def add(self, task: TaskWrites) -> None:
         """Add what a task wrote, as a saver in memory keeps it."""

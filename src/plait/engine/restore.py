@@ -89,7 +89,7 @@ def begin(loop: Loop) -> Begin:
     start = loop.start
     loop.went_on = start is not None and loop.checkpoint_id == start.id
     old = loop.went_on and spec.checkpoint_id is not None  # ids after its own may be another's
-    loop.began = (loop.env.checkpoint_id() if old else loop.checkpoint_id) or ""
+    loop.began = (loop.next_id() if old else loop.checkpoint_id) or ""
 
 
 def _same_step(spec: RunSpec, snapshot: Snapshot | None) -> bool:

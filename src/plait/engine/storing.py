@@ -15,6 +15,7 @@ from plait.engine.reporting import Reporting
 from plait.engine.spec import NONE_YET, Env, RunSpec
 from plait.engine.state import State
 from plait.engine.tasks import Task
+from plait.ids import following
 
 if TYPE_CHECKING:
     from plait.engine.whole import Whole
@@ -42,6 +43,7 @@ class Storing(Reporting):
         "journal",
         "last",
         "modes",
+        "newest",
         "moved",
         "origin",
         "output",
@@ -64,6 +66,8 @@ class Storing(Reporting):
         self.output = spec.plan.output if spec.output is None else spec.output
         self.went_on = False
         """Whether it runs the super-step of the checkpoint that it starts from."""
+        self.newest = max(spec.parents.values(), default="")
+        """The greatest id of a checkpoint that is known, of the runs around this one too."""
         self.began: str = ""
         """Checkpoints that this run makes have this id or a later one."""
         self.saving = spec.saved and spec.durability != "exit"
@@ -155,9 +159,18 @@ class Storing(Reporting):
         """Begin the next checkpoint without storing it (yet)."""
         self.parent_id = self.checkpoint_id
         reserved = self.ahead.pop(self.step + 1, None) if self.ahead else None
-        self.checkpoint_id = reserved or self.env.checkpoint_id()
+        self.checkpoint_id = reserved or self.next_id()
         self.source = source
         self.moved = None
+
+    def next_id(self) -> str:
+        """An id for a checkpoint that sorts after all that the run knows of, even where the clock
+        was set back, or that of another machine is fast."""
+        made = self.env.checkpoint_id()
+        if made <= self.newest:
+            made = following(made, self.newest)
+        self.newest = made
+        return made
 
     def _keep_ahead(self) -> list[TaskWrites]:
         """Drop the journal but for what belongs to coming super-steps; that moves on."""

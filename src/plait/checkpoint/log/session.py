@@ -216,6 +216,8 @@ class LogSession(LogReading):
         self._recorder.at, self._versions, self._tip = point, versions, unpack(found.id)
         self._stored = found.id
         snapshot = yield from reader.snapshot(found, frame, values)
+        if row.head is not None and row.head != wanted:
+            snapshot.newest = unpack(row.head)
         return snapshot
 
     def _reader(self, lane: int) -> LaneReader:
