@@ -37,6 +37,12 @@ def explain(error: Exception, where: str) -> Exception:
             f"{where}: {text}. Let a role that may create tables call `setup()` once, then grant "
             "this one the use of the tables and functions whose names begin with plait_."
         )
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return StorageUnavailableError(
+            f"{where} can only be read ({text}): it is a standby, or default_transaction_read_only "
+            "is set. Nothing of this call was stored. Connect to the primary; in a connection "
+            "string with several hosts, target_session_attrs=read-write finds it."
+        )
     if isinstance(error, errors.DiskFull | errors.OutOfMemory):
         return StorageUnavailableError(f"{where}: {text}. Nothing of this call was stored.")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):

@@ -49,6 +49,7 @@ class Schema:
 
     def migrate(self) -> Steps[None]:
         """Bring the tables up to date, inside a transaction; other set-ups wait for it."""
+        yield _SQL.see_others, ()  # what they did while this one waits, whatever the default is
         yield _SQL.alone, (_LOCK,)
         yield _SQL.make_versions, ()
         current = yield from self._read()  # another process may have been first

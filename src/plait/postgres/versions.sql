@@ -6,6 +6,9 @@ SELECT to_regclass('plait_schema_versions') IS NOT NULL;
 -- name: read_version
 SELECT version FROM plait_schema_versions WHERE component = $1::text;
 
+-- name: see_others
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
 -- name: alone
 SELECT pg_advisory_xact_lock($1::bigint);
 
