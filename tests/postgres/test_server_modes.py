@@ -49,6 +49,6 @@ def test_a_server_that_can_only_be_read_is_named(postgres_url: str, prepared: bo
             saver.setup()
     with (
         PostgresSaver(under(postgres_url, "default_transaction_read_only%3Don")) as saver,
-        pytest.raises(StorageUnavailableError, match="standby.*primary"),
+        pytest.raises(StorageUnavailableError, match=r"standby.*primary"),
     ):
         graph_of(saver).invoke({"items": []}, CONFIG)

@@ -155,6 +155,7 @@ class World:
             result = self.call(name, *args, **options)
         except _LOST:
             done = False
+            gc.collect()  # a claim of which nobody knows ends with the session that asked for it
         del saver
         crashed = self.saver.failed and self.saver.fault.endswith("crash")
         self.saver.at = self.saver.cancel_at = 0
@@ -494,14 +495,13 @@ class World:
                 assert {row[0] for row in rows} <= {lane.lane for lane in lanes}, table
 
     def rows(self) -> list[Any]:
-        """All rows but values, by name; of values a saver may keep more or fewer versions."""
+        """All checkpoints. Of values a saver may keep more or fewer versions; and what a task wrote
+        whose neighbour failed is there or not, as they finish."""
         execute = self.saver.saver.execute
         found: list[Any] = []
         for lane in sorted(execute(ListLanes()), key=lambda lane: (lane.thread_id, lane.ns)):
             found.append((lane.thread_id, lane.ns, lane.head))
             found += [(row.id, row.parent) for row in execute(ReadCheckpoints(lane.lane))]
-            writes = execute(ReadWrites(lane.lane, bytes(16), b"\xff" * 16))
-            found += [(row.checkpoint, row.task, row.path) for row in writes]
         return found
 
     # --- all together ----------------------------------------------------------------------------
