@@ -37,6 +37,7 @@ from plait.engine.commands import (
     Emit,
     Expire,
     Load,
+    Newest,
     ReadCache,
     Release,
     Resolve,
@@ -59,7 +60,7 @@ from plait.scope import Scope
 
 T = TypeVar("T")
 
-_STORES = frozenset({Load, Claim, SaveWrites, Commit, Release})
+_STORES = frozenset({Load, Newest, Claim, SaveWrites, Commit, Release})
 
 
 class AioCall(asyncio.Future[Any]):

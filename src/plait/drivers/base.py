@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequ
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
-from plait.engine.commands import Claim, Command, Commit, Load, Release, SaveWrites
+from plait.engine.commands import Claim, Command, Commit, Load, Newest, Release, SaveWrites
 from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
@@ -97,6 +97,8 @@ class Storage:
             return session.load(command.checkpoint_id, to_write=True)
         if isinstance(command, Claim):
             return session.claim()
+        if isinstance(command, Newest):
+            return _newest(session)
         assert isinstance(command, Release)
         return session.release()
 
@@ -112,6 +114,11 @@ class Storage:
         if isinstance(command, SaveWrites) and command.urgent:
             return False
         return not (command.claim or command.release)
+
+
+def _newest(session: Session) -> Plan[str]:
+    marks = yield from session.marks(None, 1)
+    return marks[0].id
 
 
 def lags(storage: Storage | None) -> TypeGuard[Storage]:

@@ -27,6 +27,12 @@ class Load(Command):
     checkpoint_id: str | None
 
 
+class Newest(Command):
+    """Ask which checkpoint is the newest one. Sent back: its id."""
+
+    __slots__ = ()
+
+
 class Claim(Command):
     """Take the thread before any task runs. Sent back: None."""
 

@@ -18,7 +18,7 @@ from plait.constants import (
     TASKS,
 )
 from plait.engine.alarms import ring
-from plait.engine.commands import Claim, Command, Commit, Load, SaveWrites
+from plait.engine.commands import Claim, Command, Commit, Load, Newest, SaveWrites
 from plait.engine.formers import Former, former_of
 from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
@@ -82,10 +82,10 @@ def begin(loop: Loop) -> Begin:
             f"Received no input for {loop.plan.input}: {spec.where} has nothing to continue. "
             "Pass an input to start it."
         )
-    elif spec.checkpoint_id is not None and (spec.inside or not _untouched_fork(snapshot)):
-        yield from _replay(loop, snapshot)
-    else:
+    elif not spec.inside and (yield from _stands_there(loop, snapshot)):
         yield from _continue(loop, snapshot)
+    else:
+        yield from _replay(loop, snapshot)
     start = loop.start
     loop.went_on = start is not None and loop.checkpoint_id == start.id
     old = loop.went_on and spec.checkpoint_id is not None  # ids after its own may be another's
@@ -179,7 +179,7 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
             )
         yield from _fresh(loop, None)  # the start node writes its update and follows its goto
         return
-    if spec.resume is MISSING and spec.checkpoint_id is not None and not _untouched_fork(snapshot):
+    if spec.resume is MISSING and not (yield from _stands_there(loop, snapshot)):
         loop.state.write(writes, loop.frontier)
         yield from _replay(loop, snapshot)
         return
@@ -232,7 +232,7 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
 def _continue(loop: Loop, snapshot: Snapshot) -> Begin:
     """No input: go on where the thread stopped."""
     saved = ring(loop, snapshot) if snapshot.writes else []
-    adopt(loop, snapshot, goes_on=loop.spec.checkpoint_id is None)
+    adopt(loop, snapshot, goes_on=True)
     loop.check_nodes()
     if saved and loop.saving:
         yield SaveWrites(saved, claim=True)
@@ -261,9 +261,16 @@ def _replay(loop: Loop, snapshot: Snapshot) -> Begin:
     _greet(loop)
 
 
-def _untouched_fork(snapshot: Snapshot) -> bool:
-    """Whether a checkpoint was made by hand and nothing has run from it yet."""
-    return snapshot.metadata.get("source") in ("update", "fork") and not snapshot.writes
+def _stands_there(loop: Loop, snapshot: Snapshot) -> Generator[Command, Any, bool]:
+    """Whether the thread stands at the checkpoint that a run is to go on from.
+
+    Who went back by hand names the checkpoint that came of it. That is no replay: it is the newest.
+    """
+    if loop.spec.checkpoint_id is None:
+        return True
+    if snapshot.metadata.get("source") not in ("update", "fork"):
+        return False
+    return (yield Newest()) == snapshot.id
 
 
 def _greet(loop: Loop) -> None:

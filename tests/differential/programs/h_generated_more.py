@@ -1,0 +1,219 @@
+"""What random programs found, made small: checkpoints made by hand, breakpoints, memory."""
+
+import operator
+from typing import Annotated, TypedDict
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command, interrupt
+
+CONFIG = {"configurable": {"thread_id": "1"}}
+# In its default (async) mode the peer writes the state of a join while the next step changes it.
+SYNC = {"durability": "sync"}
+
+
+class State(TypedDict, total=False):
+    items: Annotated[list, operator.add]
+    word: str
+
+
+def add(value):
+    return lambda state: {"items": [value]}
+
+
+def graph(nodes, edges, **options):
+    builder = StateGraph(State)
+    for name, node in nodes.items():
+        builder.add_node(name, node)
+    for start, end in edges:
+        builder.add_edge(start, end)
+    return builder.compile(**options)
+
+
+def chain(options=None, **nodes):
+    names = list(nodes)
+    return graph(nodes, list(zip([START, *names], names, strict=False)), **(options or {}))
+
+
+def fails_once(value):
+    calls = []
+
+    def node(state):
+        calls.append(value)
+        if len(calls) == 1:
+            raise ValueError(value)
+        return {"items": [value]}
+
+    return node
+
+
+def told(env, app, config=CONFIG):
+    found = app.get_state_history(config)
+    return [(s.metadata["source"], s.metadata["step"], s.next, s.values) for s in found]
+
+
+def case_a_run_at_a_checkpoint_made_by_hand_that_the_thread_has_left(env):
+    app = chain({"checkpointer": env.saver()}, a=add("a"), b=add("b"))
+    seen = []
+    for number, node in enumerate(("a", "b", "__copy__")):
+        config = {"configurable": {"thread_id": str(number)}}
+        app.invoke({"items": ["in"]}, config, **SYNC)
+        values = None if node == "__copy__" else {"items": ["by hand"]}
+        made = app.update_state(config, values, as_node=node)
+        app.invoke({"items": ["later"]}, config, **SYNC)
+        app.invoke(None, made, **SYNC)
+        seen.append(told(env, app, config))
+    return seen
+
+
+def case_a_run_at_the_newest_checkpoint_made_by_hand_goes_on_where_it_failed(env):
+    app = chain({"checkpointer": env.saver()}, a=add("a"), b=fails_once("b"))
+    made = app.update_state(CONFIG, {"items": ["by hand"]}, as_node="a")
+    failed = env.error(lambda: app.invoke(None, made, **SYNC))
+    return failed, app.invoke(None, made, **SYNC), told(env, app)
+
+
+async def case_the_same_async(env):
+    async with env.asaver() as saver:
+        app = chain({"checkpointer": saver}, a=add("a"), b=fails_once("b"))
+        made = await app.aupdate_state(CONFIG, {"items": ["by hand"]}, as_node="a")
+        failed = await env.aerror(app.ainvoke(None, made, **SYNC))
+        await app.ainvoke(None, made, **SYNC)
+        await app.ainvoke({"items": ["later"]}, CONFIG, **SYNC)
+        await app.ainvoke(None, made, **SYNC)
+        found = [s async for s in app.aget_state_history(CONFIG)]
+        return failed, [(s.metadata["source"], s.metadata["step"], s.next) for s in found]
+
+
+def case_a_question_after_the_newest_checkpoint_made_by_hand(env):
+    app = chain({"checkpointer": env.saver()}, a=add("a"), b=lambda s: {"items": [interrupt("q")]})
+    made = app.update_state(CONFIG, {"items": ["by hand"]}, as_node="a")
+    runs = [app.invoke(given, made, **SYNC) for given in (None, None, Command(resume="yes"))]
+    return runs, told(env, app)
+
+
+def case_tasks_of_a_stream_that_stops_at_a_breakpoint_inside(env):
+    inner = chain({"interrupt_before": ["b"]}, a=add("a"), b=add("b"))
+    app = chain({"checkpointer": env.saver()}, inner=inner, after=add("after"))
+    first = list(app.stream({"items": []}, CONFIG, stream_mode="tasks", **SYNC))
+    second = list(app.stream(None, CONFIG, stream_mode="tasks", **SYNC))
+    return first, second
+
+
+def case_what_path_functions_see_of_a_result(env):
+    """Keys that no schema knows are not kept, but the path after the node finds them."""
+    seen = []
+
+    def path(state):
+        seen.append(dict(state))
+        return END
+
+    def hinted(state: State):
+        return path(state)
+
+    for result in ({"items": ["n"], "unknown": 1}, Command(update={"unknown": 2}), None):
+        for way in (path, hinted):
+            builder = StateGraph(State)
+            builder.add_node("n", lambda state, result=result: result)
+            builder.add_edge(START, "n")
+            builder.add_conditional_edges("n", way)
+            app = builder.compile(checkpointer=env.saver())
+            app.invoke({"items": ["in"]}, CONFIG)
+            app.update_state(CONFIG, {"word": "by hand", "other": 3}, as_node="n")
+    return seen
+
+
+async def case_what_path_functions_see_of_an_input(env):
+    seen = []
+
+    async def path(state):
+        seen.append(dict(state))
+        return "n"
+
+    builder = StateGraph(State)
+    builder.add_node("n", add("n"))
+    builder.add_conditional_edges(START, path)
+    builder.add_edge("n", END)
+    inner = builder.compile()
+    await inner.ainvoke({"items": ["in"], "unknown": 1})
+
+    class Wide(State, total=False):
+        more: int
+
+    outer = StateGraph(Wide)
+    outer.add_node("inner", inner)
+    outer.add_edge(START, "inner")
+    await outer.compile().ainvoke({"items": ["in"], "more": 2})
+    return seen
+
+
+def remembering(env, **nodes):
+    inner = chain({"checkpointer": True}, count=lambda s: {"items": [len(s["items"])]})
+    return chain({"checkpointer": env.saver()}, inner=inner, **nodes)
+
+
+def case_memory_after_a_replay_of_a_finished_turn(env):
+    app = remembering(env, end=add("end"))
+    for turn in ("one", "two"):
+        app.invoke({"items": [turn]}, CONFIG, **SYNC)
+    first = [s for s in app.get_state_history(CONFIG) if not s.next][1]
+    app.invoke(None, first.config, **SYNC)
+    return app.invoke({"items": ["three"]}, CONFIG, **SYNC)
+
+
+def case_memory_after_an_update_of_a_turn_that_failed(env):
+    inner = chain({"checkpointer": True}, count=add("count"), fails=fails_once("fails"))
+    middle = chain(inner=inner)
+    app = chain({"checkpointer": env.saver()}, calls=lambda s: middle.invoke({"items": ["call"]}))
+    failed = env.error(lambda: app.invoke({"items": ["one"]}, CONFIG, **SYNC))
+    app.update_state(CONFIG, None)
+    return failed, app.invoke(None, CONFIG, **SYNC)
+
+
+def case_a_graph_inside_one_without_checkpoints(env):
+    innermost = chain(a=add("a"))
+    inner = chain({"checkpointer": False}, innermost=innermost)
+    app = chain({"checkpointer": env.saver()}, inner=inner)
+    modes = ["checkpoints", "updates"]
+    parts = app.stream({"items": []}, CONFIG, stream_mode=modes, subgraphs=True)
+    return sorted((len(ns), mode) for ns, mode, _ in parts)
+
+
+def case_a_question_of_a_graph_without_checkpoints_is_asked_again(env):
+    inner = chain({"checkpointer": False}, before=add("a"), ask=lambda s: interrupt("q"))
+    app = chain({"checkpointer": env.saver()}, inner=inner)
+    ids = [app.invoke(given, CONFIG)["__interrupt__"][0].id for given in ({"items": []}, None)]
+    return len(set(ids))
+
+
+def case_results_of_tasks_that_were_updated_twice(env):
+    app = chain({"checkpointer": env.saver()}, a=fails_once("a"), b=add("b"))
+    failed = env.error(lambda: app.invoke({"items": []}, CONFIG, **SYNC))
+    at = app.get_state(CONFIG).config
+    for node in ("b", "a"):
+        app.update_state(at, {"items": [f"as {node}"], "word": node}, as_node=node)
+    app.invoke(None, CONFIG, **SYNC)
+    tasks = [task for s in app.get_state_history(CONFIG) for task in s.tasks]
+    return failed, [(task.name, task.result) for task in tasks]
+
+
+def case_results_of_tasks_that_had_finished(env):
+    app = graph(
+        {"a": add("a"), "asks": lambda s: {"items": [interrupt("q")]}},
+        [(START, "a"), (START, "asks")],
+        checkpointer=env.saver(),
+    )
+    app.invoke({"items": []}, CONFIG, **SYNC)
+    at = app.get_state(CONFIG).config
+    app.update_state(at, {"items": ["by hand"], "word": "new"}, as_node="a")
+    tasks = [task for s in app.get_state_history(CONFIG) for task in s.tasks]
+    return [(task.name, task.result) for task in tasks]
+
+
+def case_answered_questions_of_a_task_at_a_breakpoint(env):
+    inner = chain(
+        {"interrupt_after": ["ask"]}, ask=lambda s: {"items": [interrupt("q")]}, b=add("b")
+    )
+    app = chain({"checkpointer": env.saver()}, inner=inner)
+    app.invoke({"items": []}, CONFIG, **SYNC)
+    app.invoke(Command(resume="yes"), CONFIG, **SYNC)
+    return len(app.get_state(CONFIG).interrupts)
