@@ -135,7 +135,9 @@ def _writer(
         seen = views[reads]
         keys = () if isinstance(seen, str) else seen.keys
         passing = frozenset(key for key in keys if builder.channels[key].step_scoped)
-        branches.append(Exit(branch, seen, coerce, managed_keys(builder.declared(reads)), passing))
+        managed = managed_keys(builder.declared(reads))
+        sees_all = coerce is None and not declares and not isinstance(seen, str)
+        branches.append(Exit(branch, seen, coerce, managed, passing, sees_all))
     return Writer(node, builder.channels, builder.nodes, edges, branches)
 
 

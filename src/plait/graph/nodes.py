@@ -84,9 +84,11 @@ class Exit(NamedTuple):
     managed: Managed
     passing: frozenset[str]
     """Those of the keys that live for one super-step: without a write they are gone by then."""
+    sees_all: bool
+    """Whether it is handed what the node returned under keys that it does not read, too."""
 
-    def given(self, state: State, writes: Writes, step: int, stop: int) -> Any:
-        """The state with `writes`, in super-step `step` of at most `stop`."""
+    def given(self, state: State, writes: Writes, step: int, stop: int, result: Any) -> Any:
+        """The state with `writes`, after `result`, in super-step `step` of at most `stop`."""
         values = state.peek(self.reads, writes)
         if self.passing:
             for key in self.passing.difference([name for name, _ in writes]):
@@ -94,6 +96,8 @@ class Exit(NamedTuple):
         if self.managed:
             for key, compute in self.managed:
                 values[key] = compute(step, stop)
+        if self.sees_all and isinstance(result, dict) and not result.keys() <= values.keys():
+            return {**cast("dict[str, Any]", result), **values}
         return values if self.coerce is None else self.coerce(values)
 
 
@@ -243,14 +247,14 @@ class Writer:
         writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
-        return self._routed(task, writes, scope) if self.branches else writes
+        return self._routed(task, result, writes, scope) if self.branches else writes
 
-    def _routed(self, task: Task, writes: Writes, scope: Scope) -> Writes:
+    def _routed(self, task: Task, result: Any, writes: Writes, scope: Scope) -> Writes:
         """The writes of a node, and those of its conditional edges."""
-        step = task.step
+        step, result = task.step, self._told_of(task, result)
         for index, way in enumerate(self.branches):
             branch = way.branch
-            state = way.given(step.state, writes, step.number, step.stop)
+            state = way.given(step.state, writes, step.number, step.stop, result)
             if scope.heard is None or branch.binding.is_async:
                 chosen = branch.binding.call(state, scope)
             else:
@@ -279,10 +283,10 @@ class Writer:
         writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
-        step = task.step
+        step, result = task.step, self._told_of(task, result)
         for index, way in enumerate(self.branches):
             branch = way.branch
-            state = way.given(step.state, writes, step.number, step.stop)
+            state = way.given(step.state, writes, step.number, step.stop, result)
             if not branch.binding.is_async:
                 if scope.heard is None:
                     chosen = branch.binding.call(state, scope)
@@ -295,6 +299,10 @@ class Writer:
                 chosen = await scope.heard.aroute(choose, branch.name, self._place(index), state)
             writes.extend(self._ways(branch, chosen))
         return writes
+
+    def _told_of(self, task: Task, result: Any) -> Any:
+        """What path functions may see of a node's result: at the start, of the whole input."""
+        return task.input if self.name == START else result
 
     def _ways(self, branch: Branch, chosen: Any) -> Writes:
         """What a path function's result writes; a name leads the same way each time."""
@@ -322,7 +330,7 @@ class Writer:
         writes = self.update(values)
         for way in self.branches:
             branch = way.branch
-            given = way.given(state, writes, 0, _FAR)
+            given = way.given(state, writes, 0, _FAR, values)
             chosen = branch.binding.call(given, _NO_SCOPE)
             if branch.binding.is_async:
                 chosen = yield Awaited(chosen, self._no_sync(branch))
