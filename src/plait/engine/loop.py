@@ -425,10 +425,15 @@ class Loop(Running):
         return outcome
 
     def _report_asked(self, waiting: Sequence[Task]) -> dict[str, Interrupt]:
-        """Tell what tasks ask, each question once; returns the questions by id."""
+        """Tell what tasks ask, each question once; returns the questions by id.
+
+        A task that stands at a breakpoint inside of it asks nothing, and has no result yet.
+        """
         asked: dict[str, Interrupt] = {}
         for task in waiting:
             questions = self._interrupted[task]
+            if not questions:
+                continue
             self._report_questions(task, [q for q in questions if q.id not in asked])
             asked.update((question.id, question) for question in questions)
         return asked
