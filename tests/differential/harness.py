@@ -130,6 +130,25 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "States of subgraphs in streams of version 2"
     ),
     "h_generated::questions_beside_a_task_that_goes_on": "When questions are told",
+    "h_generated_more::a_graph_inside_one_without_checkpoints": (
+        "Graphs inside one without checkpoints"
+    ),
+    "h_generated_more::a_question_of_a_graph_without_checkpoints_is_asked_again": (
+        "Questions of graphs without checkpoints"
+    ),
+    "h_generated_more::answered_questions_of_a_task_at_a_breakpoint": (
+        "Answered questions of a failed task"
+    ),
+    "h_generated_more::memory_after_a_replay_of_a_finished_turn": (
+        "Memory of a subgraph after a fork"
+    ),
+    "h_generated_more::memory_after_an_update_of_a_turn_that_failed": (
+        "Memory of a subgraph after a fork"
+    ),
+    "h_generated_more::results_of_tasks_that_had_finished": "Results of tasks that were updated",
+    "h_generated_more::results_of_tasks_that_were_updated_twice": (
+        "Results of tasks that were updated"
+    ),
     "h_generated::updates_in_the_name_of_a_deferred_node": "Updates for a deferred node",
     "h_guides_different::a_list_of_sends": "A list of Sends from a node",
     "h_guides_different::a_misspelled_key_of_the_config": "Misspelled keys of a config",

@@ -1,5 +1,6 @@
 """What is the same of two results of a program with graphs."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.differential.normal import normalise
@@ -17,23 +18,64 @@ def _entry_sorted(entry: Any) -> Any:
     if len(entry) != 3:
         return entry
     kind, outcome, after = entry
+    ranks: dict[str, int] = {}
+    _rank(after, ranks)
+
+    def key(part: Any) -> tuple[str, list[int]]:
+        return _key(part), [ranks.get(id, -1) for id in _questions(part)]
+
+    outcome = _asked_sorted(outcome, key)
     if kind == "stream" and isinstance(outcome, list):
-        outcome = sorted(outcome, key=_key)
-    if kind == "invoke" and isinstance(outcome, dict) and "__interrupt__" in outcome:
-        outcome = {**outcome, "__interrupt__": sorted(outcome["__interrupt__"], key=_key)}
-    return kind, outcome, _snapshot_sorted(after)
+        outcome = sorted(outcome, key=key)
+    return kind, outcome, _snapshot_sorted(after, ranks)
 
 
-def _snapshot_sorted(value: Any) -> Any:
+def _asked_sorted(value: Any, key: Callable[[Any], Any]) -> Any:
+    """What a run gave, with the questions that are told together in order."""
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        items = [_asked_sorted(item, key) for item in value]
+        if items and all(type(item).__name__ == "Interrupt" for item in items):
+            items.sort(key=key)
+        return type(value)(items)
+    if isinstance(value, dict):
+        return {name: _asked_sorted(item, key) for name, item in value.items()}
+    return value
+
+
+def _rank(value: Any, ranks: dict[str, int]) -> None:
+    """Where each question stands in the order of tasks: several may ask the same."""
+    for task in getattr(value, "tasks", ()):
+        for question in task.interrupts:
+            ranks.setdefault(question.id, len(ranks))
+        _rank(task.state, ranks)
+
+
+def _questions(part: Any) -> Iterator[str]:
+    """The ids of the questions in a part of a stream."""
+    if type(part).__name__ == "Interrupt":
+        yield part.id
+    items = part.values() if isinstance(part, dict) else part
+    if isinstance(part, dict | list | tuple):
+        for item in items:
+            yield from _questions(item)
+
+
+def _snapshot_sorted(value: Any, ranks: dict[str, int]) -> Any:
     """Snapshots whose questions are in an order that is not that of their coming up."""
+
+    def key(question: Any) -> tuple[str, int]:
+        return _key(question), ranks[question.id]
+
     if isinstance(value, list):
-        return [_snapshot_sorted(item) for item in value]
+        for item in value:
+            _rank(item, ranks)
+        return [_snapshot_sorted(item, ranks) for item in value]
     if hasattr(value, "tasks"):
-        tasks = tuple(_snapshot_sorted(task) for task in value.tasks)
-        return value._replace(tasks=tasks, interrupts=tuple(sorted(value.interrupts, key=_key)))
+        tasks = tuple(_snapshot_sorted(task, ranks) for task in value.tasks)
+        return value._replace(tasks=tasks, interrupts=tuple(sorted(value.interrupts, key=key)))
     if hasattr(value, "interrupts"):
-        asked = tuple(sorted(value.interrupts, key=_key))
-        return value._replace(interrupts=asked, state=_snapshot_sorted(value.state))
+        asked = tuple(sorted(value.interrupts, key=key))
+        return value._replace(interrupts=asked, state=_snapshot_sorted(value.state, ranks))
     return value
 
 
@@ -41,18 +83,25 @@ def _key(part: Any) -> str:
     return repr(comparable(normalise(part)))
 
 
-def comparable(value: Any) -> Any:
-    """A plain result without what is each side's own affair: texts of errors, private keys."""
+def comparable(value: Any, *, results: bool = True) -> Any:
+    """A plain result without what is each side's own affair: texts of errors, private keys.
+
+    Args:
+        value: the result.
+        results: whether results of tasks count ("Results of tasks that were updated").
+    """
     if isinstance(value, dict):
         if value.get("$") == "StateSnapshot":
             value = _waiting(value)
+        if value.get("$") == "PregelTask" and not results:
+            value = {**value, "result": None}
         return {
-            key: _error(item) if key == "error" else comparable(item)
+            key: _error(item) if key == "error" else comparable(item, results=results)
             for key, item in value.items()
             if not str(key).startswith("__pregel_") and key not in _TRACERS
         }
     if isinstance(value, list | tuple):
-        return type(value)(comparable(item) for item in value)
+        return type(value)(comparable(item, results=results) for item in value)
     return value
 
 

@@ -44,17 +44,24 @@ def _graph(dice: Dice, name: str, inner: Spec | None) -> Spec:
         "nodes": nodes,
         "edges": _edges(dice, names),
         "paths": _paths(dice, names, keys),
-        "checkpointer": dice.weighted(none=6, true=2, false=1) if prefix else "saver",
+        "checkpointer": _checkpointer(dice, inner) if prefix else "saver",
         "before": dice.some(names, 1, 2) if dice.chance(0.08) else [],
         "after": dice.some(names, 1, 2) if dice.chance(0.08) else [],
     }
-    if _sends(spec):  # "Deferred nodes beside a Send"
+    if sends(spec):  # "Deferred nodes beside a Send"
         for node in nodes:
             node["defer"] = False
     return spec
 
 
-def _sends(spec: Spec) -> bool:
+def _checkpointer(dice: Dice, inner: Spec | None) -> str:
+    """Without checkpoints are only innermost graphs ("Graphs inside one without checkpoints")."""
+    kind = dice.weighted(none=6, true=2, false=1)
+    return "none" if kind == "false" and inner is not None else kind
+
+
+def sends(spec: Spec) -> bool:
+    """Whether a path or a Command of a graph sends."""
     gotos = [node["goto"] for node in spec["nodes"] if node["goto"]]
     return any(way["kind"] == "send" for way in [*spec["paths"], *gotos])
 
@@ -90,7 +97,8 @@ def _node(dice: Dice, name: str, keys: list[str], names: list[str], graph: str) 
         "steps": steps,
         "writes": [] if dice.chance(0.05) else writes,
         "goto": _goto(dice, names, graph) if dice.chance(0.15) else None,
-        "several": dice.chance(0.05),
+        # "Steps that could not end": a key without a reducer takes one write
+        "several": dice.chance(0.05) and "bare" not in writes,
     }
 
 

@@ -4,20 +4,52 @@ from typing import Any
 
 from tests.differential.random.dice import Dice, Spec
 
+from .graphs import sends
+
 MODES = ("values", "updates", "custom", "messages", "tasks", "checkpoints", "debug")
 
 
-def script(dice: Dice, root: Spec, saved: bool) -> list[Spec]:
+def script(dice: Dice, graphs: list[Spec], saved: bool) -> list[Spec]:
     """A list of actions; the first is a run."""
+    root = graphs[-1]
     actions = [_run(dice, root)]
     for _ in range(dice.number(1, 5) if saved else dice.number(0, 1)):
         edited = any(action["do"] in ("update", "bulk") for action in actions)
-        actions.append(_next(dice, root, first=not edited) if saved else _run(dice, root))
-    return actions
+        named = edited or sends(root)  # "Updates after Sends", "Updates after updates"
+        actions.append(_next(dice, root, named) if saved else _run(dice, root))
+    return _remembering(graphs, actions) if saved else actions
 
 
-def _next(dice: Dice, root: Spec, first: bool) -> Spec:
-    """One action on a thread; only the `first` update is made in the name of whoever ran last."""
+def _remembering(graphs: list[Spec], actions: list[Spec]) -> list[Spec]:
+    """What is done with a graph that has memory ("Memory of a subgraph after a fork").
+
+    Nothing is run on a thread that was edited or taken back, and none whose run may have stopped
+    half way gets a new input.
+    """
+    if not any(graph["checkpointer"] == "true" for graph in graphs):
+        return actions
+    stops = any(
+        graph["before"] or graph["after"] or _stops(node)
+        for graph in graphs
+        for node in graph["nodes"]
+    )
+    kept = actions[:1]
+    for action in actions[1:]:
+        edits = action["do"] in ("update", "bulk") or action.get("at") is not None
+        anew = action.get("input") is not None and "thread" not in action
+        if not (stops and anew):
+            kept.append(action)
+        if edits:
+            break
+    return kept
+
+
+def _stops(node: Spec) -> bool:
+    return any(step[0] in ("ask", "fail") for step in node["steps"])
+
+
+def _next(dice: Dice, root: Spec, named: bool) -> Spec:
+    """One action on a thread; an update that is not `named` is in that of whoever ran last."""
     kind = dice.weighted(
         run=2, resume=5, go_on=3, update=2, bulk=0.4, fork=1, replay=1.5, history=0.7, other=0.7
     )
@@ -41,7 +73,7 @@ def _next(dice: Dice, root: Spec, first: bool) -> Spec:
         steps = [[_values(dice, root), dice.one(names)] for _ in range(dice.number(1, 3))]
         return {"do": "bulk", "steps": steps}
     at = dice.number(0, 6) if kind == "fork" else None
-    node = dice.one(names) if first is False or dice.chance(0.6) else None
+    node = dice.one(names) if named or dice.chance(0.6) else None
     return {"do": "update", "values": _values(dice, root), "node": node, "at": at}
 
 

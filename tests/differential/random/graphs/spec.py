@@ -19,6 +19,12 @@ def generate(seed: int) -> Spec:
         _take_out(graphs, dice.one(["fail", "ask"]))
         fails = _has(graphs, "fail")
     _leave_one(graphs, "fail")
+    _take_out([graph for graph in graphs if graph["checkpointer"] == "false"], "ask")
+    if _has(graphs, "ask"):  # "Answered questions of a failed task"
+        for graph in graphs[:-1]:
+            graph["before"] = graph["after"] = []
+    if any(graph["checkpointer"] == "true" for graph in graphs):
+        _send_no_graphs(graphs)
     if aio and (fails or dice.chance(0.7)):
         for graph in graphs:
             for node in graph["nodes"]:
@@ -30,7 +36,7 @@ def generate(seed: int) -> Spec:
         "saved": saved,
         "kind": "memory" if dice.chance(0.7) else "sqlite",
         "graphs": graphs,
-        "script": script(dice, graphs[-1], saved),
+        "script": script(dice, graphs, saved),
     }
 
 
@@ -39,7 +45,11 @@ def _has(graphs: list[Spec], kind: str) -> bool:
 
 
 def _take_out(graphs: list[Spec], kind: str) -> None:
-    """A program asks or fails: what the peer lists of a failed task that asked has a row."""
+    """Leaves out steps of one kind.
+
+    A program asks or fails ("Answered questions of a failed task"), and a graph without checkpoints
+    asks nothing ("Questions of graphs without checkpoints").
+    """
     for graph in graphs:
         for node in graph["nodes"]:
             node["steps"] = [step for step in node["steps"] if step[0] != kind]
@@ -50,6 +60,20 @@ def _leave_one(graphs: list[Spec], kind: str) -> None:
     nodes = [node for graph in graphs for node in graph["nodes"] if _steps_of(node, kind)]
     for node in nodes[1:]:
         node["steps"] = [step for step in node["steps"] if step[0] != kind]
+
+
+def _send_no_graphs(graphs: list[Spec]) -> None:
+    """A graph with memory runs once at a time: which of two tasks remembers is left to chance."""
+    for graph in graphs:
+        inside = {node["name"] for node in graph["nodes"] if node.get("sub") or _calls(node)}
+        gotos = [node["goto"] for node in graph["nodes"] if node["goto"]]
+        for way in [*graph["paths"], *gotos]:
+            if way["kind"] == "send":
+                way["to"] = [name for name in way["to"] if name not in inside] or ["END"]
+
+
+def _calls(node: Spec) -> bool:
+    return any(step[0] == "call" for step in node["steps"])
 
 
 def _steps_of(node: Spec, kind: str) -> list[list[Any]]:
