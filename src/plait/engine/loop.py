@@ -427,15 +427,15 @@ class Loop(Running):
     def _report_asked(self, waiting: Sequence[Task]) -> dict[str, Interrupt]:
         """Tell what tasks ask, each question once; returns the questions by id.
 
-        A task that stands at a breakpoint inside of it asks nothing, and has no result yet.
+        A task that asks nothing of its own has no result yet: it stands at a breakpoint inside of
+        it, or the task that called it asks the same.
         """
         asked: dict[str, Interrupt] = {}
         for task in waiting:
-            questions = self._interrupted[task]
-            if not questions:
-                continue
-            self._report_questions(task, [q for q in questions if q.id not in asked])
-            asked.update((question.id, question) for question in questions)
+            new = [q for q in self._interrupted[task] if q.id not in asked]
+            if new:
+                self._report_questions(task, new)
+                asked.update((question.id, question) for question in new)
         return asked
 
     def _drain(self, control: RunControl) -> Flow:

@@ -124,14 +124,13 @@ class Reporting:
 
     def _report_questions(self, task: Task, questions: Sequence[Interrupt]) -> None:
         """A task waits for answers: what it asks, and the state that it asks in."""
-        if questions:
-            asked = tuple(questions)
-            if "updates" in self.modes:
-                self._add("updates", {INTERRUPT: asked})
-            if "values" in self.modes:
-                values = self.state.ordered(self.output)
-                state = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
-                self._add("values", {**state, INTERRUPT: asked})
+        asked = tuple(questions)
+        if "updates" in self.modes:
+            self._add("updates", {INTERRUPT: asked})
+        if "values" in self.modes:
+            values = self.state.ordered(self.output)
+            state = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+            self._add("values", {**state, INTERRUPT: asked})
         self._report_result(task, None, questions)
 
     def _report_breakpoint(self) -> None:

@@ -331,6 +331,8 @@ class Running(Guards):
         if task in self._calls:
             resolved.append(task)
             bubbles = isinstance(error, GraphBubbleUp)
+            if not bubbles:
+                self._report_result(task, error, ())
             if self.spec.saved and task not in self._cut and not bubbles:
                 refused = refused_question(error)
                 kept = standing(task.prior, refused)
@@ -403,10 +405,10 @@ class Running(Guards):
             answers = parent.asked().answers
         if self.journal or answers:
             restore.settle_from_journal(task, self.journal, dict(answers))
+        self._report_starts([task])  # who goes on calls it once more, though it has ended
         if task.saved:
             resolved.append(task)
         else:
-            self._report_starts([task])
             self.guards = self.guards or event.node.guarded
             self._waiting.append(task)
 
