@@ -4,8 +4,11 @@ from typing import Any
 
 from .agents.family import AGENTS
 from .family import Family
+from .functional.family import FUNCTIONAL
 from .graphs.family import GRAPHS
 from .runnables.family import RUNNABLES
 
-FAMILIES: dict[str, Family[Any]] = {family.name: family for family in (GRAPHS, *AGENTS, *RUNNABLES)}
-"""`graphs`, four families of agents, and seven of runnables and what they are made of."""
+FAMILIES: dict[str, Family[Any]] = {
+    family.name: family for family in (GRAPHS, FUNCTIONAL, *AGENTS, *RUNNABLES)
+}
+"""Graphs, the functional API, four families of agents, and seven of runnables and their parts."""

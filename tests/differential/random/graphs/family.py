@@ -39,30 +39,42 @@ class Graphs(Family[Spec]):
 
     def play(self, program: Spec, side: Side) -> tuple[Any, Any]:
         """What a program returns, as plain data: in order, and sorted."""
-        try:
-            with playing(side, program["kind"]) as env, written(text_of(program), side) as module:
-                result = module.case_random(env)
-                if inspect.iscoroutine(result):
-                    result = asyncio.run(result)
-                return tuple(
-                    _judged(normalise(record), program) for record in (result, in_order(result))
-                )
-        except Exception as error:  # of time, too: a state may double with each step, on both sides
-            raised = normalise(("raised", error))
-            return raised, raised
+        edited = any(action["do"] in ("update", "bulk") for action in program["script"])
+        return played(text_of(program), side, program["kind"], results=not edited)
 
     def parted(
         self, program: Spec, oracle: tuple[Any, Any], ours: tuple[Any, Any]
     ) -> Difference | None:
-        """Where they part in order, unless they agree once what races is sorted."""
-        found = difference(oracle[0], ours[0])
-        return found and (difference(oracle[1], ours[1]) and found)
+        return parted(oracle, ours)
 
 
-def _judged(record: Any, program: Spec) -> Any:
-    """A plain record without what is each side's own affair."""
-    edited = any(action["do"] in ("update", "bulk") for action in program["script"])
-    return comparable(record, results=not edited)
+def played(text: str, side: Side, kind: str, *, results: bool = True) -> tuple[Any, Any]:
+    """The record of a program, as plain data: in order, and sorted.
+
+    Args:
+        text: the program.
+        side: where it is played.
+        kind: of its saver.
+        results: whether results of tasks count ("Results of tasks that were updated").
+    """
+    try:
+        with playing(side, kind) as env, written(text, side) as module:
+            record = module.case_random(env)
+            if inspect.iscoroutine(record):
+                record = asyncio.run(record)
+            return (
+                comparable(normalise(record), results=results),
+                comparable(normalise(in_order(record)), results=results),
+            )
+    except Exception as error:  # of time, too: a state may double with each step, on both sides
+        raised = normalise(("raised", error))
+        return raised, raised
+
+
+def parted(oracle: tuple[Any, Any], ours: tuple[Any, Any]) -> Difference | None:
+    """Where they part in order, unless they agree once what races is sorted."""
+    found = difference(oracle[0], ours[0])
+    return found and (difference(oracle[1], ours[1]) and found)
 
 
 GRAPHS = Graphs("graphs", GATE)

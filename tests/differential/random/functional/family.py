@@ -1,0 +1,40 @@
+"""The family `functional`: tasks and entrypoints, written as text, and what is done with them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.differential.harness import Side
+from tests.differential.normal import Difference
+from tests.differential.random.dice import Dice
+from tests.differential.random.family import Family
+from tests.differential.random.graphs.family import parted, played
+from tests.differential.random.shrink_text import smaller
+
+from .programs import text
+
+
+class Functional(Family[str]):
+    """Entrypoints and scripts of runs, answers and looks."""
+
+    tries = 4
+    own_tries = 2
+
+    def program(self, seed: int) -> str:
+        return text(Dice(f"functional:{seed}"))
+
+    def text(self, program: str) -> str:
+        return program
+
+    def smaller(self, program: str) -> Iterator[str]:
+        return smaller(program)
+
+    def play(self, program: str, side: Side) -> tuple[Any, Any]:
+        return played(program, side, "memory")
+
+    def parted(
+        self, program: str, oracle: tuple[Any, Any], ours: tuple[Any, Any]
+    ) -> Difference | None:
+        return parted(oracle, ours)
+
+
+FUNCTIONAL = Functional("functional", range(20))
