@@ -217,3 +217,13 @@ def case_answered_questions_of_a_task_at_a_breakpoint(env):
     app.invoke({"items": []}, CONFIG, **SYNC)
     app.invoke(Command(resume="yes"), CONFIG, **SYNC)
     return len(app.get_state(CONFIG).interrupts)
+
+
+def case_an_update_after_a_node_with_an_edge_and_a_join(env):
+    app = graph(
+        {"a": add("a"), "b": add("b")},
+        [(START, "a"), ("a", "b"), (["a"], "b")],
+        checkpointer=env.saver(),
+    )
+    app.invoke({"items": []}, CONFIG, **SYNC)
+    return env.error(lambda: bool(app.update_state(CONFIG, {"items": ["by hand"]})))

@@ -36,11 +36,11 @@ class _Writer:
         self._saved = dice.chance(0.93)
         self._asks = dice.chance(0.6)
         self._bare = self._asks and dice.chance(0.4)
-        """Whether answers name no question; nothing else is done then ("Answers after an answer")."""
+        """Whether answers name no question: nothing else is done ("Answers after an answer")."""
         self._trouble = False
         self._tasks: list[str] = []
         self._calm: list[str] = []
-        """Tasks that neither fail nor ask, nor call one that does: several may run at once."""
+        """Tasks that neither fail, ask nor call: several may run at once, in any order."""
         self._asked = 0
 
     def program(self) -> str:
@@ -83,7 +83,7 @@ class _Writer:
         inner = dice.one(self._tasks) if self._tasks and dice.chance(0.3) else None
         if inner is not None:
             body.append(f"x = {self._wait(f'{inner}(x)')}")
-            calm = calm and inner in self._calm
+            calm = False
         elif dice.chance(0.3):
             options.append(f"retry_policy={RETRIES}")
         if self._asks and dice.chance(0.35):

@@ -14,6 +14,14 @@ def in_order(record: list[Any]) -> list[Any]:
     return [_entry_sorted(entry) for entry in record]
 
 
+def until_the_limit(record: list[Any]) -> list[Any]:
+    """A record up to the first run that ran out of super-steps."""
+    for index, entry in enumerate(record):
+        if "GraphRecursionError" in repr(entry[1:2]):
+            return record[: index + 1]
+    return record
+
+
 def _entry_sorted(entry: Any) -> Any:
     if len(entry) != 3:
         return entry

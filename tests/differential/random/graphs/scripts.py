@@ -15,7 +15,8 @@ def script(dice: Dice, graphs: list[Spec], saved: bool) -> list[Spec]:
     actions = [_run(dice, root)]
     for _ in range(dice.number(1, 5) if saved else dice.number(0, 1)):
         edited = any(action["do"] in ("update", "bulk") for action in actions)
-        named = edited or sends(root)  # "Updates after Sends", "Updates after updates"
+        # "Updates after updates", "Updates after Sends", "Updates after a join"
+        named = edited or sends(root) or any(type(start) is list for start, _ in root["edges"])
         actions.append(_next(dice, root, named) if saved else _run(dice, root))
     return _remembering(graphs, actions) if saved else actions
 
@@ -53,7 +54,8 @@ def _next(dice: Dice, root: Spec, named: bool) -> Spec:
     kind = dice.weighted(
         run=2, resume=5, go_on=3, update=2, bulk=0.4, fork=1, replay=1.5, history=0.7, other=0.7
     )
-    names = [node["name"] for node in root["nodes"]]
+    # "Updates for a deferred node"
+    names = [node["name"] for node in root["nodes"] if not node["defer"]] or ["__start__"]
     if kind == "run":
         return _run(dice, root)
     if kind == "other":
