@@ -130,6 +130,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "States of subgraphs in streams of version 2"
     ),
     "h_generated::questions_beside_a_task_that_goes_on": "When questions are told",
+    "h_generated_functional::a_question_of_a_task_in_an_entrypoint_inside": (
+        "Questions of tasks in graphs inside"
+    ),
     "h_generated_more::a_graph_inside_one_without_checkpoints": (
         "Graphs inside one without checkpoints"
     ),

@@ -80,3 +80,24 @@ def case_tasks_that_had_ended_when_the_run_failed(env):
 
     first = told(app, "in")
     return sorted(first, key=str), sorted(told(app, None), key=str)
+
+
+def case_a_question_of_a_task_in_an_entrypoint_inside(env):
+    @task
+    def asks(x):
+        return interrupt(x)
+
+    @entrypoint()
+    def inner(given):
+        return asks(given).result()
+
+    @entrypoint(checkpointer=env.saver())
+    def app(given):
+        return [inner.invoke(given)]
+
+    asked = app.invoke("q", CONFIG)["__interrupt__"]
+    return (
+        len(asked),
+        len({question.id for question in asked}),
+        app.invoke(Command(resume="a"), CONFIG),
+    )

@@ -42,12 +42,15 @@ class _Writer:
         self._calm: list[str] = []
         """Tasks that neither fail, ask nor call: several may run at once, in any order."""
         self._asked = 0
+        self._has_inner = False
 
     def program(self) -> str:
         dice = self._dice
         lines: list[str] = []
         for number in range(dice.number(1, 3)):
             lines += [*self._task(f"t{number}"), ""]
+        if dice.chance(0.25):
+            lines += [*self._inner(), ""]
         lines += [*self._entrypoint(), "return root"]
         aio = ("async ", "await ", "_async") if self._aio else ("", "", "")
         return "\n".join(
@@ -102,6 +105,22 @@ class _Writer:
         aio = "async " if self._aio else ""
         return [f"@task({', '.join(options)})", f"{aio}def {name}(x):", *_indented(body)]
 
+    def _inner(self) -> list[str]:
+        """An entrypoint that the other one calls; with memory it has a `previous` of its own."""
+        remembers = not (self._asks or self._trouble) and self._dice.chance(0.4)
+        parameters = "given, *, previous=None" if remembers else "given"
+        body = ["v = [given, previous]" if remembers else "v = given"]
+        outside, self._tasks = self._tasks, self._calm  # "Questions of tasks in graphs inside"
+        for _ in range(self._dice.number(1, 2)):
+            body += self._statement()
+        self._tasks, self._has_inner = outside, True
+        aio = "async " if self._aio else ""
+        return [
+            f"@entrypoint({'checkpointer=True' if remembers else ''})",
+            f"{aio}def inner({parameters}):",
+            *_indented([*body, "return brief(v)"]),
+        ]
+
     def _entrypoint(self) -> list[str]:
         dice = self._dice
         previous = dice.chance(0.4)
@@ -124,8 +143,19 @@ class _Writer:
     def _statement(self) -> list[str]:
         dice = self._dice
         kind = dice.weighted(
-            call=5, fan=2, ask=2 * self._asks, fail=1, custom=0.6, attempt=1, loop=1, choice=1
+            call=5,
+            fan=2,
+            ask=2 * self._asks,
+            fail=1,
+            custom=0.6,
+            attempt=1,
+            loop=1,
+            choice=1,
+            inner=4 * self._has_inner,
         )
+        if kind == "inner":
+            run = "await inner.ainvoke" if self._aio else "inner.invoke"
+            return [f"v = {run}(brief(v))"]
         if kind == "fan" and self._calm:
             calls = f"[{dice.one(self._calm)}([n, brief(v)]) for n in range({dice.number(2, 3)})]"
             if self._aio:
@@ -139,6 +169,8 @@ class _Writer:
             return [self._maybe("root")]
         if kind == "custom":
             return ["get_stream_writer()({'v': brief(v)})"]
+        if not self._tasks:
+            return ["v = [v]"]
         call = f"v = {self._wait(f'{dice.one(self._tasks)}(v)')}"
         if kind == "attempt":
             return ["try:", f"    {call}", "except Planned:", "    v = [brief(v), 'caught']"]

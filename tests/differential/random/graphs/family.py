@@ -12,7 +12,7 @@ from tests.differential.random.family import Family
 from tests.differential.random.shrink import Parts
 from tests.differential.random.sides import playing, written
 
-from .compare import comparable, in_order, until_the_limit
+from .compare import comparable, in_order, until_it_breaks
 from .spec import generate
 from .text import program as text_of
 
@@ -59,8 +59,8 @@ def played(
         side: where it is played.
         kind: of its saver.
         results: whether results of tasks count ("Results of tasks that were updated").
-        remembers: whether a graph inside has memory: what follows a turn that ran out of steps
-            does not count ("Memory of a subgraph after a fork").
+        remembers: whether a graph inside has memory: what follows a turn that broke off does
+            not count ("Memory of a subgraph after a fork").
     """
     try:
         with playing(side, kind) as env, written(text, side) as module:
@@ -68,7 +68,7 @@ def played(
             if inspect.iscoroutine(record):
                 record = asyncio.run(record)
             if remembers:
-                record = until_the_limit(record)
+                record = until_it_breaks(record)
             return (
                 comparable(normalise(record), results=results),
                 comparable(normalise(in_order(record)), results=results),

@@ -105,7 +105,7 @@ def _node(dice: Dice, name: str, keys: list[str], names: list[str], graph: str) 
 def _goto(dice: Dice, names: list[str], graph: str) -> Spec:
     kind = dice.weighted(one=4, several=2, send=3, parent=1 if graph != "root" else 0)
     if kind == "parent":
-        return {"kind": kind, "to": [dice.one(["a", "b"])] if dice.chance(0.6) else []}
+        return {"kind": kind, "to": dice.some(["a", "b", "c"], 0, 2)}
     targets = dice.some([*names, "END"], 1, 2)
     return {"kind": kind, "to": targets}
 

@@ -6,6 +6,7 @@ from tests.differential.random.dice import Dice, Spec
 
 from .graphs import sends
 
+MODES_OF_2 = ("values", "updates", "custom", "messages", "tasks")
 MODES = ("values", "updates", "custom", "messages", "tasks", "checkpoints", "debug")
 
 
@@ -18,7 +19,18 @@ def script(dice: Dice, graphs: list[Spec], saved: bool) -> list[Spec]:
         # "Updates after updates", "Updates after Sends", "Updates after a join"
         named = edited or sends(root) or any(type(start) is list for start, _ in root["edges"])
         actions.append(_next(dice, root, named) if saved else _run(dice, root))
+    _name_questions(actions)
     return _remembering(graphs, actions) if saved else actions
+
+
+def _name_questions(actions: list[Spec]) -> None:
+    """Bare answers are followed by nothing but answers ("Answers after an answer")."""
+    goes_on = False
+    for action in reversed(actions):
+        if action["do"] == "resume":
+            action["mapped"] = action["mapped"] or goes_on
+        elif action["do"] != "history" and "thread" not in action:
+            goes_on = True
 
 
 def _remembering(graphs: list[Spec], actions: list[Spec]) -> list[Spec]:
@@ -83,10 +95,13 @@ def _run(dice: Dice, root: Spec) -> Spec:
     value = _values(dice, root, full=True)
     if dice.chance(0.4):
         return {"do": "invoke", "input": value}
+    # "States of subgraphs in streams of version 2"
+    second = root["schema"] == "typed" and dice.chance(0.25)
     return {
         "do": "stream",
         "input": value,
-        "modes": _modes(dice),
+        "modes": dice.some(MODES_OF_2, 1, 4) if second else _modes(dice),
+        "version": "v2" if second else None,
         "subgraphs": dice.chance(0.35),
         "stop": None,  # what is stored when a reader leaves depends on who was quicker
     }

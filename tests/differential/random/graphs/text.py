@@ -291,9 +291,9 @@ def _action(action: Spec) -> str:
     if do == "stream":
         extra = ", subgraphs=True" if action["subgraphs"] else ""
         stop = f", stop={action['stop']}" if action["stop"] else ""
-        return (
-            f"await do.stream({_input(action['input'])}, {action['modes']!r}{thread}{extra}{stop})"
-        )
+        version = f", version={action['version']!r}" if action["version"] else ""
+        given = _input(action["input"])
+        return f"await do.stream({given}, {action['modes']!r}{thread}{extra}{stop}{version})"
     if do == "resume":
         mapped = ", mapped=True" if action["mapped"] else ""
         modes = f", modes={action['modes']!r}" if action["modes"] else ""
