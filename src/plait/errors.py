@@ -546,6 +546,10 @@ class UnreadableCacheWarning(PlaitWarning):
     """A cached result is damaged, or of a type that is not known any more; its node runs."""
 
 
+class UnusedCachePolicyWarning(PlaitWarning):
+    """A node has a cache policy, and its graph no cache that would keep its results."""
+
+
 class UnheardErrorWarning(PlaitWarning):
     """A `@task` failed, and the code that called it ended without asking for its outcome."""
 
@@ -629,6 +633,7 @@ __all__ = [
     "UnreadableCacheWarning",
     "UnregisteredTypeError",
     "UnusedAnswerWarning",
+    "UnusedCachePolicyWarning",
     "WeakDurabilityWarning",
     "is_invalid_resume",
 ]

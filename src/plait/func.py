@@ -23,6 +23,7 @@ from typing import (
     get_type_hints,
     overload,
 )
+from warnings import warn
 
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
@@ -33,9 +34,9 @@ from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
 from plait.engine.retries import policies_of
 from plait.engine.state import State
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, InvalidGraphError
+from plait.errors import ConfigError, InvalidGraphError, UnusedCachePolicyWarning
 from plait.pregel.binding import Binding
-from plait.pregel.caching import namespace_of
+from plait.pregel.caching import namespace_of, warn_of_missing_cache
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
 from plait.pregel.unknown import OnUnknown, checked_policy, guard, is_guard
@@ -112,10 +113,20 @@ class TaskFunction(Generic[P, T]):
             )
         scope.check_heard()
         run, task = scope.run, scope.task
+        if self.cache_policy is not None and run.graph.cache is None:
+            self._warn_of_missing_cache(run.graph.plan.name)
         mark = None
         if run.storage is not None or task.node.retry:  # the call may be asked for again
             mark = CallMark(likeness(args, kwargs), self._in_turn and scope.is_main())
         return run.driver.call(task, self.plan, (args, kwargs), mark)
+
+    def _warn_of_missing_cache(self, graph: str) -> None:
+        warn(
+            f"Graph {graph!r} has no cache, so the cache policy of task {self.name!r} has no "
+            "effect. Give the graph one (cache=InMemoryCache()), or leave the policy out.",
+            UnusedCachePolicyWarning,
+            stacklevel=3,
+        )
 
     def clear_cache(self, cache: BaseCache[Any]) -> None:
         """Drop the cached results of this task, of all graphs that use the cache."""
@@ -300,6 +311,9 @@ class entrypoint:
 
         Raises:
             NotImplementedError: a generator function, or one without a parameter for the input.
+
+        Warns:
+            UnusedCachePolicyWarning: the workflow has a cache policy, and no cache.
         """
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise NotImplementedError("Generators are disallowed in the Functional API.")
@@ -317,6 +331,7 @@ class entrypoint:
             output=END,
             stream=END,
         )
+        warn_of_missing_cache(plan, self.cache, "Use @entrypoint(cache=InMemoryCache())", 2)
         return Workflow(
             plan=plan,
             checkpointer=self.checkpointer,

@@ -3,6 +3,7 @@
 from operator import add
 from typing import Annotated, Any, Literal, TypedDict
 
+from plait.agents import create_agent
 from plait.agents.middleware import wrap_model_call
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
@@ -12,12 +13,13 @@ from plait.errors import (
     NotSupportedError,
     StaleGraphWarning,
     UnreachableNodeWarning,
+    UnusedCachePolicyWarning,
 )
-from plait.func import entrypoint
+from plait.func import entrypoint, task
 from plait.graph import END, START, RenamedFrom, StateGraph
 from plait.managed import IsLastStep
 from plait.store.memory import InMemoryStore
-from plait.types import Command
+from plait.types import CachePolicy, Command
 
 from .table import State, graph_of, mistake
 
@@ -366,3 +368,42 @@ def entrypoint_without_parentheses() -> None:
 
     decorated: Any = work
     entrypoint(decorated)
+
+
+@mistake(
+    "A cache policy in a graph without a cache", UnusedCachePolicyWarning, "'a'", "compile(cache="
+)
+def cache_policy_without_a_cache() -> None:
+    policy = CachePolicy()
+    graph_of().add_node("a", nothing, cache_policy=policy).add_edge(START, "a").compile()
+
+
+@mistake("A cache policy of a workflow without a cache", UnusedCachePolicyWarning, "@entrypoint(c")
+def cache_policy_of_a_workflow_without_a_cache() -> None:
+    @entrypoint(cache_policy=CachePolicy())
+    def work(given: int) -> int:
+        return given
+
+
+@mistake(
+    "A task with a cache policy, called where there is no cache",
+    UnusedCachePolicyWarning,
+    "'work'",
+    "'slow'",
+)
+def cache_policy_of_a_task_without_a_cache() -> None:
+    @task(cache_policy=CachePolicy())
+    def slow(given: int) -> int:
+        return given
+
+    @entrypoint()
+    def work(given: int) -> int:
+        return slow(given).result()
+
+    work.invoke(1)
+
+
+@mistake("An argument that `create_agent` names otherwise", TypeError, "'prompt'", "system_prompt=")
+def prompt_of_an_agent() -> None:
+    make: Any = create_agent
+    make("openai:gpt-5", prompt="Be kind.")

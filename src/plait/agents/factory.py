@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Never, cast
 
 from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.base import AgentMiddleware
@@ -12,7 +13,7 @@ from plait.agents.model_node import ModelNode, ModelTools
 from plait.agents.responses import Responses
 from plait.agents.schemas import merged_schemas
 from plait.agents.wiring import Wiring
-from plait.errors import ConfigError, DuplicateMiddlewareError
+from plait.errors import ConfigError, DuplicateMiddlewareError, nearest
 from plait.graph.state import StateGraph
 from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
@@ -27,6 +28,21 @@ if TYPE_CHECKING:
 
 STEPS = 9_999
 """How many super-steps an agent may take unless its caller says otherwise."""
+
+_PROMPT = "system_prompt= (one that depends on the state: the middleware `dynamic_prompt`)"
+
+_INSTEAD = {
+    "prompt": _PROMPT,
+    "system_message": _PROMPT,
+    "state_modifier": _PROMPT,
+    "messages_modifier": _PROMPT,
+    "pre_model_hook": "middleware=[...] with a function under `before_model`",
+    "post_model_hook": "middleware=[...] with a function under `after_model`",
+    "config_schema": "context_schema=",
+    "llm": "model=",
+    "memory": "checkpointer= for threads, store= for long-term memory",
+}
+"""Arguments of older ways to make an agent, and what does the same here."""
 
 
 def create_agent(
@@ -46,6 +62,7 @@ def create_agent(
     name: str | None = None,
     cache: Any = None,
     transformers: Sequence[Any] | None = None,
+    **unknown: Never,
 ) -> "CompiledStateGraph":
     """An agent: a model that calls tools, sees their results, and goes on until it has an answer.
 
@@ -79,12 +96,15 @@ def create_agent(
             the agent has not.
         DuplicateMiddlewareError: Two middlewares have the same name.
         ToolDefinitionError: Something is no tool.
+        TypeError: There is no such argument; the message names the right one.
 
     >>> from plait.chat_models.fake import GenericFakeChatModel
     >>> agent = create_agent(GenericFakeChatModel(messages=iter(["Hello."])))
     >>> agent.invoke({"messages": "Hi!"})["messages"][-1].content
     'Hello.'
     """
+    for key in unknown:
+        raise TypeError(f"create_agent() takes no argument {key!r}. {_instead(key)}")
     middleware = [adopted(one) for one in middleware]
     _check(middleware)
     responses = Responses(response_format)
@@ -118,6 +138,14 @@ def create_agent(
     if name:
         config["metadata"] = {"lc_agent_name": name}
     return cast("CompiledStateGraph", compiled.with_config(config))
+
+
+def _instead(argument: str) -> str:
+    """What to write in the place of an argument that there is not."""
+    if argument in _INSTEAD:
+        return f"Use {_INSTEAD[argument]}."
+    keywords = signature(create_agent).parameters
+    return nearest(argument, [key for key in keywords if key != "unknown"])
 
 
 def _transformers(middleware: Sequence[Middleware], given: Sequence[Any]) -> list[Any]:

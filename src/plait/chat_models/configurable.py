@@ -148,7 +148,7 @@ class ConfigurableModel(Runnable[Any, Any]):
         return made.with_config(self._config) if self._config else made
 
     def _chosen(self, config: RunnableConfig | None) -> dict[str, Any]:
-        said = ensure_config(config).get("configurable") or {}
+        said: dict[str, Any] = ensure_config(config).get("configurable") or {}
         length = len(self._prefix)
         named = {key[length:]: said[key] for key in said if key.startswith(self._prefix)}
         if self._fields == "any":
@@ -161,14 +161,14 @@ class ConfigurableModel(Runnable[Any, Any]):
         """This model with a config of its own; what it chooses becomes the default."""
         given: dict[str, Any] = {**(config or {}), **kwargs}
         said: dict[str, Any] = given.get("configurable") or {}
-        chosen = self._chosen(cast("RunnableConfig", given)) if said else {}
+        chosen = self._chosen(given) if said else {}
         defaults = {**self._defaults, **chosen}
         names = {self._prefix + name for name in chosen}
         rest = {k: v for k, v in said.items() if k not in names}
         given = {k: v for k, v in given.items() if k != "configurable"}
         if rest:
             given["configurable"] = rest
-        own = merge_configs(self._config, cast("RunnableConfig", given)) if given else self._config
+        own = merge_configs(self._config, given) if given else self._config
         return ConfigurableModel(defaults, self._fields, self._prefix, self._queued, own)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:

@@ -31,6 +31,7 @@ from plait.graph.schema import (
     is_dataclass,
     is_pydantic,
 )
+from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
 from plait.types import (
     CachePolicy,
@@ -543,6 +544,9 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         Raises:
             InvalidGraphError: the structure is wrong (see `validate`), or an unknown schedule.
             TypeError: a saver, store or cache is none, or its class.
+
+        Warns:
+            UnusedCachePolicyWarning: nodes have a cache policy, and there is no cache.
         """
         before, after = _named(interrupt_before), _named(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
@@ -557,6 +561,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
                 f"Unknown schedule {schedule!r}. {nearest(schedule, SCHEDULES)}"
             )
         plan = build_plan(self, name or "LangGraph", before, after, eager=schedule == "eager")
+        warn_of_missing_cache(plan, cache, "Use compile(cache=InMemoryCache())", 2)
         self.compiled = True
         return CompiledStateGraph(
             builder=self,

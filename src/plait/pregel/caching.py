@@ -8,9 +8,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
-from plait.engine.plan import Writes
+from plait.engine.plan import GraphPlan, Writes
 from plait.engine.tasks import Task
-from plait.errors import StorageError, UnreadableCacheWarning
+from plait.errors import StorageError, UnreadableCacheWarning, UnusedCachePolicyWarning
 from plait.types import default_cache_key
 
 if TYPE_CHECKING:
@@ -30,6 +30,20 @@ def namespace_of(code: Any) -> Namespace:
         code = cast("partial[Any]", code).func
     named = code if hasattr(code, "__qualname__") else cast("type[Any]", type(code))
     return (_ROOT, f"{named.__module__}.{named.__qualname__}")
+
+
+def warn_of_missing_cache(plan: GraphPlan, cache: Any, remedy: str, stacklevel: int) -> None:
+    """Say that nodes have a cache policy where the graph has no cache."""
+    if cache is not None:
+        return
+    idle = [name for name, node in plan.nodes.items() if node.cache is not None]
+    if idle:
+        warn(
+            f"Graph {plan.name!r} has no cache, so the cache policy of "
+            f"{', '.join(map(repr, idle))} has no effect. {remedy}, or leave the policy out.",
+            UnusedCachePolicyWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 class CachedResults:

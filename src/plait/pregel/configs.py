@@ -32,7 +32,7 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     task = _task_config()
     around = None if task is call else task
     own = merge_configs(graph, call) if graph and call else (call or graph)
-    out = cast("dict[str, Any]", ensure_config(around, own))
+    out = ensure_config(around, own)
     said = [cast("dict[str, Any]", config) for config in (around, graph, call) if config]
     if len(said) > 1:
         tagged = (*([task] if task else ()), *said)  # its tags come first, even if it is the call's
@@ -67,7 +67,7 @@ def is_plain(parent: TaskScope | None) -> bool:
 def inherited(parent: TaskScope | None) -> dict[str, Any]:
     """What `run_config` says of a run that nobody gave a config, where that is plain."""
     around = None if parent is None else parent.run.task_config(parent.task)
-    out = cast("dict[str, Any]", complete(around))
+    out = complete(around)
     if around is None or "recursion_limit" not in around:
         del out["recursion_limit"]
     return out

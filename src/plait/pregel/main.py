@@ -17,6 +17,7 @@ from plait.errors import (
     nearest,
 )
 from plait.pregel.by_hand import assemble, built, check
+from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.configs import limit_of
 from plait.pregel.described import Described
 from plait.pregel.drawn import Drawn
@@ -143,6 +144,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
                 retry=self.retry_policy,
                 cache=cache_policy,
             )
+            warn_of_missing_cache(plan, cache, "Use Pregel(cache=InMemoryCache())", 2)
         self.plan = plan
         self.checkpointer = checkpointer
         self.store = store

@@ -232,8 +232,9 @@ class RemoteGraph(Streamed):
         merged = merge_configs(self.config, config)
         command = cast("Command[Any]", input) if isinstance(input, Command) else None
         checkpoint = wire.address(merged)
+        configurable: dict[str, Any] = merged.get("configurable") or {}
         request: dict[str, Any] = {
-            "thread_id": (merged.get("configurable") or {}).get("thread_id"),
+            "thread_id": configurable.get("thread_id"),
             "assistant_id": self.assistant_id,
             "input": None if command is not None else input,
             "command": None if command is None else wire.sent_command(command),

@@ -52,7 +52,7 @@ def _place(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], str]:
         merged = (
             merge_configs(graph.config, config) if both else ensure_config(config or graph.config)
         )
-        configurable = merged.get("configurable") or {}
+        configurable = cast("dict[str, Any]", merged.get("configurable") or {})
     if graph.checkpointer in (None, True, False):
         raise ConfigError(
             f"No checkpointer set: graph {graph.name!r} keeps no threads. Compile it with "

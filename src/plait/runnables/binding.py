@@ -41,7 +41,7 @@ class RunnableBindingBase(Runnable[Input, Output]):
     ) -> None:
         self.bound: Runnable[Input, Output] = coerce_to_runnable(bound)
         self.kwargs: dict[str, Any] = dict(kwargs or {})
-        self.config: RunnableConfig = cast("RunnableConfig", dict(config or {}))
+        self.config: RunnableConfig = dict(config or {})
         self.config_factories = list(config_factories)
         self.custom_input_type = custom_input_type
         self.custom_output_type = custom_output_type

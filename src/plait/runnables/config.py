@@ -30,25 +30,31 @@ DEFAULT_RECURSION_LIMIT = 25
 """How deep runnables may return runnables, how many super-steps a graph may take, by default."""
 
 
-class RunnableConfig(TypedDict, total=False):
-    """What a caller may tell a run. Children of the run inherit it, name and id excepted."""
+if TYPE_CHECKING:
+    # A TypedDict to people, a dict to type checkers: those would refuse `config["configurable"]` in
+    # a node, where it always is, unless every config that a caller writes had the key as well.
+    RunnableConfig: TypeAlias = dict[str, Any]
+else:
 
-    tags: list[str]
-    """Labels of this run and its children, for handlers and filters."""
-    metadata: dict[str, Any]
-    """Facts about this run and its children, for handlers."""
-    callbacks: "Callbacks"
-    """Handlers that hear this run and its children, or a manager."""
-    run_name: str
-    """The name that handlers see; the runnable's own by default. Not inherited."""
-    run_id: "UUID | None"
-    """The id of this run; a new one by default. Not inherited."""
-    max_concurrency: int | None
-    """How many children may run at once."""
-    recursion_limit: int
-    """How deep runnables may call each other, how many super-steps a graph may take."""
-    configurable: dict[str, Any]
-    """Values for the parts of a run that can be configured, such as `thread_id`."""
+    class RunnableConfig(TypedDict, total=False):
+        """What a caller may tell a run. Children of the run inherit it, name and id excepted."""
+
+        tags: list[str]
+        """Labels of this run and its children, for handlers and filters."""
+        metadata: dict[str, Any]
+        """Facts about this run and its children, for handlers."""
+        callbacks: "Callbacks"
+        """Handlers that hear this run and its children, or a manager."""
+        run_name: str
+        """The name that handlers see; the runnable's own by default. Not inherited."""
+        run_id: "UUID | None"
+        """The id of this run; a new one by default. Not inherited."""
+        max_concurrency: int | None
+        """How many children may run at once."""
+        recursion_limit: int
+        """How deep runnables may call each other, how many super-steps a graph may take."""
+        configurable: dict[str, Any]
+        """Values for the parts of a run that can be configured, such as `thread_id`."""
 
 
 ConfigLike: TypeAlias = RunnableConfig | Mapping[str, Any]
@@ -94,7 +100,7 @@ def complete(*configs: Mapping[str, Any] | None) -> RunnableConfig:
     for key in COPIED_TO_METADATA:
         if key in configurable and isinstance(configurable[key], str):
             out["metadata"].setdefault(key, configurable[key])
-    return cast("RunnableConfig", out)
+    return out
 
 
 def _overlay(out: dict[str, Any], config: Mapping[str, Any]) -> None:
@@ -149,7 +155,7 @@ def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:
         for key in ("run_name", "run_id", "max_concurrency"):
             if key in config:
                 out[key] = config.get(key) or out.get(key)
-    return cast("RunnableConfig", out)
+    return out
 
 
 def _is_given(config: Mapping[str, Any] | None) -> bool:

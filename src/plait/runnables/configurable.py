@@ -41,7 +41,7 @@ class DynamicRunnable(Runnable[Input, Output]):
         self, default: Any, *, config: Mapping[str, Any] | None = None, name: str | None = None
     ) -> None:
         self.default: Runnable[Input, Output] = coerce_to_runnable(default)
-        self.config: RunnableConfig = cast("RunnableConfig", dict(config or {}))
+        self.config: RunnableConfig = dict(config or {})
         self.name = name
 
     def __getattr__(self, name: str) -> Any:

@@ -255,7 +255,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         """
         del verbose, start_color
         parts = _parts(callbacks, tags, metadata, run_name, run_id)
-        config = cast("RunnableConfig", {**(config or {}), **parts}) or None
+        config = {**(config or {}), **parts} or None
         return self._call(tool_input, tool_call_id, config, {"color": color, **kwargs})
 
     async def arun(
@@ -277,7 +277,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         """The async twin of `run`."""
         del verbose, start_color
         parts = _parts(callbacks, tags, metadata, run_name, run_id)
-        config = cast("RunnableConfig", {**(config or {}), **parts}) or None
+        config = {**(config or {}), **parts} or None
         return await self._acall(tool_input, tool_call_id, config, {"color": color, **kwargs})
 
     def _call(

@@ -2,6 +2,7 @@ import operator
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
+from plait.cache.memory import InMemoryCache
 from plait.channels import Topic, UntrackedValue
 from plait.checkpoint.memory import InMemorySaver
 from plait.config import get_config
@@ -64,7 +65,7 @@ b.add_edge(START, "a")
 b.add_edge("a", "b")
 b.add_edge("b", "c")
 b.add_conditional_edges("c", lambda s: "e" if s["n"] > 0 else "d", {"e": "e", "d": "d"})
-g = b.compile(name="g", debug=False)
+g = b.compile(name="g", debug=False, cache=InMemoryCache())
 try:
     print(g.invoke({"n": 0, "log": []}, {"recursion_limit": 50, "configurable": {"x": 1}}))
 except GraphRecursionError as e:

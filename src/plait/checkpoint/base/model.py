@@ -163,8 +163,9 @@ def get_checkpoint_metadata(
     {'source': 'loop', 'tier': 1, 'user': 'ann'}
     """
     merged: dict[str, Any] = {k: _clean(v) for k, v in metadata.items()}
-    for facts in (config.get("metadata"), config.get("configurable")):
-        for key, value in (facts or {}).items():
+    given: list[dict[str, Any]] = [config.get("metadata") or {}, config.get("configurable") or {}]
+    for facts in given:
+        for key, value in facts.items():
             if key in EXCLUDED_METADATA_KEYS or key in merged or key.startswith("__"):
                 continue
             if isinstance(value, str | int | float):
