@@ -157,7 +157,8 @@ class Storing(Reporting):
 
     def unsaved_checkpoint(self, source: str) -> None:
         """Begin the next checkpoint without storing it (yet)."""
-        self.parent_id = self.checkpoint_id
+        # `exit` durability stores the last of its checkpoints: all stand on what is stored.
+        self.parent_id = self.stored_id if self.spec.saved else self.checkpoint_id
         reserved = self.ahead.pop(self.step + 1, None) if self.ahead else None
         self.checkpoint_id = reserved or self.next_id()
         self.source = source

@@ -180,6 +180,10 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
         build = coercion(self.builder.output_schema)
         return values if build is None else build(values)
 
+    def as_state(self, values: Any) -> Any:
+        build = coercion(self.builder.state_schema)
+        return values if build is None else build(values)
+
     def get_input_jsonschema(self, config: Any = None) -> dict[str, Any]:
         from plait.pregel import schemas
 

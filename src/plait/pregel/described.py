@@ -108,6 +108,10 @@ class Described(Runnable[Any, Any]):
         """What calls with `version="v2"` give of the output: an object, where it has a class."""
         return values
 
+    def as_state(self, values: Any) -> Any:
+        """What streams of `version="v2"` give of the state: an object, where it has a class."""
+        return values
+
     def get_input_schema(self, config: Any = None) -> type[BaseModel]:
         """A pydantic model of the input (pydantic is loaded when this is asked)."""
         from plait.pregel import schemas

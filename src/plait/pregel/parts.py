@@ -103,10 +103,28 @@ def shaped(part: Part, run: Run, mode: str | Sequence[str], subgraphs: bool, ver
             # What a nested run tells need not fit the schema of this graph: it stays a dict.
             data = run.graph.as_output(values) if ns == run.ns else values
             shaped |= {"data": data, "interrupts": interrupts}
+        elif name in _WITH_STATES and ns == run.ns:
+            shaped["data"] = _with_state(payload, run)
         return shaped
     if isinstance(mode, str):
         return (ns, payload) if subgraphs else payload
     return (ns, name, payload) if subgraphs else (name, payload)
+
+
+_WITH_STATES = frozenset(("checkpoints", "debug"))
+"""The modes whose payloads hold states."""
+
+
+def _with_state(payload: dict[str, Any], run: Run) -> dict[str, Any]:
+    """The payload of a checkpoint with its values in the form of the graph's state schema.
+
+    Those of an input stay a dict: the first one's are no whole state yet.
+    """
+    if payload.get("type") == "checkpoint":  # of `debug`: the payload is inside
+        return {**payload, "payload": _with_state(payload["payload"], run)}
+    if payload.get("values") and payload["metadata"]["source"] != "input":
+        return {**payload, "values": run.graph.as_state(payload["values"])}
+    return payload
 
 
 def _split(values: Any) -> tuple[Any, tuple[Any, ...]]:

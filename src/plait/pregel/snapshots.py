@@ -110,14 +110,25 @@ def subgraphs(
 
 def get_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.get_state`."""
-    graph, configurable, saver, lane = _to_read(graph, config)
-    return saver.run(_read(graph, configurable, lane, subgraphs))
+    at, configurable, saver, lane = _to_read(graph, config)
+    return _as_asked(saver.run(_read(at, configurable, lane, subgraphs)), graph, config)
 
 
 async def aget_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.aget_state`."""
-    graph, configurable, saver, lane = _to_read(graph, config)
-    return await saver.arun(_read(graph, configurable, lane, subgraphs))
+    at, configurable, saver, lane = _to_read(graph, config)
+    return _as_asked(await saver.arun(_read(at, configurable, lane, subgraphs)), graph, config)
+
+
+def _as_asked(snapshot: StateSnapshot, graph: Pregel, config: Any) -> StateSnapshot:
+    """A snapshot; that of an empty thread has the whole config that it was asked with."""
+    if snapshot.metadata is not None:
+        return snapshot
+    asked = cast("dict[str, Any]", config)
+    if graph.config:
+        both = merge_configs(graph.config, config)
+        asked = {key: value for key, value in both.items() if value or key in asked}
+    return snapshot._replace(config={**asked, **snapshot.config})
 
 
 def _read(
