@@ -207,6 +207,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agent_middleware::undeclared_jumps": "Jumps of hooks",
     "g_agent_structured::an_answer_that_does_not_fit_beside_a_tool": "Answers in no form",
     "g_agent_structured::text_where_no_tool_is": "Answers in no form",
+    "d_callbacks_groups::handlers_that_are_given": "Handlers of chain groups",
     "d_indexing::the_default_hash": "The hash of indexed documents",
     "d_messages_more::calls_without_an_id": "Calls without an id",
     "d_messages_more::files_by_their_id": "Blocks for OpenAI",

@@ -189,4 +189,16 @@ def _remove(items: list[Any], gone: Iterable[Any]) -> None:
 
 # The peer's paths of them.
 _HANDLERS = ("AsyncCallbackHandler", "BaseCallbackHandler")
-__getattr__ = lazily(__name__, dict.fromkeys(_HANDLERS, "plait.callbacks.handlers"))
+_MIXINS = (
+    "CallbackManagerMixin",
+    "ChainManagerMixin",
+    "LLMManagerMixin",
+    "RetrieverManagerMixin",
+    "RunManagerMixin",
+    "ToolManagerMixin",
+)
+_HOMES: dict[str, str] = {
+    **dict.fromkeys(_HANDLERS, "plait.callbacks.handlers"),
+    **dict.fromkeys(_MIXINS, "plait.callbacks.mixins"),
+}
+__getattr__ = lazily(__name__, _HOMES)

@@ -55,7 +55,7 @@ class BaseRunManager(Generic[Told]):
         return self.tell("on_retry", "ignore_retry", retry_state, **kwargs)
 
 
-class SyncRunManager(BaseRunManager[None]):
+class RunManager(BaseRunManager[None]):
     """Tells before it returns."""
 
     def tell(self, event: str, ignored_by: str | None, *args: Any, **kwargs: Any) -> None:

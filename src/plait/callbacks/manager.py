@@ -17,7 +17,7 @@ from plait.callbacks.events import (
     ChainEvents,
     LLMEvents,
     RetrieverEvents,
-    SyncRunManager,
+    RunManager,
     ToolEvents,
 )
 from plait.lazy import lazily
@@ -29,11 +29,11 @@ R = TypeVar("R", bound=BaseRunManager[Any])
 # --- the managers of runs -------------------------------------------------------------------------
 
 
-class CallbackManagerForLLMRun(SyncRunManager, LLMEvents[None]):
+class CallbackManagerForLLMRun(RunManager, LLMEvents[None]):
     """Tells of a model's run."""
 
 
-class ParentRunManager(SyncRunManager):
+class ParentRunManager(RunManager):
     """A run that has children."""
 
     def get_child(self, tag: str | None = None) -> "CallbackManager":
@@ -332,4 +332,15 @@ def _recast(kind: type[R], run: BaseRunManager[Any]) -> R:
 
 # The peer's paths of them.
 _EVENTS = ("adispatch_custom_event", "dispatch_custom_event")
-__getattr__ = lazily(__name__, dict.fromkeys(_EVENTS, "plait.callbacks.custom"))
+_GROUPS = (
+    "AsyncCallbackManagerForChainGroup",
+    "CallbackManagerForChainGroup",
+    "atrace_as_chain_group",
+    "trace_as_chain_group",
+)
+__getattr__ = lazily(
+    __name__,
+    dict.fromkeys(_EVENTS, "plait.callbacks.custom")
+    | dict.fromkeys(_GROUPS, "plait.callbacks.groups")
+    | {"RunManager": "plait.callbacks.events"},
+)
