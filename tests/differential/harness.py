@@ -3,7 +3,7 @@
 A program is a file in `programs/`, written against LangGraph 1.x only. Its cases are the functions
 `case_<name>(env)`, sync or async. Each returns any value: states, lists of stream parts, snapshots,
 `env.error(...)` results. The file is loaded twice: as it is, and with its import roots replaced
-(`IMPORT_ROOTS`; a row is needed for every langchain_core module that a program imports).
+(`IMPORT_ROOTS`).
 
 What `env` offers (see `Env`):
     env.saver(name="main")     a saver; memory or sqlite, the case then runs once on each. The same
@@ -62,36 +62,11 @@ COMPATIBILITY = Path(__file__).parents[2] / "docs" / "compatibility.md"
 
 IMPORT_ROOTS = {
     "langgraph": "plait",
-    "langchain_core.embeddings": "plait.embeddings",
-    "langchain_core.messages": "plait.messages",
-    "langchain_core.runnables": "plait.runnables",
+    "langchain_core": "plait",
     "langchain_core.runnables.config": "plait.runnables",
     "langchain_core.runnables.base": "plait.runnables",
     "langchain_core.runnables.history": "plait.runnables",
-    "langchain_core.chat_history": "plait.chat_history",
-    "langchain_core.indexing": "plait.indexing",
-    "langchain_core.load": "plait.load",
     "langchain_core.runnables.graph": "plait.runnables.graph",
-    "langchain_core.tools": "plait.tools",
-    "langchain_core.utils": "plait.utils",
-    "langchain_core.retrievers": "plait.retrievers",
-    "langchain_core.tracers": "plait.tracing",
-    "langchain_core.stores": "plait.stores",
-    "langchain_core.vectorstores": "plait.vectorstores",
-    "langchain_core.document_loaders": "plait.document_loaders",
-    "langchain_core.documents": "plait.documents",
-    "langchain_core.prompts": "plait.prompts",
-    "langchain_core.example_selectors": "plait.example_selectors",
-    "langchain_core.exceptions": "plait.exceptions",
-    "langchain_core.prompt_values": "plait.prompt_values",
-    "langchain_core.output_parsers": "plait.output_parsers",
-    "langchain_core.callbacks": "plait.callbacks",
-    "langchain_core.outputs": "plait.outputs",
-    "langchain_core.caches": "plait.caches",
-    "langchain_core.globals": "plait.globals",
-    "langchain_core.rate_limiters": "plait.rate_limiters",
-    "langchain_core.language_models": "plait.language_models",
-    "langchain_core.agents": "plait.agents",
     "langchain.agents": "plait.agents",
     "langchain.chat_models": "plait.chat_models",
     "langchain.messages": "plait.messages",

@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 
 from plait.lazy import lazily
 
+# Not lazily: the module `load`, imported later, would stand in the place of the function.
+from plait.load.dump import dumpd, dumps
+from plait.load.load import load, loads
+
 if TYPE_CHECKING:
-    from plait.load.dumping import dumpd, dumps
-    from plait.load.loading import load, loads
     from plait.load.serializable import Serializable
 
-_HOMES = {
-    "Serializable": "serializable",
-    "dumpd": "dumping",
-    "dumps": "dumping",
-    "load": "loading",
-    "loads": "loading",
-}
-
-__getattr__ = lazily(__name__, _HOMES)
+__getattr__ = lazily(__name__, {"Serializable": "serializable"})
 
 __all__ = ["Serializable", "dumpd", "dumps", "load", "loads"]

@@ -35,3 +35,8 @@ def id_of_message(thing: Any) -> tuple[list[str], dict[str, Any]] | None:
         if value is not None and (value or is_said):
             kwargs[name] = value
     return [*_NAMESPACE, type(thing).__name__], kwargs
+
+
+def not_implemented(thing: object, its_id: list[str]) -> dict[str, Any]:
+    """The written form of what cannot be made again."""
+    return {"lc": 1, "type": "not_implemented", "id": its_id, "repr": repr(thing)}

@@ -4,6 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from plait.load.registry import not_implemented
+
 
 class Serializable(BaseModel):
     """Pydantic fields, written by `plait.load.dumps` if `is_lc_serializable` says so.
@@ -75,8 +77,3 @@ class Serializable(BaseModel):
         if field.is_required() or value:
             return True
         return value != field.get_default(call_default_factory=True)
-
-
-def not_implemented(thing: object, its_id: list[str]) -> dict[str, Any]:
-    """The written form of what cannot be made again."""
-    return {"lc": 1, "type": "not_implemented", "id": its_id, "repr": repr(thing)}

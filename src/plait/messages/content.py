@@ -8,6 +8,8 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from plait.lazy import lazily
+
 
 class Citation(TypedDict):
     """Where a text comes from."""
@@ -243,4 +245,25 @@ ContentBlock = (
     | NonStandardContentBlock
     | DataContentBlock
     | ToolContentBlock
+)
+
+# The peer's paths of what makes them.
+_MAKERS = (
+    "create_audio_block",
+    "create_citation",
+    "create_file_block",
+    "create_image_block",
+    "create_non_standard_block",
+    "create_plaintext_block",
+    "create_reasoning_block",
+    "create_text_block",
+    "create_tool_call",
+    "create_video_block",
+)
+__getattr__ = lazily(
+    __name__,
+    {
+        **dict.fromkeys(_MAKERS, "plait.messages.creating"),
+        "is_data_content_block": "plait.messages.blocks",
+    },
 )

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from plait.runnables.listeners import Run
     from plait.runnables.run_log import RunLog, RunLogPatch
     from plait.tracing.base import TracedRun, Tracer
-    from plait.tracing.console import ConsoleTracer
+    from plait.tracing.console import ConsoleCallbackHandler, ConsoleTracer
     from plait.tracing.otel import OpenTelemetryTracer
     from plait.tracing.run_collector import RunCollectorCallbackHandler, collect_runs
+    from plait.tracing.runs import BaseTracer
 
 _HOMES = {
+    "BaseTracer": "runs",
+    "ConsoleCallbackHandler": "console",
     "ConsoleTracer": "console",
     "OpenTelemetryTracer": "otel",
     "Run": "plait.runnables.listeners",
@@ -31,6 +34,8 @@ _HOMES = {
 __getattr__ = lazily(__name__, _HOMES)
 
 __all__ = [
+    "BaseTracer",
+    "ConsoleCallbackHandler",
     "ConsoleTracer",
     "OpenTelemetryTracer",
     "Run",

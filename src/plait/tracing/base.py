@@ -112,12 +112,18 @@ class Tracer(BaseCallbackHandler):
     def on_llm_new_token(self, token: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A model streamed a token; the first one's time is noted by `first_token`."""
         run = self._runs.get(run_id)
-        if run is not None and "first_token" not in run.notes:
+        if run is None:
+            return
+        if "first_token" not in run.notes:
             run.notes["first_token"] = True
             self.first_token(run)
+        self.token(run, token, kwargs.get("chunk"))
 
     def first_token(self, run: TracedRun) -> None:
         """The first token of a model's answer came."""
+
+    def token(self, run: TracedRun, token: Any, chunk: Any) -> None:
+        """A model streamed a token, or a chunk with one."""
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **kwargs: Any) -> None:
         """A model answered."""

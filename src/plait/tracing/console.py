@@ -67,3 +67,10 @@ class ConsoleTracer(Tracer):
         indent = "  " * run.notes["depth"]
         line = f"{indent}{mark} {run.kind} {run.name}{at} {text}"
         print(line, file=self._out or sys.stderr, flush=True)
+
+
+class ConsoleCallbackHandler(ConsoleTracer):
+    """A `ConsoleTracer` under the field's name: it prints on the standard output."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(sys.stdout, **kwargs)

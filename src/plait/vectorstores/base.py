@@ -10,6 +10,7 @@ from warnings import warn
 
 from plait.documents import Document
 from plait.errors import InvalidStoreOpError, NotSupportedError
+from plait.lazy import lazily
 from plait.runnables.config import run_in_executor
 
 if TYPE_CHECKING:
@@ -384,3 +385,6 @@ def _relevant(
 
 
 __all__ = ["SEARCH_TYPES", "VectorStore", "check_search_type", "documents_of"]
+
+# The peer's path of it.
+__getattr__ = lazily(__name__, {"VectorStoreRetriever": "plait.vectorstores.retriever"})

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
-from plait.load.dumping import ESCAPED
+from plait.load.dump import ESCAPED
 from plait.load.registry import message_classes
 
 Allowed = Iterable[type[Any]] | Literal["all", "core", "messages"] | None

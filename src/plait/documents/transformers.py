@@ -1,0 +1,5 @@
+"""`BaseDocumentTransformer`, where LangChain has it."""
+
+from plait.documents import BaseDocumentTransformer
+
+__all__ = ["BaseDocumentTransformer"]

@@ -1,0 +1,5 @@
+"""`RunCollectorCallbackHandler`, where LangChain has it."""
+
+from plait.tracing.run_collector import RunCollectorCallbackHandler
+
+__all__ = ["RunCollectorCallbackHandler"]

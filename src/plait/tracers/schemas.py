@@ -1,0 +1,5 @@
+"""`Run`, where LangChain has it."""
+
+from plait.runnables.listeners import Run
+
+__all__ = ["Run"]

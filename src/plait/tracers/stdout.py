@@ -1,0 +1,5 @@
+"""`ConsoleCallbackHandler`, where LangChain has it."""
+
+from plait.tracing.console import ConsoleCallbackHandler
+
+__all__ = ["ConsoleCallbackHandler"]
