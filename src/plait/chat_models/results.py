@@ -36,8 +36,14 @@ class _Plain:
         return data if kind is None else {**data, "type": kind}
 
     def __repr__(self) -> str:
-        shown = (f"{slot}={getattr(self, slot)!r}" for slot in self._shown())
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(self._parts())})"
+
+    def __str__(self) -> str:
+        return " ".join(self._parts())
+
+    def _parts(self) -> list[str]:
+        """What is shown of it, as `name=value`."""
+        return [f"{slot}={getattr(self, slot)!r}" for slot in self._shown()]
 
 
 def _dumped(value: Any, options: Mapping[str, Any]) -> Any:
@@ -61,6 +67,12 @@ class Generation(_Plain):
     def __init__(self, text: str, generation_info: Mapping[str, Any] | None = None) -> None:
         self.text = text
         self.generation_info = None if generation_info is None else dict(generation_info)
+
+    def _parts(self) -> list[str]:
+        shown = ("text", "generation_info", *self._shown()[2:])
+        return [
+            f"{slot}={getattr(self, slot)!r}" for slot in shown if getattr(self, slot) is not None
+        ]
 
 
 class GenerationChunk(Generation):
@@ -154,6 +166,9 @@ class LLMResult(_Plain):
         self.generations = [list(candidates) for candidates in generations]
         self.llm_output = None if llm_output is None else dict(llm_output)
         self.run = run
+
+    def _parts(self) -> list[str]:
+        return [*super()._parts(), f"type={self.type!r}"]
 
 
 def text_of(content: Any) -> str:

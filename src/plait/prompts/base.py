@@ -234,14 +234,20 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
             "PromptTemplate.from_file()."
         )
 
-    def __repr__(self) -> str:
+    def shown_fields(self) -> list[str]:
+        """What is shown of it: its variables, and what is not as by default."""
         always = ("input_variables", "input_types", "partial_variables")
-        shown = (
+        return [
             f"{name}={getattr(self, name)!r}"
             for name, default in fields_of(type(self)).items()
             if name in always or getattr(self, name) != default
-        )
-        return f"{type(self).__name__}({', '.join(shown)})"
+        ]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.shown_fields())})"
+
+    def __str__(self) -> str:
+        return " ".join(self.shown_fields())
 
 
 def _fields(prompt: BasePromptTemplate) -> dict[str, Any]:

@@ -43,5 +43,8 @@ class BaseMessagePromptTemplate(AnnotatedFields):
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    def __str__(self) -> str:
+        return " ".join(self.shown_fields())
+
 
 __all__ = ["BaseMessagePromptTemplate"]
