@@ -20,6 +20,7 @@ from plait.chat_models.results import (
     result_of_stream,
 )
 from plait.ids import new_id
+from plait.lazy import lazily
 from plait.messages import AIMessageChunk, HumanMessage, convert_to_messages
 from plait.messages.base import give_id
 from plait.runnables.base import Runnable
@@ -542,3 +543,7 @@ def _end_after(last: ChatGenerationChunk | None, run_id: Any) -> ChatGenerationC
 def so_far(seen: list[ChatGenerationChunk]) -> LLMResult:
     """What handlers are told of an answer that failed on its way."""
     return LLMResult([[add_up(seen)] if seen else []])
+
+
+# The peer's path of it.
+__getattr__ = lazily(__name__, {"init_chat_model": "plait.chat_models.configurable"})

@@ -15,6 +15,7 @@ from math import nan
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_origin
 
+from plait.lazy import lazily
 from plait.messages.errors import InvalidMessageError
 from plait.messages.fields import (
     CHANGES,
@@ -570,3 +571,10 @@ class BaseMessageChunk(BaseMessage):
 
     def __plait_combine__(self, made: Any, rare: dict[str, Any], pieces: list[Any]) -> None:
         """Merges the fields of a subclass into `rare`, the fields of the sum `made`."""
+
+
+# The peer's path of them.
+__getattr__ = lazily(
+    __name__,
+    {"message_to_dict": "plait.messages.convert", "messages_to_dict": "plait.messages.convert"},
+)

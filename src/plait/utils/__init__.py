@@ -17,9 +17,21 @@ if TYPE_CHECKING:
         get_from_env,
         secret_from_env,
     )
+    from plait.utils.importing import guard_import
     from plait.utils.iter import batch_iterate
+    from plait.utils.strings import (
+        comma_list,
+        sanitize_for_postgres,
+        stringify_dict,
+        stringify_value,
+    )
 
 _HOMES = {
+    "comma_list": "strings",
+    "guard_import": "importing",
+    "sanitize_for_postgres": "strings",
+    "stringify_dict": "strings",
+    "stringify_value": "strings",
     "abatch_iterate": "aiter",
     "batch_iterate": "iter",
     "convert_to_secret_str": "env",
@@ -35,10 +47,15 @@ __getattr__ = lazily(__name__, _HOMES)
 __all__ = [
     "abatch_iterate",
     "batch_iterate",
+    "comma_list",
     "convert_to_secret_str",
     "env_var_is_set",
     "from_env",
     "get_from_dict_or_env",
     "get_from_env",
+    "guard_import",
+    "sanitize_for_postgres",
     "secret_from_env",
+    "stringify_dict",
+    "stringify_value",
 ]

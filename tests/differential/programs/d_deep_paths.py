@@ -49,6 +49,7 @@ PATHS = {
     "langchain_core.indexing.base": "InMemoryRecordManager RecordManager",
     "langchain_core.load.dump": "dumpd dumps",
     "langchain_core.load.load": "load loads",
+    "langchain_core.messages.base": "BaseMessage message_to_dict messages_to_dict",
     "langchain_core.outputs.chat_generation": "ChatGeneration ChatGenerationChunk",
     "langchain_core.outputs.chat_result": "ChatResult",
     "langchain_core.outputs.generation": "Generation GenerationChunk",

@@ -10,13 +10,23 @@ from langchain_core.utils import (
     from_env,
     get_from_dict_or_env,
     get_from_env,
+    guard_import,
     secret_from_env,
 )
 from langchain_core.utils.env import env_var_is_set
+from langchain_core.utils.html import extract_sub_links, find_all_links
+from langchain_core.utils.interactive_env import is_interactive_env
 from langchain_core.utils.json import (
     parse_and_check_json_markdown,
     parse_json_markdown,
     parse_partial_json,
+)
+from langchain_core.utils.pydantic import is_basemodel_instance, is_basemodel_subclass
+from langchain_core.utils.strings import (
+    comma_list,
+    sanitize_for_postgres,
+    stringify_dict,
+    stringify_value,
 )
 from langchain_core.utils.uuid import uuid7
 from pydantic import BaseModel, Field, SecretStr
@@ -148,3 +158,45 @@ def case_ids(env):
         [str(one)[:13] for one in given],
         given[0] == given[1],
     )
+
+
+PAGE = """
+<a href="http://x.org/a/1">1</a> <a href="/b">2</a> <img src="c.png"> <a href="#x"> <a href="d/e">
+<a href='http://z.org/q'> <a href="/b#frag"> <a href="mailto:me">
+<a href="f.pdf"> <a href="a/g?h=1">
+"""
+
+
+def case_links_of_a_page(env):
+    told = [sorted(find_all_links(PAGE)), sorted(find_all_links(PAGE, pattern=r'src="(.*?)"'))]
+    for more in (
+        {},
+        {"base_url": "http://x.org"},
+        {"prevent_outside": False},
+        {"base_url": "http://x.org", "exclude_prefixes": ("http://x.org/a/g",)},
+    ):
+        told.append(sorted(extract_sub_links(PAGE, "http://x.org/a/", **more)))
+    return told
+
+
+def case_values_as_text(env):
+    return [
+        stringify_value({"a": [1, {"b": 2}], "c": "d"}),
+        stringify_value([1, [2, 3]]),
+        stringify_dict({"a": {"b": 1}, "c": [1, 2], 3: None}),
+        comma_list([1, "b"]),
+        sanitize_for_postgres("a\x00b"),
+        sanitize_for_postgres("a\x00b", " "),
+    ]
+
+
+def case_packages_that_are_missing(env):
+    return guard_import("json").__name__, env.error(lambda: guard_import("no_such_package"))
+
+
+def case_what_is_a_model_of_pydantic(env):
+    class Model(BaseModel):
+        pass
+
+    kinds = [is_basemodel_subclass(each) for each in (Model, int)]
+    return kinds, [is_basemodel_instance(each) for each in (Model(), 1)], is_interactive_env()
