@@ -54,7 +54,7 @@ PATHS = {
     "langchain_core.outputs.chat_result": "ChatResult",
     "langchain_core.outputs.generation": "Generation GenerationChunk",
     "langchain_core.outputs.llm_result": "LLMResult",
-    "langchain_core.runnables.schema": "StreamEvent",
+    "langchain_core.runnables.schema": "EventData StandardStreamEvent StreamEvent",
     "langchain_core.tracers": "BaseTracer ConsoleCallbackHandler Run RunLog RunLogPatch",
     "langchain_core.tracers.log_stream": "RunLog RunLogPatch",
     "langchain_core.tracers.run_collector": "RunCollectorCallbackHandler",

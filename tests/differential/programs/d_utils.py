@@ -29,6 +29,8 @@ from langchain_core.utils.strings import (
     stringify_value,
 )
 from langchain_core.utils.uuid import uuid7
+from langgraph.graph import START, StateGraph
+from langgraph.utils.config import get_config, patch_configurable
 from pydantic import BaseModel, Field, SecretStr
 
 A, EMPTY, NOWHERE = "PLAIT_TEST_A", "PLAIT_TEST_EMPTY", "PLAIT_TEST_NOWHERE"
@@ -200,3 +202,13 @@ def case_what_is_a_model_of_pydantic(env):
 
     kinds = [is_basemodel_subclass(each) for each in (Model, int)]
     return kinds, [is_basemodel_instance(each) for each in (Model(), 1)], is_interactive_env()
+
+
+def case_configs_that_are_patched(env):
+    def node(state):
+        return {"x": get_config()["configurable"]["user"]}
+
+    graph = StateGraph(dict).add_node("a", node).add_edge(START, "a").compile()
+    base = {"tags": ["t"], "configurable": {"user": "ann", "b": 1}}
+    patched = patch_configurable(base, {"user": "bob"})
+    return patched, base, patch_configurable(None, {"a": 1}), graph.invoke({}, patched)
