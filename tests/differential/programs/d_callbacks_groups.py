@@ -24,7 +24,8 @@ class Hears(BaseCallbackHandler):
     def on_chain_start(self, serialized, inputs, *, run_id, parent_run_id=None, **kwargs):
         self.names[run_id] = kwargs.get("name")
         parent = self.names.get(parent_run_id)
-        told = {key: kwargs.get(key) for key in ("tags", "metadata", "name")}
+        told = {key: kwargs.get(key) for key in ("metadata", "name")}
+        told["tags"] = sorted(kwargs.get("tags") or ())  # the peer merges them in any order
         self.told.append(("start", inputs, parent, told))
 
     def on_chain_end(self, outputs, *, run_id, **kwargs):
