@@ -11,8 +11,8 @@ to. So whoever puts a checkpoint between the two, or drops the first, unpacks th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from itertools import repeat, zip_longest
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import ormsgpack
@@ -21,7 +21,6 @@ from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.requests import CheckpointRow, LaneRow, Transact, ValueRow, WriteRow
 
 _pack, _unpack = ormsgpack.packb, ormsgpack.unpackb
-_NO_TASKS: dict[bytes, WriteRow] = {}
 _BEFORE = True
 """Stands for the id of the checkpoint before."""
 
@@ -73,7 +72,8 @@ class Lane:
         self._packed = 0
         """How many of them are packed."""
         self._values: dict[str, _Versions] = {}
-        self._writes: dict[bytes, dict[bytes, WriteRow]] = {}
+        self._writes: dict[bytes, WriteRow | dict[bytes, WriteRow]] = {}
+        """By checkpoint what its task wrote; if there are several of them, by task."""
 
     @property
     def row(self) -> LaneRow:
@@ -86,7 +86,7 @@ class Lane:
     def checkpoints(self, low: int, high: int, *, live: bool) -> list[CheckpointRow]:
         """Those at the places of `ids` from `low` to below `high`; `live`: as they are kept."""
         rows: list[Any] = self._commits[low:high]
-        if live and bytes not in {*map(type, rows)}:
+        if live and not (self._packed and bytes in {*map(type, rows)}):
             return rows
         for at, row in enumerate(rows):
             if type(row) is bytes:
@@ -108,14 +108,12 @@ class Lane:
 
     def page(
         self, low: int, high: int, *, live: bool
-    ) -> list[tuple[CheckpointRow, list[WriteRow]]]:
+    ) -> list[tuple[CheckpointRow, Sequence[WriteRow]]]:
         """Checkpoints as above, the last one first, each with its task writes in order."""
         rows = self.checkpoints(low, high, live=live)
-        if live and bytes not in {*map(type, self._commits[low + 1 : high + 1])}:
-            tasks = map(self._writes.get, self.ids[low:high], repeat(_NO_TASKS))
-            writes = [[*each.values()] for each in tasks]
-            if max(map(len, writes), default=0) > 1:
-                writes = [sorted(each, key=_order) for each in writes]
+        if live and not (self._packed and bytes in {*map(type, self._commits[low + 1 : high + 1])}):
+            kept = map(self._writes.get, self.ids[low:high])
+            writes = [(one,) if type(one) is WriteRow else _in_order(_by_task(one)) for one in kept]
         else:
             writes = [self.writes_between(at, at + 1, live=live) for at in range(low, high)]
         found = [*zip(rows, writes, strict=True)]
@@ -174,7 +172,7 @@ class Lane:
         """The task writes of one checkpoint, in order."""
         place = self.place(checkpoint) if self._packed else None
         if place is None:
-            return sorted(self._tasks_of(checkpoint, None, live).values(), key=_order)
+            return _in_order(self._tasks_of(checkpoint, None, live))
         return self.writes_between(place, place + 1, live=live)
 
     def writes_between(self, low: int, high: int, *, live: bool) -> list[WriteRow]:
@@ -183,21 +181,19 @@ class Lane:
         kept = self._writes
         after = self._commits[low + 1 : high + 1]
         for key, following in zip_longest(self.ids[low:high], after):
-            tasks = kept.get(key)
-            if not live or type(following) is bytes:
-                tasks = self._tasks_of(key, following, live)
-            if tasks:
-                found += tasks.values() if len(tasks) == 1 else sorted(tasks.values(), key=_order)
+            if not live or type(following) is bytes or key in kept:
+                found += _in_order(self._tasks_of(key, following, live))
         return found
 
     def _tasks_of(self, checkpoint: bytes, after: Any, live: bool) -> dict[bytes, WriteRow]:
         """Those of one checkpoint, by task. They may be packed with the commit `after` it."""
-        tasks = self._writes.get(checkpoint, {})
+        tasks = _by_task(self._writes.get(checkpoint))
         if not live:
             for task, row in tasks.items():
                 record: Any = row.record
                 if type(record) is Deferred:
-                    tasks[task] = row._replace(record=record.record())
+                    tasks[task] = made = row._replace(record=record.record())
+                    self._put_write(made)
         if type(after) is bytes:
             return {**tasks, **_tasks(checkpoint, _unpack(after)[3])}
         return tasks
@@ -306,11 +302,13 @@ class Lane:
         return table
 
     def _put_write(self, row: WriteRow) -> None:
-        tasks = self._writes.get(row.checkpoint)
-        if tasks is None:
-            self._writes[row.checkpoint] = {row.task: row}
+        kept = self._writes.get(row.checkpoint)
+        if type(kept) is dict:
+            kept[row.task] = row
+        elif kept is None or kept.task == row.task:
+            self._writes[row.checkpoint] = row
         else:
-            tasks[row.task] = row
+            self._writes[row.checkpoint] = {kept.task: kept, row.task: row}
 
     def _unpack(self, place: int | None, after: int = 0) -> None:
         """Put the rows of the commit at a place, or so many after it, into their tables."""
@@ -355,6 +353,17 @@ def _tasks(checkpoint: bytes, writes: list[Any]) -> dict[bytes, WriteRow]:
     rest = iter(writes)
     rows = zip(rest, rest, rest, strict=True)
     return {task: WriteRow(checkpoint, task, path, record) for task, path, record in rows}
+
+
+def _by_task(kept: WriteRow | dict[bytes, WriteRow] | None) -> dict[bytes, WriteRow]:
+    """The task writes of one checkpoint."""
+    if type(kept) is dict:
+        return kept
+    return {} if kept is None else {kept.task: kept}
+
+
+def _in_order(tasks: dict[bytes, WriteRow]) -> list[WriteRow]:
+    return [*tasks.values()] if len(tasks) < 2 else sorted(tasks.values(), key=_order)
 
 
 def _order(row: WriteRow) -> tuple[str, bytes]:

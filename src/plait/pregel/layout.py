@@ -25,8 +25,6 @@ SPECIAL = TELLING | MARKS | {RETURN}
 """Channels of tasks' writes that are no plain update of the state."""
 _SEATINGS = 256
 """Sets of nodes that run together, whose seats are kept."""
-_FEW = 2
-"""More keys than this are put in their order in steps of C."""
 
 Seat: TypeAlias = "tuple[str, tuple[Any, ...], str, bool]"
 """A node that is about to run: its name, its task's path and order, whether a graph runs in it."""
@@ -76,10 +74,8 @@ class Layout:
         """The same as a set."""
         if isinstance(stream, View) and stream.members <= plan.plain:
             self.keys, self.members = tuple(stream.keys), stream.members
-        self.few: tuple[str, ...] = self.keys or ()
-        """The same keys, if they are so few that a loop over them costs less than steps of C."""
-        if len(self.few) > _FEW:
-            self.few = ()
+        self.only: str | None = self.keys[0] if self.keys and len(self.keys) == 1 else None
+        """The same key, if there is but one."""
         self._template: dict[str, Any] = dict.fromkeys(self.keys or ())
         """The keys in their order."""
         self._rows: dict[tuple[str, ...], Row | None] = {(): _EMPTY}
@@ -100,14 +96,13 @@ class Layout:
             shared: whether containers there are still somebody else's.
         """
         template = self._template
-        if not self.few:
-            values: dict[str, Any] = {**template, **held}
-            if len(held) == len(values) == len(template):  # it holds these keys and no others
-                if shared:
-                    for key, value in held.items():
-                        if type(value) in CONTAINERS:
-                            values[key] = value.copy()
-                return values
+        values: dict[str, Any] = {**template, **held}
+        if len(held) == len(values) == len(template):  # it holds these keys and no others
+            if shared:
+                for key, value in held.items():
+                    if type(value) in CONTAINERS:
+                        values[key] = value.copy()
+            return values
         values = {}
         for key in template:
             if key in held:

@@ -37,7 +37,7 @@ class PlainView:
         Histories are long: what each checkpoint needs stands here, without calls.
         """
         layout, address = self._layout, self._address
-        few, root = layout.few, address.root
+        only, root = layout.only, address.root
         shown: list[StateSnapshot | None] = []
         last = row = seat = None
         for made, held, outcomes in lives:
@@ -57,15 +57,11 @@ class PlainView:
             metadata: dict[str, Any] = {**made.metadata}
             if "parents" in metadata:
                 metadata["parents"] = {**parents} if (parents := metadata["parents"]) else {}
-            values: dict[str, Any] = {}
-            for key in few:
-                value = held.get(key, MISSING)
-                if value is MISSING or type(value) in CONTAINERS:
-                    values.clear()
-                    break
-                values[key] = value
-            if not values:
-                values = layout.show(held, held is made.changed)
+            shared = held is made.changed
+            if only in held and not (type(value := held[only]) in CONTAINERS and shared):
+                values = {only: value}
+            else:
+                values = layout.show(held, shared)
             config: Any
             parent: Any = None
             if root is None:
@@ -115,9 +111,11 @@ class PlainView:
                     result[channel] = value.copy() if type(value) in CONTAINERS else value
                 elif channel in SPECIAL:
                     return None
-            known = outcome.known_id if type(outcome) is UnnamedWrites else None
-            task = known or outcome.task_id
-            if not outcome.derived and task != task_id(id, self._address.ns, name, order):
-                return None
+            if type(outcome) is UnnamedWrites:
+                task = outcome.known_id or outcome.task_id
+            else:
+                task = outcome.task_id
+                if not outcome.derived and task != task_id(id, self._address.ns, name, order):
+                    return None
         state = self._address.inside(name, task) if nests else None
         return new_tuple(PregelTask, (task, name, path, None, (), state, result))

@@ -20,9 +20,8 @@ from plait.checkpoint.log.reader import (
     Facts,
     LaneReader,
     Opened,
-    all_lives,
     changed_map,
-    changed_values,
+    first_lives,
     fits,
     live_tasks,
 )
@@ -118,10 +117,12 @@ class PageReader:
             most: at most so many.
         """
         self.places = {}
-        if not wanted:
-            lives = all_lives(rows)
-            if lives is not None:
-                return [*lives[:most]]
+        lives = [] if wanted else first_lives(rows)
+        rows = rows[len(lives) :]
+        if not rows:
+            return lives[:most]
+        if most is not None:
+            most = max(0, most - len(lives))
         count = len(rows)
         if wanted:
             rows = self._that_may_hold(rows, wanted)
@@ -137,8 +138,7 @@ class PageReader:
                 waiting += writes or ()
                 tasks = []
             if type(record) is Deferred:
-                checkpoint, frame = record.holds
-                values = changed_values(checkpoint, frame)
+                checkpoint, frame, values = record.holds
             else:
                 frame, facts = next(frames)
                 checkpoint, values = _checkpoint(row, facts), None
@@ -164,7 +164,7 @@ class PageReader:
         }
         yield from self._read_values(found, maps)
         yield from self._reader.add_writes(opened, found, self._piece)
-        return [*found.values()]
+        return [*lives, *found.values()]
 
     def _that_may_hold(self, rows: Rows, wanted: Mapping[str, Any]) -> Rows:
         """Those whose metadata may hold what is wanted, as far as that costs less than to look."""

@@ -59,7 +59,6 @@ Pieces: TypeAlias = "Callable[[Ref], tuple[Any] | None]"
 _FACTS = [str, dict, dict]
 _RECORD = CheckpointRow._fields.index("record")
 _WRITTEN = WriteRow._fields.index("record")
-_FULL = CheckpointFrame._fields.index("full")
 
 
 def reads_live(codec: Codec) -> bool:
@@ -376,34 +375,29 @@ def own_values(row: CheckpointRow) -> dict[str, Any] | None:
     They are as they were handed over: nobody changes them.
     """
     record: Any = row.record
-    return changed_values(*record.holds) if type(record) is Deferred else None
+    return record.holds[2] if type(record) is Deferred else None
 
 
 def all_live(row: CheckpointRow, writes: Sequence[WriteRow]) -> Live | None:
     """A checkpoint of which everything was read live and that has made its every version."""
-    lives = all_lives([(row, writes)])
-    return None if lives is None else lives[0]
+    lives = first_lives([(row, writes)])
+    return lives[0] if lives else None
 
 
-def all_lives(
+def first_lives(
     rows: Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]],
-) -> list[Live] | None:
-    """Many checkpoints and their writes (None: not read); None unless each is such a one."""
-    lives: list[Live] = []
+) -> list[Stored]:
+    """Checkpoints and their writes (None: not read), up to the first that is not such a one."""
+    lives: list[Stored] = []
     for row, writes in rows:
         record: Any = row[_RECORD]
         if type(record) is not Deferred or writes is None:
-            return None
-        checkpoint, frame = record.holds
-        values, full = checkpoint.changed, frame[_FULL]
-        if full is None or len(full) != len(values):
-            return None
-        if len(writes) == 1 and type(only := cast("Any", writes[0][_WRITTEN])) is Deferred:
-            tasks = [only.holds]
-        else:
-            tasks = live_tasks(writes)
-        if tasks is None:
-            return None
+            break
+        checkpoint, _, values = record.holds
+        only: Any = writes[0][_WRITTEN] if len(writes) == 1 else None
+        tasks = (only.holds,) if type(only) is Deferred else live_tasks(writes)
+        if values is None or tasks is None:
+            break
         lives.append((checkpoint, values, tasks))
     return lives
 
@@ -417,12 +411,6 @@ def live_tasks(rows: Sequence[WriteRow]) -> list[TaskWrites] | None:
             return None
         tasks.append(record.holds)
     return tasks
-
-
-def changed_values(checkpoint: NewCheckpoint, frame: CheckpointFrame) -> dict[str, Any] | None:
-    """The new values of a checkpoint, if it has no others."""
-    changed, full = cast("dict[str, Any]", checkpoint.changed), frame.full
-    return changed if full is not None and len(full) == len(changed) else None
 
 
 def changed_map(

@@ -42,6 +42,9 @@ Value: TypeAlias = "tuple[str, int, bytes]"
 """A new version: (channel, kind of record, payload)."""
 Outcome: TypeAlias = "tuple[str, str, str, Sequence[Form]]"
 """What a task wrote: (checkpoint id, task id, path, form of each write)."""
+Held: TypeAlias = "tuple[NewCheckpoint, CheckpointFrame, Mapping[str, Any] | None]"
+"""What the record of a checkpoint holds that is sealed later: what was handed over, where its
+versions are, and its values if it has made every version that it has."""
 _Frame: TypeAlias = "tuple[bytes | None, int, list[str], list[str], dict[str, bytes] | None]"
 """What a checkpoint's payload says besides its body: see `CheckpointFrame`."""
 
@@ -160,7 +163,9 @@ class Recorder:
             for name, value in changed.items()
         ]
         frame = self.move(key, list(changed), checkpoint.removed)
-        holds = (checkpoint, CheckpointFrame(*frame, b""))
+        full = frame[-1]
+        values = changed if full is not None and len(full) == len(changed) else None
+        holds: Held = (checkpoint, CheckpointFrame(*frame, b""), values)
         made = Deferred(holds, _checkpoint_record, codec, lane, checkpoint, frame)
         batch.checkpoints = [(key, _packed_id(checkpoint.parent_id), made)]
         batch.writes = [
