@@ -13,14 +13,17 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, cast
 
 import ormsgpack
 
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.requests import CheckpointRow, LaneRow, Transact, ValueRow, WriteRow
+from plait.engine.records import new_tuple
 
 _pack, _unpack = ormsgpack.packb, ormsgpack.unpackb
+_ONE_TASK = 3
+"""So many parts of a packed commit say what one task wrote."""
 _BEFORE = True
 """Stands for the id of the checkpoint before."""
 
@@ -110,15 +113,44 @@ class Lane:
         self, low: int, high: int, *, live: bool
     ) -> list[tuple[CheckpointRow, Sequence[WriteRow]]]:
         """Checkpoints as above, the last one first, each with its task writes in order."""
-        rows = self.checkpoints(low, high, live=live)
-        if live and not (self._packed and bytes in {*map(type, self._commits[low + 1 : high + 1])}):
+        if not live:
+            rows = self.checkpoints(low, high, live=False)
+            writes = [self.writes_between(at, at + 1, live=False) for at in range(low, high)]
+        elif self._packed:
+            return self._packed_page(low, high)
+        else:
+            rows = cast("list[CheckpointRow]", self._commits[low:high])
             kept = map(self._writes.get, self.ids[low:high])
             writes = [(one,) if type(one) is WriteRow else _in_order(_by_task(one)) for one in kept]
-        else:
-            writes = [self.writes_between(at, at + 1, live=live) for at in range(low, high)]
         found = [*zip(rows, writes, strict=True)]
         found.reverse()
         return found
+
+    def _packed_page(self, low: int, high: int) -> list[tuple[CheckpointRow, Sequence[WriteRow]]]:
+        """The same, live, where commits may be packed: each of them is unpacked once."""
+        ids, kept = self.ids, self._writes
+        found: list[tuple[CheckpointRow, Sequence[WriteRow]]] = []
+        after = self._written_with(high)
+        for place in range(high - 1, low - 1, -1):
+            key, row = ids[place], self._commits[place]
+            tasks, packed = kept.get(key), after
+            after = ()
+            if type(row) is bytes:
+                parent, record, _, after = _unpack(row)
+                row = new_tuple(CheckpointRow, (key, self._parent(place, parent), record))
+            if not packed:
+                writes = _in_order(_by_task(tasks))
+            elif tasks is None and len(packed) == _ONE_TASK:
+                writes = (new_tuple(WriteRow, (key, *packed)),)
+            else:
+                writes = _in_order({**_by_task(tasks), **_tasks(key, packed)})
+            found.append((row, writes))
+        return found
+
+    def _written_with(self, place: int) -> Sequence[Any]:
+        """The task writes that are packed with a commit, if there is one."""
+        row = self._commits[place] if place < len(self._commits) else None
+        return _unpack(row)[3] if type(row) is bytes else ()
 
     def whole(self, key: bytes, *, live: bool) -> tuple[CheckpointRow, list[WriteRow]] | None:
         """A checkpoint and its task writes, in order."""

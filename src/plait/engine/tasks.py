@@ -41,6 +41,11 @@ def task_id(base: str, ns: str, name: str, order: str) -> str:
     return uuid_form(digest(base, ns, name, order))
 
 
+def is_task_id(id: str, base: str, ns: str, name: str, order: str) -> bool:
+    """Whether this is the id of the task of a place, at a lower price than to make that."""
+    return id.replace("-", "") == digest(base, ns, name, order)
+
+
 def order_of(path: tuple[Any, ...]) -> str:
     """See `Task.order`."""
     if path[0] is PULL:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from plait.engine.records import CONTAINERS, Live, TaskWrites, new_tuple
-from plait.engine.tasks import UnnamedWrites, task_id
+from plait.engine.tasks import UnnamedWrites, is_task_id, task_id
 from plait.pregel.layout import SPECIAL, Address, Layout, Row, Seat
 from plait.types import PregelTask, StateSnapshot
 from plait.typing import MISSING
@@ -115,7 +115,7 @@ class PlainView:
                 task = outcome.known_id or outcome.task_id
             else:
                 task = outcome.task_id
-                if not outcome.derived and task != task_id(id, self._address.ns, name, order):
+                if not (outcome.derived or is_task_id(task, id, self._address.ns, name, order)):
                     return None
         state = self._address.inside(name, task) if nests else None
         return new_tuple(PregelTask, (task, name, path, None, (), state, result))

@@ -67,3 +67,15 @@ def unpack_all(keys: Sequence[bytes]) -> list[bytes]:
     [b'1ef4f797-8335-6428-8001-8a1503f9b875']
     """
     return [b"-".join(groups) for groups in _GROUPS.iter_unpack(hexlify(b"".join(keys)))]
+
+
+def texts_of(keys: Sequence[bytes]) -> list[str]:
+    """The ids behind stored keys, as `unpack` says them: most often packed UUIDs, of which many are
+    unpacked together.
+
+    >>> texts_of([pack("1ef4f797-8335-6428-8001-8a1503f9b875"), pack("my-id")])
+    ['1ef4f797-8335-6428-8001-8a1503f9b875', 'my-id']
+    """
+    if {*map(len, keys)} == {UUID}:
+        return [*map(bytes.decode, unpack_all(keys))]
+    return [*map(unpack, keys)]

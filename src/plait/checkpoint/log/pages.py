@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from plait.checkpoint.base.port import Plan, Stored
 from plait.checkpoint.log.deferred import FIXED, Deferred
-from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.keys import texts_of, unpack
 from plait.checkpoint.log.lines import Lines
 from plait.checkpoint.log.opening import open_checkpoints, open_tasks
 from plait.checkpoint.log.reader import (
@@ -131,6 +131,8 @@ class PageReader:
         waiting: list[WriteRow] = []
         sealed = [row for row, _ in rows if type(cast("Any", row.record)) is not Deferred]
         frames = iter(open_checkpoints(self._reader, sealed) if sealed else ())
+        keys = [row.id for row in sealed]
+        ids = dict(zip(keys, texts_of(keys), strict=True))
         for row, writes in rows:
             record: Any = row.record
             tasks = live_tasks(writes) if writes else []
@@ -141,7 +143,7 @@ class PageReader:
                 checkpoint, frame, values = record.holds
             else:
                 frame, facts = next(frames)
-                checkpoint, values = _checkpoint(row, facts), None
+                checkpoint, values = _checkpoint(row, facts, ids), None
             if values is None:
                 later[row.id], values = frame, {}
             found[row.id] = checkpoint, values, tasks
@@ -372,11 +374,10 @@ def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:
     return traces
 
 
-def _checkpoint(row: CheckpointRow, facts: Facts) -> NewCheckpoint:
-    """A checkpoint as its record says it, without its values."""
-    ts, metadata, frontier = facts
-    parent = None if row.parent is None else unpack(row.parent)
-    return NewCheckpoint(unpack(row.id), parent, ts, metadata, frontier, {})
+def _checkpoint(row: CheckpointRow, facts: Facts, ids: Mapping[bytes, str]) -> NewCheckpoint:
+    """A checkpoint as its record says it, without its values. `ids` has those of its page."""
+    parent = None if row.parent is None else ids.get(row.parent) or unpack(row.parent)
+    return NewCheckpoint(ids[row.id], parent, *facts, {})
 
 
 def _versions(places: Mapping[bytes, Place]) -> list[_Version]:

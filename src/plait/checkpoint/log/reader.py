@@ -15,7 +15,7 @@ from plait.checkpoint.base.port import (
     TaskWrites,
 )
 from plait.checkpoint.log.deferred import Deferred
-from plait.checkpoint.log.keys import UUID, UUID_TEXT, unpack, unpack_all
+from plait.checkpoint.log.keys import UUID, UUID_TEXT, texts_of, unpack, unpack_all
 from plait.checkpoint.log.loans import is_outer
 from plait.checkpoint.log.reading import longer, read_items, read_values
 from plait.checkpoint.log.recent import KeptHead, Recent
@@ -43,7 +43,7 @@ from plait.checkpoint.log.requests import (
 )
 from plait.checkpoint.log.versions import Point
 from plait.checkpoint.serde import Codec, guarded, place, proof, unseal, unseal_all
-from plait.engine.records import snapshot_of
+from plait.engine.records import id_of, snapshot_of
 from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
@@ -214,10 +214,11 @@ class LaneReader:
             if not isinstance(data, Ref)
         ]
         values = iter(self.loads_each(inline))
-        for row, frame in opened:
-            stored, record = to[row[0]], cast("Any", row.record)
+        tasks = texts_of([row[1] for row, _ in opened])
+        for (row, frame), task in zip(opened, tasks, strict=True):
+            stored = to[row[0]]
             if frame is None:
-                written: TaskWrites = record.holds
+                written: TaskWrites = cast("Any", row.record).holds
             else:
                 wrote: list[tuple[str, Any]] = []
                 for channel, data in frame:
@@ -230,7 +231,7 @@ class LaneReader:
                     if isinstance(data, Longer):
                         value = longer(value, data.length, next(values))
                     wrote.append((channel, value))
-                written = TaskWrites(unpack(row[0]), unpack(row[1]), row.path, wrote)
+                written = TaskWrites(id_of(stored), task, row.path, wrote)
             if not isinstance(stored, Snapshot):
                 stored[2].append(written)
             elif frame is None:

@@ -183,8 +183,6 @@ _CHECKPOINT = frozenset(
     (anchor, int, list, list, full, bytes) for anchor in (bytes, _NONE) for full in (dict, _NONE)
 )
 """Types of the parts of a checkpoint."""
-_TEXT = frozenset({str})
-_BYTES = frozenset({bytes})
 
 
 def read_checkpoint(payload: bytes) -> CheckpointFrame:
@@ -198,12 +196,15 @@ def read_checkpoints(payloads: Sequence[bytes]) -> list[CheckpointFrame]:
 
 
 def _checkpoint(parts: Any) -> CheckpointFrame:
-    if not is_list(parts) or (*map(type, parts),) not in _CHECKPOINT:
+    if type(parts) is not list or (*map(type, parts),) not in _CHECKPOINT:
         raise damaged("checkpoint")
     anchor, _, changed, removed, full, _ = parts
-    if not _TEXT.issuperset(map(type, (*changed, *removed, *(full or ())))):
-        raise damaged("checkpoint")
-    if anchor is None if full is None else not _BYTES.issuperset(map(type, full.values())):
+    try:  # to join them is the shortest way to see that all are texts, or bytes
+        "".join((*changed, *removed, *(full or ())))
+        b"".join(full.values() if full else ())
+    except TypeError as error:
+        raise damaged("checkpoint") from error
+    if anchor is None and full is None:
         raise damaged("checkpoint")
     return new_tuple(CheckpointFrame, parts)
 
@@ -228,19 +229,19 @@ def read_patch(kind: int, payload: bytes) -> Patch:
         base, anchor, depth, length, body = _frame(payload, "dict", _DICT_PATCH)
         return Patch(base, anchor, depth, length, (), body)
     try:
-        parts = _unpack(payload)
+        parts: Any = _unpack(payload)
     except ValueError as error:
         raise damaged("list") from error
-    if not is_list(parts) or [*map(type, parts)] != _LIST_PATCH:
+    if type(parts) is not list or [*map(type, parts)] != _LIST_PATCH:
         raise damaged("list")
     rows = parts[4]
-    if len(rows) == 1 and is_list(rows[0]) and [*map(type, rows[0])] == _APPEND:
-        if min(rows[0]) < 0:
+    if len(rows) == 1 and type(row := rows[0]) is list and [*map(type, row)] == _APPEND:
+        if min(row) < 0:
             raise damaged("list")
-        parts[4] = (tuple(rows[0]),)  # of nothing that the garbage collector must look at
+        parts[4] = (tuple(row),)  # of nothing that the garbage collector must look at
     else:
         parts[4] = tuple(_rows(rows, "list", int, int, int))
-    return Patch._make(parts)
+    return new_tuple(Patch, parts)
 
 
 def read_manifest(payload: bytes) -> Manifest:
@@ -275,14 +276,14 @@ def _writes(rows: Any) -> list[tuple[str, Data]]:
         raise damaged("task's writes")
     out: list[tuple[str, Data]] = []
     for row in rows:
-        if not is_list(row) or len(row) != 3:
+        if type(row) is not list or len(row) != 3:
             raise damaged("task's writes")
         channel, form, data = row
         if type(channel) is not str:
             raise damaged("task's writes")
         if form == INLINE and type(data) is bytes:
             out.append((channel, data))
-        elif form in (REF, WIDE) and is_list(data) and _is_ref(data, form):
+        elif form in (REF, WIDE) and _is_ref(data, form):
             out.append((channel, new_tuple(Ref, data)))
         elif form == LONGER and is_list(data) and [*map(type, data)] == _LONGER and data[2] >= 0:
             out.append((channel, new_tuple(Longer, data)))
@@ -291,11 +292,12 @@ def _writes(rows: Any) -> list[tuple[str, Data]]:
     return out
 
 
+_REF = [str, bytes, int, int]
 _LONGER = [str, bytes, int, bytes]
 
 
-def _is_ref(data: list[Any], form: int) -> bool:
-    if [type(part) for part in data] != [str, bytes, int, int]:
+def _is_ref(data: Any, form: int) -> bool:
+    if type(data) is not list or [*map(type, data)] != _REF:
         return False
     return (data[3] in _WIDE) == (form == WIDE)
 
