@@ -207,7 +207,7 @@ class _Rows:
             rows.reverse()
         return rows
 
-    def _read_page(self, request: ReadPage) -> list[tuple[CheckpointRow, Sequence[WriteRow]]]:
+    def _read_page(self, request: ReadPage) -> list[tuple[CheckpointRow, list[WriteRow]]]:
         lane = self._by_number.get(request.lane)
         if lane is None:
             return []

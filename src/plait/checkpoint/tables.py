@@ -11,7 +11,7 @@ to. So whoever puts a checkpoint between the two, or drops the first, unpacks th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any, cast
 
@@ -111,7 +111,7 @@ class Lane:
 
     def page(
         self, low: int, high: int, *, live: bool
-    ) -> list[tuple[CheckpointRow, Sequence[WriteRow]]]:
+    ) -> list[tuple[CheckpointRow, list[WriteRow]]]:
         """Checkpoints as above, the last one first, each with its task writes in order."""
         if not live:
             rows = self.checkpoints(low, high, live=False)
@@ -121,36 +121,37 @@ class Lane:
         else:
             rows = cast("list[CheckpointRow]", self._commits[low:high])
             kept = map(self._writes.get, self.ids[low:high])
-            writes = [(one,) if type(one) is WriteRow else _in_order(_by_task(one)) for one in kept]
+            writes = [[one] if type(one) is WriteRow else _in_order(_by_task(one)) for one in kept]
         found = [*zip(rows, writes, strict=True)]
         found.reverse()
         return found
 
-    def _packed_page(self, low: int, high: int) -> list[tuple[CheckpointRow, Sequence[WriteRow]]]:
+    def _packed_page(self, low: int, high: int) -> list[tuple[CheckpointRow, list[WriteRow]]]:
         """The same, live, where commits may be packed: each of them is unpacked once."""
         ids, kept = self.ids, self._writes
-        found: list[tuple[CheckpointRow, Sequence[WriteRow]]] = []
+        found: list[tuple[CheckpointRow, list[WriteRow]]] = []
         after = self._written_with(high)
         for place in range(high - 1, low - 1, -1):
-            key, row = ids[place], self._commits[place]
+            key = ids[place]
+            row: Any = self._commits[place]
             tasks, packed = kept.get(key), after
-            after = ()
+            after = []
             if type(row) is bytes:
                 parent, record, _, after = _unpack(row)
                 row = new_tuple(CheckpointRow, (key, self._parent(place, parent), record))
             if not packed:
                 writes = _in_order(_by_task(tasks))
             elif tasks is None and len(packed) == _ONE_TASK:
-                writes = (new_tuple(WriteRow, (key, *packed)),)
+                writes = [new_tuple(WriteRow, (key, *packed))]
             else:
                 writes = _in_order({**_by_task(tasks), **_tasks(key, packed)})
             found.append((row, writes))
         return found
 
-    def _written_with(self, place: int) -> Sequence[Any]:
+    def _written_with(self, place: int) -> list[Any]:
         """The task writes that are packed with a commit, if there is one."""
         row = self._commits[place] if place < len(self._commits) else None
-        return _unpack(row)[3] if type(row) is bytes else ()
+        return _unpack(row)[3] if type(row) is bytes else []
 
     def whole(self, key: bytes, *, live: bool) -> tuple[CheckpointRow, list[WriteRow]] | None:
         """A checkpoint and its task writes, in order."""
@@ -335,7 +336,7 @@ class Lane:
 
     def _put_write(self, row: WriteRow) -> None:
         kept = self._writes.get(row.checkpoint)
-        if type(kept) is dict:
+        if isinstance(kept, dict):
             kept[row.task] = row
         elif kept is None or kept.task == row.task:
             self._writes[row.checkpoint] = row
@@ -389,7 +390,7 @@ def _tasks(checkpoint: bytes, writes: list[Any]) -> dict[bytes, WriteRow]:
 
 def _by_task(kept: WriteRow | dict[bytes, WriteRow] | None) -> dict[bytes, WriteRow]:
     """The task writes of one checkpoint."""
-    if type(kept) is dict:
+    if isinstance(kept, dict):
         return kept
     return {} if kept is None else {kept.task: kept}
 

@@ -13,7 +13,6 @@ from plait.engine.records import CONTAINERS, Live, TaskWrites, new_tuple
 from plait.engine.tasks import UnnamedWrites, is_task_id, task_id
 from plait.pregel.layout import SPECIAL, Address, Layout, Row, Seat
 from plait.types import PregelTask, StateSnapshot
-from plait.typing import MISSING
 
 
 class PlainView:

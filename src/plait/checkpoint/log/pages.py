@@ -120,7 +120,7 @@ class PageReader:
         lives = [] if wanted else first_lives(rows)
         rows = rows[len(lives) :]
         if not rows:
-            return lives[:most]
+            return [*lives[:most]]
         if most is not None:
             most = max(0, most - len(lives))
         count = len(rows)

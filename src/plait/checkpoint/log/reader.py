@@ -14,7 +14,7 @@ from plait.checkpoint.base.port import (
     Stored,
     TaskWrites,
 )
-from plait.checkpoint.log.deferred import Deferred
+from plait.checkpoint.log.deferred import Deferred, settled_facts
 from plait.checkpoint.log.keys import UUID, UUID_TEXT, texts_of, unpack, unpack_all
 from plait.checkpoint.log.loans import is_outer
 from plait.checkpoint.log.reading import longer, read_items, read_values
@@ -114,14 +114,13 @@ class LaneReader:
         self, row: CheckpointRow, writes: Sequence[WriteRow]
     ) -> Plan[tuple[Snapshot, Point, CheckpointFrame]]:
         """A checkpoint and what its tasks wrote read whole, and where its values are."""
-        frame, point, again = yield from self.stand(row)
+        frame, point, head = yield from self.stand(row)
         values = own_values(row)
         if values is None:
             values, _ = yield from read_values(
-                self, point.map, track=False, live=self.live, again=again
+                self, point.map, track=False, live=self.live, small=small_of(head)
             )
-        stored = yield from self._with_writes(row, frame, values, writes)
-        return snapshot_of(stored), point, frame
+        return (yield from self.snapshot(row, frame, values, writes)), point, frame
 
     def body(self, frame: CheckpointFrame) -> Facts:
         """Timestamp, metadata and frontier of a checkpoint."""
@@ -158,38 +157,51 @@ class LaneReader:
         return (yield ReadCheckpoints(self.lane, before=before, limit=size, newest_first=True))
 
     def snapshot(
-        self, row: CheckpointRow, frame: CheckpointFrame, values: dict[str, Any]
-    ) -> Plan[Snapshot]:
-        """A checkpoint with values that were read, and its writes."""
-        return snapshot_of((yield from self._with_writes(row, frame, values, None)))
-
-    def look(self, row: CheckpointRow, writes: Sequence[WriteRow] | None) -> Plan[Stored]:
-        """A checkpoint, whole. `writes`: its rows, if they were read with it."""
-        values = own_values(row)
-        if values is None:
-            frame, point, again = yield from self.stand(row)
-            values, _ = yield from read_values(
-                self, point.map, track=False, live=self.live, again=again
-            )
-        else:
-            frame = self.open_checkpoint(row)
-        return (yield from self._with_writes(row, frame, values, writes))
-
-    def _with_writes(
         self,
         row: CheckpointRow,
         frame: CheckpointFrame,
         values: dict[str, Any],
-        writes: Sequence[WriteRow] | None,
+        writes: Sequence[WriteRow] | None = None,
+    ) -> Plan[Snapshot]:
+        """A checkpoint with values that were read, and its writes (read here for None)."""
+        record: Any = row.record
+        live = type(record) is Deferred
+        stored: Stored = (record.holds[0], values, []) if live else self.sealed(row, frame, values)
+        return snapshot_of((yield from self._add_to(stored, row, writes)))
+
+    def look(self, row: CheckpointRow, writes: Sequence[WriteRow] | None) -> Plan[Stored]:
+        """A checkpoint, whole. `writes`: its rows, if they were read with it."""
+        record: Any = row.record
+        values = own_values(row)
+        head: KeptHead | None = None
+        if values is None:
+            frame, point, head = yield from self.stand(row)
+            values, _ = yield from read_values(
+                self, point.map, track=False, live=self.live, small=small_of(head)
+            )
+        else:
+            frame = self.open_checkpoint(row)
+        made = record.holds[0] if type(record) is Deferred else self._facts(row, frame, head)
+        return (yield from self._add_to((made, values, []), row, writes))
+
+    def _facts(
+        self, row: CheckpointRow, frame: CheckpointFrame, head: KeptHead | None
+    ) -> NewCheckpoint:
+        """A checkpoint without its values: made once of the one that is kept, if it can be."""
+        made = None if head is None else head.made
+        if made is None:
+            parent = unpack(row.parent) if row.parent is not None else None
+            made = NewCheckpoint(unpack(row.id), parent, *self.body(frame), {})
+            if head is not None and settled_facts(made):
+                head.made = made
+        return made
+
+    def _add_to(
+        self, stored: Stored, row: CheckpointRow, writes: Sequence[WriteRow] | None
     ) -> Plan[Stored]:
+        """Add what tasks wrote to a checkpoint (`writes`, if that was read with it)."""
         if writes is None:
             writes = yield ReadWrites(self.lane, row.id, live=self.live)
-        record: Any = row.record
-        stored: Stored
-        if type(record) is Deferred:
-            stored = (record.holds[0], values, [])
-        else:
-            stored = self.sealed(row, frame, values)
         if writes:
             to = {row.id: stored}
             yield from self.add_writes(self.open_writes(writes, to), to)
@@ -290,19 +302,20 @@ class LaneReader:
             raise damaged("task's writes")
         return read_writes(payload)
 
-    def stand(self, row: CheckpointRow) -> Plan[tuple[CheckpointFrame, Point, bool]]:
-        """A checkpoint opened, its channel map, and whether it was the last one read here."""
+    def stand(self, row: CheckpointRow) -> Plan[tuple[CheckpointFrame, Point, KeptHead | None]]:
+        """A checkpoint opened, its channel map, and what is kept of it."""
         if self.recent is None:
             frame = self.open_checkpoint(row)
-            return frame, (yield from self.resolve(row, frame)), False
+            return frame, (yield from self.resolve(row, frame)), None
         proved = _proof_of(row)
         head = self.recent.head(self.lane)
         if head is not None and head.point.id == row.id and head.proof == proved:
-            return head.frame, head.point.copy(), True
+            return head.frame, head.point.copy(), head
         frame = self.open_checkpoint(row)
         point = yield from self.resolve(row, frame, head)
-        self.recent.keep_head(self.lane, KeptHead(proved, frame, point.copy()))
-        return frame, point, False
+        head = KeptHead(proved, frame, point.copy())
+        self.recent.keep_head(self.lane, head)
+        return frame, point, head
 
     def resolve(
         self, row: CheckpointRow, frame: CheckpointFrame, kept: KeptHead | None = None
@@ -346,6 +359,11 @@ class LaneReader:
         return Point(row.id, anchor, depth, map)
 
 
+def small_of(head: KeptHead | None) -> dict[str, Any] | None:
+    """The small values of a checkpoint that is kept: to be looked up, and put."""
+    return None if head is None else head.small
+
+
 def _proof_of(row: CheckpointRow) -> Any:
     """What tells the record of a checkpoint from all others; of a record that was read live, which
     nobody changes, itself."""
@@ -387,16 +405,16 @@ def all_live(row: CheckpointRow, writes: Sequence[WriteRow]) -> Live | None:
 
 def first_lives(
     rows: Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]],
-) -> list[Stored]:
+) -> list[Live]:
     """Checkpoints and their writes (None: not read), up to the first that is not such a one."""
-    lives: list[Stored] = []
+    lives: list[Live] = []
     for row, writes in rows:
         record: Any = row[_RECORD]
         if type(record) is not Deferred or writes is None:
             break
         checkpoint, _, values = record.holds
         only: Any = writes[0][_WRITTEN] if len(writes) == 1 else None
-        tasks = (only.holds,) if type(only) is Deferred else live_tasks(writes)
+        tasks = [only.holds] if type(only) is Deferred else live_tasks(writes)
         if values is None or tasks is None:
             break
         lives.append((checkpoint, values, tasks))

@@ -80,7 +80,7 @@ def read_values(
     *,
     track: bool,
     live: bool = False,
-    again: bool = False,
+    small: dict[str, Any] | None = None,
 ) -> Plan[tuple[dict[str, Any], dict[str, Version]]]:
     """Read versions of channels.
 
@@ -89,8 +89,8 @@ def read_values(
         wanted: The version of each channel.
         track: Whether later versions will be written against these.
         live: Whether values that were never made bytes may be taken as they are.
-        again: Whether the checkpoint that has these versions is proved to be the one that was read
-            last: then its small values are known.
+        small: Of the checkpoint that has these versions, if its record is proved, the values that
+            were read before, are small and cannot change. Others that are found are added.
 
     Returns:
         The values, and (if tracked) what a session remembers of them.
@@ -100,25 +100,25 @@ def read_values(
     """
     values: dict[str, Any] = dict.fromkeys(wanted)
     versions: dict[str, Version] = {}
-    codec, recent = source.codec, source.recent
-    constants: dict[str, Constant] = {} if recent is None else recent.constants(source.lane)
-    keys: list[tuple[str, bytes]] = []
-    for channel, key in wanted.items():
-        known = constants.get(channel) if again else None
-        if known is not None and known.id == key:
-            values[channel] = known.value
-            if track:
-                versions[channel] = Version(key, key, 0)
-        else:
-            keys.append((channel, key))
+    keys = [*wanted.items()]
+    if small:
+        known = small.copy()  # another thread may be adding to it
+        values.update(known)
+        if track:
+            versions = {name: Version(wanted[name], wanted[name], 0) for name in known}
+        keys = [pair for pair in keys if pair[0] not in known] if len(known) < len(keys) else []
     if not keys:
         return values, versions
+    codec, recent = source.codec, source.recent
+    constants: dict[str, Constant] = {} if recent is None else recent.constants(source.lane)
     records: list[Any] = yield ReadValues(source.lane, keys, live=live)
     for (channel, key), record in zip(keys, records, strict=True):
         version, fixed = None, False
         known = constants.get(channel)
         if known is not None and known.id == key and _is_of(record, known.proof):
             value = known.value
+            if small is not None:
+                small[channel] = value
         elif type(record) is Deferred:
             value, fixed = given(record.holds), True
         else:
@@ -136,6 +136,8 @@ def read_values(
         if fixed and recent is not None and is_small(value) and len(constants) < CHANNELS:
             proved = proof(record) if type(record) is bytes else None
             constants[channel] = Constant(key, proved, value)
+            if small is not None:
+                small[channel] = value
         values[channel] = value
         if track:
             versions[channel] = version or Version(key, key, 0)

@@ -13,6 +13,7 @@ digest and all. For small values, the record of the checkpoint that has them doe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -21,6 +22,7 @@ from plait.checkpoint.log.records import WHOLE, CheckpointFrame
 from plait.checkpoint.log.versions import Encoded, ListVersion, Point, Run, Version
 from plait.checkpoint.serde import KeyedRecipes, Recipes
 from plait.checkpoint.serde.envelope import proof
+from plait.engine.records import NewCheckpoint
 from plait.forks import renew_in_child
 
 ROOM = 16 << 20
@@ -76,13 +78,18 @@ class KeptDict(NamedTuple):
         return self.depth
 
 
-class KeptHead(NamedTuple):
-    """A checkpoint that was read: its record, and its map of channels."""
+@dataclass(slots=True)
+class KeptHead:
+    """A checkpoint that was read: its record, its map of channels, and what else was made of it."""
 
     proof: Any
     """What tells its record from all others: bytes, or a record that was read live."""
     frame: CheckpointFrame
     point: Point
+    small: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Those of its values that were read, are small, and cannot change."""
+    made: NewCheckpoint | None = None
+    """Its facts, if somebody looked at them and they cannot change."""
 
 
 class Constant(NamedTuple):

@@ -196,7 +196,7 @@ def read_checkpoints(payloads: Sequence[bytes]) -> list[CheckpointFrame]:
 
 
 def _checkpoint(parts: Any) -> CheckpointFrame:
-    if type(parts) is not list or (*map(type, parts),) not in _CHECKPOINT:
+    if not is_list(parts) or (*map(type, parts),) not in _CHECKPOINT:
         raise damaged("checkpoint")
     anchor, _, changed, removed, full, _ = parts
     try:  # to join them is the shortest way to see that all are texts, or bytes
@@ -229,13 +229,13 @@ def read_patch(kind: int, payload: bytes) -> Patch:
         base, anchor, depth, length, body = _frame(payload, "dict", _DICT_PATCH)
         return Patch(base, anchor, depth, length, (), body)
     try:
-        parts: Any = _unpack(payload)
+        parts = _unpack(payload)
     except ValueError as error:
         raise damaged("list") from error
-    if type(parts) is not list or [*map(type, parts)] != _LIST_PATCH:
+    if not is_list(parts) or [*map(type, parts)] != _LIST_PATCH:
         raise damaged("list")
     rows = parts[4]
-    if len(rows) == 1 and type(row := rows[0]) is list and [*map(type, row)] == _APPEND:
+    if len(rows) == 1 and is_list(row := rows[0]) and [*map(type, row)] == _APPEND:
         if min(row) < 0:
             raise damaged("list")
         parts[4] = (tuple(row),)  # of nothing that the garbage collector must look at
@@ -276,14 +276,14 @@ def _writes(rows: Any) -> list[tuple[str, Data]]:
         raise damaged("task's writes")
     out: list[tuple[str, Data]] = []
     for row in rows:
-        if type(row) is not list or len(row) != 3:
+        if not is_list(row) or len(row) != 3:
             raise damaged("task's writes")
         channel, form, data = row
         if type(channel) is not str:
             raise damaged("task's writes")
         if form == INLINE and type(data) is bytes:
             out.append((channel, data))
-        elif form in (REF, WIDE) and _is_ref(data, form):
+        elif form in (REF, WIDE) and is_list(data) and _is_ref(data, form):
             out.append((channel, new_tuple(Ref, data)))
         elif form == LONGER and is_list(data) and [*map(type, data)] == _LONGER and data[2] >= 0:
             out.append((channel, new_tuple(Longer, data)))
@@ -296,10 +296,8 @@ _REF = [str, bytes, int, int]
 _LONGER = [str, bytes, int, bytes]
 
 
-def _is_ref(data: Any, form: int) -> bool:
-    if type(data) is not list or [*map(type, data)] != _REF:
-        return False
-    return (data[3] in _WIDE) == (form == WIDE)
+def _is_ref(data: list[Any], form: int) -> bool:
+    return [*map(type, data)] == _REF and (data[3] in _WIDE) == (form == WIDE)
 
 
 def form_of(channel: str, data: Data) -> Form:

@@ -21,7 +21,7 @@ from plait.checkpoint.log.deferred import settled, settled_facts
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.loans import borrowed, is_outer
 from plait.checkpoint.log.looking import LogReading
-from plait.checkpoint.log.reader import LaneReader, own_values, reads_live
+from plait.checkpoint.log.reader import LaneReader, own_values, reads_live, small_of
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent, Written
 from plait.checkpoint.log.recording import (
@@ -205,13 +205,13 @@ class LogSession(LogReading):
         if not rows:
             return None
         found = rows[0]
-        frame, point, again = yield from reader.stand(found)
+        frame, point, head = yield from reader.stand(found)
         own = own_values(found)
         if own is not None:
             values, versions = own, {name: Version(found.id, found.id, 0) for name in own}
         else:
             values, versions = yield from read_values(
-                reader, point.map, track=True, live=reader.live, again=again
+                reader, point.map, track=True, live=reader.live, small=small_of(head)
             )
         self._recorder.at, self._versions, self._tip = point, versions, unpack(found.id)
         self._stored = found.id
