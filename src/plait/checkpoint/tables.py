@@ -116,7 +116,7 @@ class Lane:
         if not live:
             rows = self.checkpoints(low, high, live=False)
             writes = [self.writes_between(at, at + 1, live=False) for at in range(low, high)]
-        elif self._packed:
+        elif self._packed and bytes in {*map(type, self._commits[low : high + 1])}:
             return self._packed_page(low, high)
         else:
             rows = cast("list[CheckpointRow]", self._commits[low:high])

@@ -303,17 +303,17 @@ class LaneReader:
         return read_writes(payload)
 
     def stand(self, row: CheckpointRow) -> Plan[tuple[CheckpointFrame, Point, KeptHead | None]]:
-        """A checkpoint opened, its channel map, and what is kept of it."""
+        """A checkpoint opened, its channel map (to be copied, to move on), and what is kept."""
         if self.recent is None:
             frame = self.open_checkpoint(row)
             return frame, (yield from self.resolve(row, frame)), None
         proved = _proof_of(row)
         head = self.recent.head(self.lane)
         if head is not None and head.point.id == row.id and head.proof == proved:
-            return head.frame, head.point.copy(), head
+            return head.frame, head.point, head
         frame = self.open_checkpoint(row)
         point = yield from self.resolve(row, frame, head)
-        head = KeptHead(proved, frame, point.copy())
+        head = KeptHead(proved, frame, point)
         self.recent.keep_head(self.lane, head)
         return frame, point, head
 

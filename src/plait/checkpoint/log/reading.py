@@ -98,17 +98,15 @@ def read_values(
     Raises:
         CorruptCheckpointError: A record is missing, damaged, or not what it should be.
     """
-    values: dict[str, Any] = dict.fromkeys(wanted)
+    known = small.copy() if small else {}  # another thread may be adding to it
     versions: dict[str, Version] = {}
-    keys = [*wanted.items()]
-    if small:
-        known = small.copy()  # another thread may be adding to it
-        values.update(known)
-        if track:
-            versions = {name: Version(wanted[name], wanted[name], 0) for name in known}
-        keys = [pair for pair in keys if pair[0] not in known] if len(known) < len(keys) else []
-    if not keys:
-        return values, versions
+    if track:
+        versions = {name: Version(wanted[name], wanted[name], 0) for name in known}
+    if len(known) == len(wanted):
+        return known, versions
+    values: dict[str, Any] = dict.fromkeys(wanted)
+    values.update(known)
+    keys = [pair for pair in wanted.items() if pair[0] not in known]
     codec, recent = source.codec, source.recent
     constants: dict[str, Constant] = {} if recent is None else recent.constants(source.lane)
     records: list[Any] = yield ReadValues(source.lane, keys, live=live)

@@ -213,7 +213,7 @@ class LogSession(LogReading):
             values, versions = yield from read_values(
                 reader, point.map, track=True, live=reader.live, small=small_of(head)
             )
-        self._recorder.at, self._versions, self._tip = point, versions, unpack(found.id)
+        self._recorder.at, self._versions, self._tip = point.copy(), versions, unpack(found.id)
         self._stored = found.id
         snapshot = yield from reader.snapshot(found, frame, values)
         if row.head is not None and row.head != wanted:
