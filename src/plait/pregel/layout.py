@@ -88,16 +88,14 @@ class Layout:
             layout = graph.layout = cls(graph.plan)
         return layout
 
-    def show(self, held: dict[str, Any], shared: bool) -> dict[str, Any]:
+    def show(self, held: Mapping[str, Any], shared: bool) -> dict[str, Any]:
         """The values of the state's keys, where they are stored as they are shown.
 
         Args:
             held: by key.
-            shared: whether it and the containers there are still somebody else's.
+            shared: whether containers there are still somebody else's.
         """
         template = self._template
-        if not shared and (*held,) == self.keys:
-            return held
         values: dict[str, Any] = {**template, **held}
         if len(held) == len(values) == len(template):  # it holds these keys and no others
             if shared:

@@ -72,10 +72,14 @@ class Place(NamedTuple):
 class PageReader:
     """Reads the pages of one lane, newest first."""
 
-    def __init__(self, reader: LaneReader, *, in_memory: bool = False) -> None:
+    def __init__(
+        self, reader: LaneReader, *, in_memory: bool = False, placed: bool = False
+    ) -> None:
         self.lane = reader.lane
         self._in_memory = in_memory
         """Whether the saver answers `ReadPage`."""
+        self._placed = placed
+        """Whether `places` is asked for."""
         self._reader = reader
         self._fixed: dict[_Version, Any] = {}
         """Values that cannot change: one object does for all snapshots."""
@@ -123,6 +127,11 @@ class PageReader:
             return [*lives[:most]]
         if most is not None:
             most = max(0, most - len(lives))
+        if not (wanted or self._placed) and _follow_each_other(rows):
+            base = yield from self.read(rows[-1:], wanted, None)
+            grown = _grown(rows[:-1], base[0])
+            if grown is not None:
+                return [*lives, *grown[:most]]
         count = len(rows)
         if wanted:
             rows = self._that_may_hold(rows, wanted)
@@ -372,6 +381,44 @@ def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:
             except TypeError:  # a text that is no UTF-8, a number that is too large
                 continue
     return traces
+
+
+def _follow_each_other(rows: Rows) -> bool:
+    """Whether each of these checkpoints but the last was read live, and made from the next."""
+    after: bytes | None = None
+    for row, _ in rows:
+        record: Any = row.record
+        if after is not None and row.id != after:
+            return False
+        if type(record) is not Deferred:
+            return row is rows[-1][0] and len(rows) > 1
+        after = row.parent
+    return len(rows) > 1
+
+
+def _grown(rows: Rows, base: Stored) -> list[Stored] | None:
+    """Checkpoints that follow each other, and `base`, which the last of them was made from: each
+    has its parent's values and those that it changed. None if some of these can change.
+    """
+    if not FIXED.issuperset(map(type, values_of(base).values())):
+        return None
+    grown = [base]
+    before = values_of(base)
+    for row, writes in reversed(rows):
+        checkpoint, frame, _ = cast("Any", row.record).holds
+        tasks = live_tasks(writes or ())
+        if writes is None or tasks is None:
+            return None
+        for value in checkpoint.changed.values():
+            if type(value) not in FIXED:
+                return None
+        values: dict[str, Any] = {**before, **checkpoint.changed}
+        for name in frame.removed:
+            values.pop(name, None)
+        grown.append((checkpoint, values, tasks))
+        before = values
+    grown.reverse()
+    return grown
 
 
 def _checkpoint(row: CheckpointRow, facts: Facts, ids: Mapping[bytes, str]) -> NewCheckpoint:

@@ -220,7 +220,7 @@ class _Cursor:
     ) -> None:
         self.lane = reader.lane
         self._reader = reader
-        self._pages = PageReader(reader, in_memory=in_memory)
+        self._pages = PageReader(reader, in_memory=in_memory, placed=True)
         self._wanted = wanted
         self.before = before
         self.rows: Rows = []
