@@ -80,6 +80,34 @@ def test_a_history_of_many_pages_shows_each_checkpoint_as_it_is_read_alone(saver
     assert [s.metadata["step"] for s in history] == list(range(2 * PAGE + 5, -2, -1))
 
 
+Flat: Any = TypedDict("Flat", {"n": int, **{f"key{n}": str for n in range(6)}})
+
+
+@pytest.mark.parametrize("forked", [False, True])
+def test_pages_of_checkpoints_that_change_little_show_each_as_it_is_read_alone(
+    saver: Any, forked: bool
+) -> None:
+    graph = StateGraph(Flat).add_node("tick", lambda state: {"n": state["n"] + 1})
+    graph.add_edge(START, "tick")
+    steps = 2 * PAGE + 5
+    graph.add_conditional_edges(
+        "tick", lambda state: "tick" if state["n"] % steps else END, ["tick", END]
+    )
+    compiled = graph.compile(checkpointer=saver)
+    config: Any = {**THREAD, "recursion_limit": steps + 5}
+    compiled.invoke({"n": 0, **{f"key{n}": "x" * 40 for n in range(6)}}, config)
+    if forked:
+        middle = list(compiled.get_state_history(THREAD))[PAGE // 2].config
+        compiled.invoke(None, compiled.update_state(middle, {"n": steps - 3, "key2": "fork"}))
+    history = list(compiled.get_state_history(THREAD))
+    assert len(history) > steps
+    for snapshot in history:
+        assert told(snapshot) == told(compiled.get_state(snapshot.config))
+    for snapshot in history:  # each is its own
+        snapshot.values["n"] = snapshot.metadata["step"] = "changed"
+    assert "changed" not in {each.values.get("n") for each in compiled.get_state_history(THREAD)}
+
+
 def test_memory_shows_what_a_file_does(tmp_path: Path) -> None:
     with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as stored:
         savers: list[Any] = [InMemorySaver(), stored]
