@@ -127,7 +127,7 @@ class PageReader:
             return [*lives[:most]]
         if most is not None:
             most = max(0, most - len(lives))
-        if not (wanted or self._placed) and _follow_each_other(rows):
+        if not (wanted or self._placed) and _are_live_in_turn(rows):
             base = yield from self.read(rows[-1:], wanted, None)
             grown = _grown(rows[:-1], base[0])
             if grown is not None:
@@ -383,7 +383,7 @@ def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:
     return traces
 
 
-def _follow_each_other(rows: Rows) -> bool:
+def _are_live_in_turn(rows: Rows) -> bool:
     """Whether each of these checkpoints but the last was read live, and made from the next."""
     after: bytes | None = None
     for row, _ in rows:
