@@ -5,6 +5,7 @@ from typing import Any
 from warnings import warn
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.internal_calls import internal_call
 from plait.agents.middleware.retrying import default_retry_on
 from plait.agents.middleware.sizes import (
     ContextSize,
@@ -29,6 +30,8 @@ from plait.messages.trim import trim_messages
 from plait.runnables.base import coerce_to_runnable
 from plait.runnables.retry import RunnableRetry
 from plait.runtime import Runtime
+
+_CALL = internal_call("summarization")
 
 DEFAULT_SUMMARY_PROMPT = """\
 The conversation below is about to be dropped. Your notes will stand in its place, and are all \
@@ -134,11 +137,11 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         older, newer = split
         asked = self._asked(older)
         try:
-            said = self._writer.invoke(asked)
+            said = self._writer.invoke(asked, _CALL)
         except ContextOverflowError:
             if not self._is_prompted:
                 raise
-            said = self._writer.invoke(self._asked(older, cut=True))
+            said = self._writer.invoke(self._asked(older, cut=True), _CALL)
         return self._update(said, newer)
 
     async def abefore_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -149,11 +152,11 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         older, newer = split
         asked = self._asked(older)
         try:
-            said = await self._writer.ainvoke(asked)
+            said = await self._writer.ainvoke(asked, _CALL)
         except ContextOverflowError:
             if not self._is_prompted:
                 raise
-            said = await self._writer.ainvoke(self._asked(older, cut=True))
+            said = await self._writer.ainvoke(self._asked(older, cut=True), _CALL)
         return self._update(said, newer)
 
     # --- when, and what --------------------------------------------------------------------------

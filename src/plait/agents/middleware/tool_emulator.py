@@ -4,11 +4,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.internal_calls import internal_call
 from plait.chat_models.guests import as_chat_model
 from plait.errors import ConfigError
 from plait.messages import HumanMessage, ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
 from plait.types import Command
+
+_CALL = internal_call("tool_emulation")
 
 _PROMPT = """\
 Play a tool: answer as it would, with made-up data that could be true.
@@ -54,7 +57,7 @@ class LLMToolEmulator(AgentMiddleware[Any, Any, Any]):
         """Ask the model in place of the tool."""
         if not self._plays(request):
             return handler(request)
-        return _result(request, self.model.invoke([_asked(request)]))
+        return _result(request, self.model.invoke([_asked(request)], _CALL))
 
     async def awrap_tool_call(
         self,
@@ -64,7 +67,7 @@ class LLMToolEmulator(AgentMiddleware[Any, Any, Any]):
         """The async twin of `wrap_tool_call`."""
         if not self._plays(request):
             return await handler(request)
-        return _result(request, await self.model.ainvoke([_asked(request)]))
+        return _result(request, await self.model.ainvoke([_asked(request)], _CALL))
 
     def _plays(self, request: ToolCallRequest) -> bool:
         return self.emulated is None or request.tool_call["name"] in self.emulated

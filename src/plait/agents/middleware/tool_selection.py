@@ -4,11 +4,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.internal_calls import internal_call
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
 from plait.chat_models.guests import as_chat_model
 from plait.errors import ConfigError, InvalidValueError, nearest
 from plait.messages import HumanMessage, SystemMessage
 from plait.messages.foreign import kind_of
+
+_CALL = internal_call("tool_selection")
 
 DEFAULT_SYSTEM_PROMPT = "Pick the tools that help most with what the user asks for."
 
@@ -74,7 +77,7 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
         chooser = choice.model.with_structured_output(self._schema(request, choice.names))
         answer: Any = None
         for _ in range(self.max_retries + 1):
-            answer = chooser.invoke(choice.messages)
+            answer = chooser.invoke(choice.messages, _CALL)
             if _names_in(answer) is not None:
                 break
         return handler(self._narrowed(request, choice.names, answer))
@@ -91,7 +94,7 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
         chooser = choice.model.with_structured_output(self._schema(request, choice.names))
         answer: Any = None
         for _ in range(self.max_retries + 1):
-            answer = await chooser.ainvoke(choice.messages)
+            answer = await chooser.ainvoke(choice.messages, _CALL)
             if _names_in(answer) is not None:
                 break
         return await handler(self._narrowed(request, choice.names, answer))
