@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
-from plait.errors import InvalidTemplateError
+from plait.errors import InvalidTemplateError, MissingVariablesError
 from plait.messages import AIMessage, ChatMessage, HumanMessage, SystemMessage
 from plait.messages.pretty import title_line
 from plait.prompts.dict import DictPromptTemplate
@@ -195,7 +195,12 @@ def _block(block: Any, template_format: PromptTemplateFormat) -> BlockTemplate:
 
 def _filled(block: BlockTemplate, values: dict[str, Any]) -> dict[str, Any] | None:
     """A block with its values; None for an empty text, which providers refuse."""
-    wanted = {name: values[name] for name in block.input_variables if name in values}
+    if missing := [name for name in block.input_variables if name not in values]:
+        raise MissingVariablesError(
+            f"A block of a message is missing variables {missing}. Received: {sorted(values)}. "
+            "Give them to the prompt, or ahead of time to its `partial`."
+        )
+    wanted = {name: values[name] for name in block.input_variables}
     if isinstance(block, ImagePromptTemplate):
         return {"type": "image_url", "image_url": block.format(**wanted)}
     if isinstance(block, DictPromptTemplate):

@@ -50,3 +50,20 @@ def case_falsy_items_of_mustache_sections(env):
 
 def case_names_inside_of_false(env):
     return PromptTemplate.from_template("{{a.b}}", template_format="mustache").format(a=False)
+
+
+def case_blocks_without_their_values(env):
+    blocks = (
+        {"type": "text", "text": "{{a}}"},
+        {"type": "text", "text": "{{#a}}yes{{/a}}{{^a}}no{{/a}}"},
+        {"type": "image_url", "image_url": {"url": "https://example.org/{{a}}"}},
+        {"type": "audio", "data": "{{a}}"},
+    )
+    prompts = [
+        ChatPromptTemplate([("human", [one, "{{b}}"])], template_format="mustache")
+        for one in blocks
+    ]
+    return [
+        (env.error(lambda p=p: p.format_messages(b=1)), p.format_messages(a="x", b=1))
+        for p in prompts
+    ]
