@@ -80,7 +80,7 @@ class HeardRun:
     metadata: dict[str, Any]
     wanted: bool
     input: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Told again when the run ends; empty for the outermost run."""
+    """Told again when the run ends, where it is no outermost one."""
     is_inner: bool = False
 
 
@@ -150,16 +150,15 @@ class EventStream(TokenListener):
         tags, wanted = list(tags or ()), self._wanted.wants(name, kind, tags or ())
         run = HeardRun(name, kind, str(run_id), parents, tags, dict(metadata or {}), wanted)
         self._runs[run_id] = run
-        if outermost:
-            data = {"input": self._given}
-        else:
-            run.input, run.is_inner = data, True
-        self._tell(run, "start", data)
+        run.input, run.is_inner = data, not outermost
+        self._tell(run, "start", {"input": self._given} if outermost else data)
 
-    def _end(self, run_id: UUID, suffix: str, **data: Any) -> None:
+    def _end(self, run_id: UUID, suffix: str, *, input_too: bool = False, **data: Any) -> None:
         run = self._runs.get(run_id)
         if run is not None:
-            self._tell(run, suffix, {**data, **run.input})
+            # Who started the outermost run knows what it was given.
+            told = run.input if run.is_inner or input_too else {}
+            self._tell(run, suffix, {**data, **told})
             if run.is_inner:  # the outermost one stays: it is how the others are known as inner
                 del self._runs[run_id]
 
@@ -311,7 +310,8 @@ class EventStream(TokenListener):
         **kwargs: Any,
     ) -> None:
         """A tool has failed."""
-        self._end(run_id, "error", error=error)
+        call_id = kwargs.get("tool_call_id")
+        self._end(run_id, "error", input_too=True, error=error, tool_call_id=call_id)
 
     def on_retriever_start(
         self,

@@ -19,6 +19,7 @@ from langchain_core.runnables import (
     RunnablePassthrough,
     RunnablePick,
 )
+from langchain_core.tools import tool
 
 CONFIG = {"tags": ["t"], "metadata": {"m": 1}, "run_name": "outer"}
 
@@ -349,3 +350,22 @@ async def case_concurrent_runs_keep_their_parents(env):
     chain = RunnableParallel(a=outer, b=outer, c=outer)
     await chain.ainvoke(1, {"callbacks": [recorder]})
     return sorted(recorder.heard, key=str)
+
+
+async def case_failed_tools(env):
+    @tool
+    def share(parts: int) -> float:
+        """A share."""
+        return 1 / parts
+
+    told = []
+    call = {"name": "share", "args": {"parts": 0}, "id": "c1", "type": "tool_call"}
+    for runnable in (share, RunnableLambda(lambda x: x) | share):
+        for given in ({"parts": 0}, {"parts": "x"}, call):
+            try:
+                async for event in runnable.astream_events(given, version="v2"):
+                    if event["event"].startswith("on_tool"):
+                        told.append((event["event"], event["data"]))
+            except (ValueError, ZeroDivisionError) as error:
+                told.append(type(error).__name__)
+    return told
