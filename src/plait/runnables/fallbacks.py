@@ -24,7 +24,8 @@ _NOTHING: Any = object()
 class RunnableWithFallbacks(Runnable[Input, Output]):
     """A runnable, and others that are tried in order when it fails.
 
-    A stream that fails after its first chunk is not saved: the chunk has been seen.
+    A stream that fails after its first chunk is not saved: the chunk has been seen. One that ends
+    without a chunk counts as failed, unless only some errors are handled.
 
     Args:
         runnable: The first to try.
@@ -149,7 +150,7 @@ class RunnableWithFallbacks(Runnable[Input, Output]):
     def stream(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Output]:
-        """Stream the first one that gives a chunk. Raises as `invoke` does."""
+        """Stream the first one that gives a chunk. Raises as `invoke` does, if one raised."""
         attempts = self._attempts(input)
 
         def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Iterator[Any]:
@@ -157,9 +158,11 @@ class RunnableWithFallbacks(Runnable[Input, Output]):
                 with attempts:
                     chunks = each.stream(given(), child_config(config, run, None), **kwargs)
                     begun = list(islice(chunks, 1))
-                    break
+                    if begun or not attempts.skips_empty:
+                        break
             else:
-                raise attempts.first_error()
+                attempts.raise_any()
+                return
             yield from begun
             yield from chunks
 
@@ -168,7 +171,7 @@ class RunnableWithFallbacks(Runnable[Input, Output]):
     def astream(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Output]:
-        """Stream the first one that gives a chunk. Raises as `invoke` does."""
+        """Stream the first one that gives a chunk. Raises as `invoke` does, if one raised."""
         attempts = self._attempts(input)
 
         async def work(
@@ -178,9 +181,11 @@ class RunnableWithFallbacks(Runnable[Input, Output]):
                 with attempts:
                     chunks = each.astream(given(), child_config(config, run, None), **kwargs)
                     first = await anext(chunks, _NOTHING)
-                    break
+                    if first is not _NOTHING or not attempts.skips_empty:
+                        break
             else:
-                raise attempts.first_error()
+                attempts.raise_any()
+                return
             try:
                 if first is not _NOTHING:
                     yield first
@@ -227,6 +232,19 @@ class _Attempts:
             return self._input
         return {**self._input, key: self._errors[-1]} if self._errors else self._input
 
+    @property
+    def skips_empty(self) -> bool:
+        """Whether a stream without a chunk counts as one that failed: where any error does.
+
+        A parser that finds nothing in a stream tells so by giving nothing; whole, it raises.
+        """
+        return issubclass(StopIteration, self._of.exceptions_to_handle)
+
     def first_error(self) -> BaseException:
         """What the first of them raised."""
         return self._errors[0]
+
+    def raise_any(self) -> None:
+        """Raise `first_error`, if one of them raised."""
+        if self._errors:
+            raise self.first_error()

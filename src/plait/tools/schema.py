@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from importlib import import_module
+from inspect import cleandoc
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -116,7 +117,11 @@ def _field(its: Parameter, doc: str | None) -> tuple[Any, Any]:
     said = doc or _described(annotation) or string_mark(annotation)
     if said and isinstance(default, FieldInfo):
         # As a default, what it says would win: among the marks of the annotation, the last does.
-        annotation, default = Annotated[annotation, default], _value_of(default)
+        # Its bounds come before those of the annotation, as where nothing is said.
+        kind, *marks = (
+            get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+        )
+        annotation, default = Annotated[(kind, default, *marks)], _value_of(default)
     if said:
         annotation = Annotated[annotation, Field(description=said)]
     return annotation, default
@@ -130,10 +135,14 @@ def _value_of(info: FieldInfo) -> Any:
     return info.default if factory is None else Field(default_factory=factory)
 
 
+def _parts(annotation: Any) -> tuple[Any, ...]:
+    """A type and the marks that an `Annotated` puts on it."""
+    return get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+
+
 def _described(annotation: Any) -> str | None:
     """The description in `Annotated[int, Field(description="how many")]`, if there is one."""
-    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    described = (mark.description for mark in marks if isinstance(mark, FieldInfo))
+    described = (mark.description for mark in _parts(annotation) if isinstance(mark, FieldInfo))
     return next((text for text in described if text), None)
 
 
@@ -179,7 +188,7 @@ def _create(name: str, description: str | None, fields: dict[str, Any]) -> type[
     with warnings.catch_warnings():
         # Arguments may be called `copy` or `schema`: nobody calls these methods of the model.
         warnings.filterwarnings("ignore", message="Field name .* shadows an attribute")
-        said = description if description and description.strip() else None
+        said = cleandoc(description or "").rstrip() or None
         return create_model(name, __config__=_CONFIG, __doc__=said, **fields)
 
 

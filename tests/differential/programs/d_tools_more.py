@@ -115,3 +115,28 @@ def case_blank_docstrings(env):
 
     look_up.__doc__ = "\n    "
     return tool(description="Told.")(look_up).get_input_jsonschema()
+
+
+def case_blank_last_lines_of_docstrings(env):
+    def look_up(a: int):
+        return a
+
+    def told(doc):
+        look_up.__doc__ = doc
+        made = tool(look_up)
+        of_input = made.get_input_schema().model_json_schema()
+        return made.args_schema.model_json_schema(), of_input, made.description
+
+    return [told(doc) for doc in ("Looks up.\n\n    ", "  Looks up.\n    ", "A.\n\n    B.\n    ")]
+
+
+def case_bounds_of_described_arguments(env):
+    @tool(parse_docstring=True)
+    def look_up(a: Annotated[int, Field(gt=0)] = Field(5, gt=1)):
+        """Looks up.
+
+        Args:
+            a: How many.
+        """
+
+    return look_up.args_schema.model_json_schema()
