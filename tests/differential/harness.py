@@ -102,6 +102,7 @@ _EXIT_PARENT = "Parents in streams with `exit`"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated::a_deferred_node_beside_a_send": "Deferred nodes beside a Send",
     "h_generated::a_bare_answer_is_for_one_question": "Answers after an answer",
+    "h_generated::answers_by_id_after_a_bare_answer": "Answers after an answer",
     "h_generated::an_update_after_sends": "Updates after Sends",
     "h_generated::states_of_subgraphs_in_version_2": (
         "States of subgraphs in streams of version 2"
@@ -219,6 +220,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_runnables_events::an_early_end_of_a_stream": "Chains that are left early",
     "d_runnables_events::fallbacks_under_a_run_name": "Names of the runs of fallbacks",
     "d_runnables_more::a_function_after_a_stream_without_a_chunk": "Streams without a chunk",
+    "d_runnables_more::fallbacks_without_a_chunk": "Streams without a chunk",
+    "d_runnables_more::runs_of_bound_steps_in_a_map": "Runs of steps inside a map",
+    "d_runnables_more::schemas_of_chains_that_begin_by_picking": "Schemas of chains",
     "d_runnables_more::empty_inputs_in_events": "Empty inputs in events",
     "d_runnables_more::events_of_a_branch_in_a_chain": "Events of branches and fallbacks",
     "d_runnables_more::events_of_map": "Events of map",

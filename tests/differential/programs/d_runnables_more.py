@@ -15,9 +15,11 @@ from langchain_core.outputs import (
 from langchain_core.prompt_values import ChatPromptValue, ImagePromptValue, StringPromptValue
 from langchain_core.runnables import (
     RunnableBranch,
+    RunnableGenerator,
     RunnableLambda,
     RunnableParallel,
     RunnablePassthrough,
+    RunnablePick,
 )
 
 
@@ -102,3 +104,58 @@ def case_parents_of_the_runs_of_fallbacks(env):
     parents = Parents()
     RunnableLambda(shown).with_fallbacks([]).invoke(1, {"callbacks": [parents]})
     return parents.seen
+
+
+def nothing(chunks):
+    yield from ()
+
+
+async def anothing(chunks):
+    for chunk in ():
+        yield chunk
+
+
+EMPTY = RunnableGenerator(nothing, anothing)
+
+
+async def case_fallbacks_of_a_stream_without_a_chunk(env):
+    parsed = FakeListLLM(responses=["no json"]) | JsonOutputParser()
+    found = []
+    for first in (EMPTY, parsed):
+        one = first.with_fallbacks([EMPTY, RunnableLambda(shown)])
+        found.append((list(one.stream(1)), [chunk async for chunk in one.astream(1)]))
+    return found
+
+
+def case_errors_beside_a_stream_without_a_chunk(env):
+    failing = RunnableLambda(lambda x: 1 // 0).with_fallbacks([EMPTY])
+    return env.error(lambda: list(failing.stream(1)))
+
+
+def case_fallbacks_without_a_chunk(env):
+    return env.error(lambda: list(EMPTY.with_fallbacks([EMPTY]).stream(1)))
+
+
+class Tree(BaseCallbackHandler):
+    """The name of each run, and that of the run it is in."""
+
+    def __init__(self):
+        self.names, self.seen = {}, []
+
+    def on_chain_start(self, serialized, inputs, *, run_id, parent_run_id=None, **kwargs):
+        self.names[run_id] = kwargs.get("name")
+        self.seen.append((kwargs.get("name"), self.names.get(parent_run_id)))
+
+
+def case_runs_of_bound_steps_in_a_map(env):
+    tree = Tree()
+    chain = RunnableLambda(add_one) | RunnableLambda(shown).with_config(tags=["x"])
+    chain.map().invoke([1], {"callbacks": [tree]})
+    return tree.seen
+
+
+def case_schemas_of_chains_that_begin_by_picking(env):
+    def double(x: int) -> int:
+        return 2 * x
+
+    return (RunnablePick("a") | RunnableLambda(double)).get_input_jsonschema()

@@ -412,3 +412,17 @@ def case_states_of_subgraphs_in_version_2(env):
     b.add_node("x", lambda state: {"n": len(inner.invoke({"log": ["in"]})["log"])})
     b.add_edge(START, "x")
     return list(b.compile().stream({"a": "in"}, version="v2", stream_mode="values", subgraphs=True))
+
+
+def case_answers_by_id_after_a_bare_answer(env):
+    inner = StateGraph(Log)
+    inner.add_node("ask", lambda state: {"log": [interrupt(f"question {len(state['log'])}")]})
+    inner.add_edge(START, "ask")
+    inner.add_conditional_edges("ask", lambda state: "ask" if len(state["log"]) < 4 else "__end__")
+    b = StateGraph(Log)
+    b.add_node("inner", inner.compile())
+    b.add_edge(START, "inner")
+    graph = b.compile(checkpointer=env.saver())
+    graph.invoke({"log": ["in"]}, CONFIG)
+    asked = graph.invoke(Command(resume="first"), CONFIG)["__interrupt__"]
+    return graph.invoke(Command(resume={asked[0].id: "second"}), CONFIG)

@@ -14,7 +14,8 @@ _ID = re.compile(r"<id:\d+>")
 OWN_WORDS = re.compile(
     "Expected to have a matching ToolMessage|without a ToolMessage for its tool call"
     "|Since response_format='content_and_artifact'|has response_format='content_and_artifact'"
-    "|Cannot inject store|has an InjectedStore argument"
+    "|Cannot inject store|Input should be .* instance of ToolRuntime"
+    "|failed: 'notes'|has an InjectedState argument for key|has an InjectedStore argument"
     "|bound to tool_call_id|ToolMessages for its tool call"
     "|Here is a summary of the conversation|Summary of the conversation so far"
     "|should never be called multiple times|was called several times at once"
@@ -29,6 +30,8 @@ def parted(program: Spec, oracle: Any, ours: Any) -> Difference | None:
     Where several tools run at once, what they write to streams and logs may come in any order: a
     program is the same on both sides if it is so once these are sorted.
     """
+    if any(one["kind"] == "people" for one in program.get("middleware", ())):
+        oracle, ours = _once(plain(oracle)), _once(plain(ours))
     found = difference(plain(oracle), plain(ours))
     if found is None or _is_documented(found):
         return None
@@ -44,6 +47,19 @@ def plain(result: Any) -> Any:
     return _renumbered(_without_marks(normalise(result)), {})
 
 
+def _once(value: Any) -> Any:
+    """The value with each part of a stream once: where one side notes an approval, it tells the
+    state again ("An approval holds for one call")."""
+    if isinstance(value, dict):
+        return {
+            k: list({repr(one): one for one in v}.values())
+            if k == "$parts" and isinstance(v, list | tuple)
+            else _once(v)
+            for k, v in value.items()
+        }
+    return type(value)(map(_once, value)) if isinstance(value, list | tuple) else value
+
+
 def _renumbered(value: Any, seen: dict[str, str]) -> Any:
     """The same with its ids counted anew: what was left out may have had some."""
     if isinstance(value, str):
@@ -55,13 +71,22 @@ def _renumbered(value: Any, seen: dict[str, str]) -> Any:
     return value
 
 
+def _is_made(message_id: Any) -> bool:
+    """Whether nobody chose a message's id."""
+    return message_id is None or bool(_ID.fullmatch(message_id))
+
+
 def _without_marks(value: Any) -> Any:
     if isinstance(value, dict):
+        if value and value.keys() <= MARKS:
+            return None  # an update of nothing
         if "parent_config" in value and isinstance(value.get("values"), dict):
             shown = {k: v for k, v in value["values"].items() if k != "jump_to"}  # an agent's own
             value = {**value, "values": shown}
         if "$defs" in value:  # the schema of an answer is described in each side's own words
             return "<schema>"
+        if value.get("$") == "ToolMessage":  # one side's has its id before it is in the state
+            value = {**value, "id": "<id>" if _is_made(value.get("id")) else value["id"]}
         left_out = {*MARKS, "state"} if "tool_call" in value else MARKS  # "Stored tool calls"
         if {"source", "step"} <= value.keys():  # of a checkpoint: told before or after it is stored
             left_out = {*left_out, "lc_agent_name"}
@@ -78,7 +103,9 @@ def _without_marks(value: Any) -> Any:
         value = value.replace("'hitl_decided_tool_calls', ", "")
         return "<in own words>" if OWN_WORDS.search(value) else value
     if isinstance(value, list | tuple):
-        return type(value)(_without_marks(item) for item in value)
+        return type(value)(
+            _without_marks(one) for one in value if not isinstance(one, str) or one not in MARKS
+        )
     return value
 
 

@@ -186,8 +186,9 @@ def actions(dice: Dice, spec: Spec, asyncs: bool, extra: list[Spec]) -> list[Spe
             found.append({"do": dice.one(["draw", "schemas"])})
         return found
     dice.put(found[0], "durability", 0.1, ["sync", "async"])
-    for _ in range(dice.number(0, 4)):
-        found.append(_later(dice, asyncs, extra))
+    found += [_later(dice, asyncs, extra) for _ in range(dice.number(0, 4))]
+    if "parent" in spec and any("resume" in one for one in found):  # "Answers after an answer"
+        found = [one for one in found if "answers" not in one]
     return found
 
 

@@ -17,6 +17,8 @@ SHAPES = (
     *("runnable.config_schema().model_json_schema()", "[s.id for s in runnable.config_specs]"),
     *("len(runnable.get_prompts())", "picture(runnable)"),
 )
+UNTOLD = {"fallbacks", "each"}
+"""Whose runs differ: "Names of the runs of fallbacks", "Runs of steps inside a map"."""
 
 
 def call(dice: Dice, traits: set[str], values: tuple[str, ...]) -> str:
@@ -61,7 +63,7 @@ def sync(dice: Dice, traits: set[str], value: str, values: tuple[str, ...], conf
     else:
         plain.append(f"drained(runnable.stream({value}, {config}))")
         plain.append(f"drained(runnable.transform(iter([{value}]), {config}))")
-    if dice.chance(0.5) or "fallbacks" in traits:  # "Names of the runs of fallbacks"
+    if dice.chance(0.5) or traits & UNTOLD:
         return dice.one(plain)
     told = told_config(config)
     call = dice.one(
@@ -83,7 +85,7 @@ def whole(dice: Dice, traits: set[str], value: str, values: tuple[str, ...], con
     """An async call for the whole result."""
     inputs = batch(dice, values)
     catch = "" if "fallbacks" in traits else ", return_exceptions=True"
-    if dice.chance(0.5) or "fallbacks" in traits:
+    if dice.chance(0.5) or traits & UNTOLD:
         calls = [f"ainvoke({value}, {config})", f"abatch([{inputs}], {config}{catch})"]
         return f"runnable.{dice.one(calls)}"
     told = told_config(config)
@@ -99,8 +101,8 @@ def streamed(dice: Dice, traits: set[str], value: str, config: str) -> str:
     if kind < 0.4 and not loose:
         return dice.one(
             [
-                f"gathered(runnable.astream({value}, {config}))",
-                f"gathered(runnable.atransform(given_once({value}), {config}))",
+                f"gathered(lambda: runnable.astream({value}, {config}))",
+                f"gathered(lambda: runnable.atransform(given_once({value}), {config}))",
             ]
         )
     if kind < 0.5 and not loose:

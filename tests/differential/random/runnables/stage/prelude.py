@@ -15,6 +15,7 @@ from langchain_core.language_models import FakeListChatModel, FakeListLLM, Gener
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
+    BaseMessage,
     ChatMessage,
     HumanMessage,
     RemoveMessage,
@@ -151,7 +152,9 @@ def never(x):
 
 
 def in_order(x):
-    """Dicts by their keys: parallel steps fill them as they end."""
+    """Dicts by their keys: parallel steps fill them as they end. Text of messages without ids."""
+    if isinstance(x, BaseMessage):
+        return x.model_copy(update={"id": None})
     return {k: in_order(x[k]) for k in sorted(x, key=str)} if isinstance(x, dict) else x
 
 

@@ -162,11 +162,11 @@ async def anoted(call, loose=True):
     return values_of_all([result, notes.settled(loose)])
 
 
-async def gathered(stream):
-    """The items of an async stream, and its error."""
+async def gathered(begin):
+    """The items of an async stream, and its error, raised at once or on the way."""
     found = []
     try:
-        async for item in stream:
+        async for item in begin():
             found.append(item)
     except Exception as error:
         found.append(error)
@@ -204,7 +204,7 @@ async def happened(events, loose=True, inputs=False):
     except Exception as error:
         found.append(error)
     if loose and found and isinstance(found[-1], Exception):
-        return found[-1]  # which steps beside the failed one had ended is left to chance
+        return "failed"  # which of parallel steps failed first is left to chance
     return sorted(runs.values(), key=repr) if loose else found
 
 
