@@ -71,6 +71,11 @@ def _renumbered(value: Any, seen: dict[str, str]) -> Any:
     return value
 
 
+def _is_nothing(value: Any) -> bool:
+    """Whether a value holds marks, and nothing else."""
+    return isinstance(value, dict) and bool(value) and value.keys() <= MARKS
+
+
 def _is_made(message_id: Any) -> bool:
     """Whether nobody chose a message's id."""
     return message_id is None or bool(_ID.fullmatch(message_id))
@@ -78,8 +83,8 @@ def _is_made(message_id: Any) -> bool:
 
 def _without_marks(value: Any) -> Any:
     if isinstance(value, dict):
-        if value and value.keys() <= MARKS:
-            return None  # an update of nothing
+        if _is_nothing(value):
+            return None  # as an update; as the result of a task it is empty
         if "parent_config" in value and isinstance(value.get("values"), dict):
             shown = {k: v for k, v in value["values"].items() if k != "jump_to"}  # an agent's own
             value = {**value, "values": shown}
@@ -98,7 +103,7 @@ def _without_marks(value: Any) -> Any:
             k: "<text>" if k == "error" and not isinstance(v, dict) else _without_marks(v)
             for k, v in value.items()
             if k not in left_out
-        }
+        } | ({"result": {}} if _is_nothing(value.get("result")) else {})
     if isinstance(value, str):
         value = value.replace("'hitl_decided_tool_calls', ", "")
         return "<in own words>" if OWN_WORDS.search(value) else value
