@@ -314,6 +314,10 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_haystack_async::async_callback_of_a_sync_generator": "Async where Haystack is sync",
     "g_haystack_async::async_tool": "Async where Haystack is sync",
     "g_haystack_breakpoints::resumed_twice": "Snapshots of agents",
+    "g_haystack_breakpoints::resumed_with_the_callback_of_the_stopped_run": "Snapshots of agents",
+    "g_haystack_breakpoints::resumed_with_tools_of_several_classes": "Snapshots of agents",
+    "g_haystack_breakpoints::points_at_tools_of_one_run": "Breakpoints at tools of one run",
+    "g_haystack_tools::a_source_that_is_written_and_read": "Serialized sources of texts",
     "g_haystack_breakpoints::error_of_an_agent_with_lambdas": "Snapshots of agents",
     "g_haystack_state::classes_that_nothing_names": "Names in serialized components",
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (

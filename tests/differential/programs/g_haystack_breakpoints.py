@@ -12,7 +12,7 @@ from haystack import component
 from haystack.components.agents import Agent
 from haystack.core.errors import BreakpointException
 from haystack.core.pipeline.breakpoint import load_pipeline_snapshot
-from haystack.dataclasses import ChatMessage, ToolCall
+from haystack.dataclasses import ChatMessage, StreamingChunk, ToolCall
 from haystack.dataclasses.breakpoints import (
     AgentBreakpoint,
     AgentSnapshot,
@@ -20,7 +20,7 @@ from haystack.dataclasses.breakpoints import (
     PipelineSnapshot,
     ToolBreakpoint,
 )
-from haystack.tools import Tool, tool
+from haystack.tools import ComponentTool, Tool, tool
 
 say = ChatMessage.from_assistant
 user = ChatMessage.from_user
@@ -307,3 +307,58 @@ def case_error_of_an_agent_with_lambdas(env):
     schema = {"type": "object", "properties": {}}
     unnamed = Tool("unnamed", "d", schema, lambda: 1)
     return env.error(lambda: agent(tools=[unnamed]).run([user("hi")]))
+
+
+HEARD = []
+
+
+def keep(chunk):
+    HEARD.append(chunk.content)
+
+
+@component
+class Told:
+    """Tells whoever listens that it was asked."""
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], tools: Any = None, streaming_callback: Any = None):
+        if streaming_callback:
+            streaming_callback(StreamingChunk("told"))
+        return {"replies": [self.replies.pop(0)]}
+
+
+def case_resumed_with_the_callback_of_the_stopped_run(env):
+    it = Agent(chat_generator=Told(*script()), tools=[add, mul])
+    try:
+        it.run([user("hi")], break_point=before_generator(1), streaming_callback=keep)
+    except BreakpointException as stopped:
+        HEARD.clear()
+        it.run([user("hi")], snapshot=stopped.pipeline_snapshot.agent_snapshot)
+    return HEARD.copy()
+
+
+@component
+class Loud:
+    """Shouts."""
+
+    @component.output_types(loud=str)
+    def run(self, text: str):
+        return {"loud": text.upper()}
+
+
+def case_resumed_with_tools_of_several_classes(env):
+    tools = [ComponentTool(Loud(), name="loud", description="Shout."), add, mul]
+    stopped = stop(before_generator(1), tools=tools)
+    it = agent(say("done"), tools=tools)
+    return env.error(lambda: it.run([], snapshot=stopped.pipeline_snapshot.agent_snapshot))
+
+
+def case_points_at_tools_of_one_run(env):
+    it = agent(*script(), tools=[add])
+    return [
+        env.error(lambda n=n: it.run([user("hi")], tools=[mul], break_point=before_tools(9, n)))
+        for n in ("add", "mul")
+    ]

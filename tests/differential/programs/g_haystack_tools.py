@@ -334,3 +334,14 @@ def case_invoker_written_and_back(env):
     data = json.loads(json.dumps(invoker.to_dict()))
     back = ToolInvoker.from_dict(json.loads(json.dumps(data)))  # the peer changes what it reads
     return written(data), back.to_dict() == data
+
+
+def shown(x: str):
+    """Show."""
+    return {"text": x, "more": 1}
+
+
+def case_a_source_that_is_written_and_read(env):
+    made = create_tool_from_function(shown)
+    whole = Tool("shown", "Show.", made.parameters, shown, outputs_to_string={"source": "text"})
+    return Tool.from_dict(whole.to_dict()).outputs_to_string

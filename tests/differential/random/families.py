@@ -6,9 +6,10 @@ from .agents.family import AGENTS
 from .family import Family
 from .functional.family import FUNCTIONAL
 from .graphs.family import GRAPHS
+from .haystack.family import Haystack
 from .runnables.family import RUNNABLES
 
 FAMILIES: dict[str, Family[Any]] = {
-    family.name: family for family in (GRAPHS, FUNCTIONAL, *AGENTS, *RUNNABLES)
+    family.name: family for family in (GRAPHS, FUNCTIONAL, *AGENTS, Haystack(), *RUNNABLES)
 }
-"""Graphs, the functional API, four families of agents, and seven of runnables and their parts."""
+"""Graphs, the functional API, five families of agents, and seven of runnables and their parts."""
