@@ -217,6 +217,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_tracing::what_debugging_prints": "What set_debug prints",
     "d_runnables_log::names_with_slashes": "Names in `astream_log`",
     "d_models_by_name::names_in_capitals": "Names of models",
+    "d_runnables_bound::sessions_of_models_of_text": "Sessions of models of text",
     "d_runnables_events::an_early_end_of_a_stream": "Chains that are left early",
     "d_runnables_events::fallbacks_under_a_run_name": "Names of the runs of fallbacks",
     "d_runnables_more::a_function_after_a_stream_without_a_chunk": "Streams without a chunk",

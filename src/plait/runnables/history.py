@@ -231,6 +231,16 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         """Invoke with each input."""
         return await _EACH_ALONE.abatch(self, inputs, config, **kwargs)
 
+    def batch_as_completed(self, inputs: Any, config: Any = None, **kwargs: Any) -> Iterator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Invoke with each input."""
+        return _EACH_ALONE.batch_as_completed(self, inputs, config, **kwargs)
+
+    def abatch_as_completed(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, inputs: Any, config: Any = None, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        """Invoke with each input."""
+        return _EACH_ALONE.abatch_as_completed(self, inputs, config, **kwargs)
+
 
 def _part(whole: Any, key: str | None, usual: str) -> Any:
     """What holds the messages: `whole`, or a value of it if it is a dict."""

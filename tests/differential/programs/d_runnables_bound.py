@@ -3,6 +3,7 @@
 import json
 
 from langchain_core.chat_history import BaseChatMessageHistory, InMemoryChatMessageHistory
+from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import (
     ConfigurableField,
@@ -520,3 +521,29 @@ def case_passthrough_with_a_type(env):
         RunnablePassthrough(input_type=int).get_output_jsonschema(),
         isinstance(RunnableLambda(one_more).bind(), Runnable),
     ]
+
+
+async def case_sessions_of_batches_as_they_complete(env):
+    found = []
+    for is_async in (False, True):
+        held = {}
+        chat = RunnableWithMessageHistory(
+            RunnableLambda(lambda messages: AIMessage(f"{len(messages)} came")),
+            lambda session_id, held=held: held.setdefault(session_id, InMemoryChatMessageHistory()),
+        )
+        config = [{"configurable": {"session_id": name}} for name in ("a", "b")]
+        for text in ("one", "two"):
+            if is_async:
+                done = [one async for one in chat.abatch_as_completed([text, "hi"], config)]
+            else:
+                done = list(chat.batch_as_completed([text, "hi"], config))
+            found.append(sorted((index, said.content) for index, said in done))
+        found.append({name: contents(one.messages) for name, one in held.items()})
+    return found
+
+
+def case_sessions_of_models_of_text(env):
+    held = InMemoryChatMessageHistory()
+    chat = RunnableWithMessageHistory(FakeListLLM(responses=["yes"]), lambda session_id: held)
+    chat.invoke("hi", {"configurable": {"session_id": "1"}})
+    return contents(held.messages)

@@ -18,10 +18,20 @@ from tests.differential.random.family import Family
 from tests.differential.random.shrink_text import smaller
 from tests.differential.random.sides import playing, stage, written
 
-from . import chains, messages, parsers, prompts, stores, tool_parsers, tools
+from . import (
+    chains,
+    histories,
+    inner_graphs,
+    messages,
+    parsers,
+    prompts,
+    stores,
+    tool_parsers,
+    tools,
+)
 from .expected import is_expected
 
-STAGES = ("prelude", "telling")
+STAGES = ("prelude", "telling", "graphs")
 
 
 class Runnables(Family[str]):
@@ -82,4 +92,6 @@ RUNNABLES = [
     Runnables("tools", tools.lines),
     Runnables("stores", stores.lines, 8),  # what takes longer has fewer
     Runnables("chains", chains.lines),
+    Runnables("histories", histories.lines),
+    Runnables("inner_graphs", inner_graphs.lines),
 ]

@@ -122,8 +122,18 @@ class Notes(BaseCallbackHandler):
         """What was noted, as a tree; runs beside each other are sorted: they may be parallel."""
         runs = [(r, e) for r in self.order for p, e in [self.runs[r]] if p == parent]
         return sorted(
-            ([e, self.tree(r)] for r, e in runs), key=lambda run: repr(values_of_all(run))
+            ([e, self.tree(r)] for r, e in runs), key=lambda run: repr(ordered(values_of_all(run)))
         )
+
+
+def ordered(found):
+    """The same with dicts by their keys, and without ids, to sort by."""
+    if isinstance(found, dict):
+        kept = (k for k in sorted(found, key=str) if "checkpoint_ns" not in str(k))
+        return [(k, ordered(found[k])) for k in kept]
+    if isinstance(found, list) or type(found) is tuple:
+        return [ordered(one) for one in found]
+    return found
 
 
 def values_of_all(found):
