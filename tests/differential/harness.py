@@ -231,6 +231,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_runnables_more::parents_of_the_runs_of_fallbacks": "Names of the runs of fallbacks",
     "d_runnables_more::schemas_of_parallel_steps_of_anything": "Schemas of chains",
     "d_runnables_pieces::prompts_inside_a_sequence_in_a_function": "Runnables inside a function",
+    "d_runnables_pieces::tools_of_keys_that_may_be_left_out": "Runnables as tools",
     "d_runnables_pieces::tools_of_unknown_arguments": "Runnables as tools",
     "d_runnables_schemas::keys_that_a_sequence_adds_or_picks": "Schemas of chains",
     "d_runnables_schemas::lambdas_on_one_line": "Schemas of chains",

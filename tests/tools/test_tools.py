@@ -7,6 +7,7 @@ from copy import copy
 from typing import Annotated, Any, NotRequired, Required, TypedDict
 
 import pytest
+import typing_extensions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
@@ -18,6 +19,7 @@ from plait.errors import InvalidInputError, ToolDefinitionError, ToolInputError
 from plait.func import task
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage, ToolMessage
+from plait.runnables import RunnableLambda
 from plait.runtime import Runtime
 from plait.tools import (
     BaseTool,
@@ -294,6 +296,21 @@ def test_keys_of_a_typed_dict_may_be_left_out():
         },
         "required": ["text"],
     }
+
+
+def test_a_runnable_as_a_tool_does_not_get_the_keys_that_a_call_leaves_out():
+    class Query(typing_extensions.TypedDict, total=False):
+        text: Required[str]
+        limit: int
+
+    def find(query: Query) -> list[str]:
+        return sorted(query)
+
+    found = RunnableLambda(find).as_tool(name="find", description="Finds.")
+    assert found.args_schema.model_json_schema()["required"] == ["text"]
+    assert "default" not in found.args["limit"]
+    assert found.invoke({"text": "x"}) == ["text"]
+    assert asyncio.run(found.ainvoke({"text": "x", "limit": 3})) == ["limit", "text"]
 
 
 def test_a_command_from_a_tool_is_handed_on_as_it_is():

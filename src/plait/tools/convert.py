@@ -196,11 +196,16 @@ def is_runnable(value: Any) -> bool:
 def _of_runnable(runnable: Any) -> tuple[Callable[..., Any], Callable[..., Any], str]:
     """The code of a tool whose arguments are a runnable's input."""
 
+    def given(kwargs: dict[str, Any]) -> dict[str, Any]:
+        from plait.tools.schema import LeftOut  # pydantic is loaded: it has checked the arguments
+
+        return {key: value for key, value in kwargs.items() if value is not LeftOut}
+
     def invoke(**kwargs: Any) -> Any:
-        return runnable.invoke(kwargs)
+        return runnable.invoke(given(kwargs))
 
     async def ainvoke(**kwargs: Any) -> Any:
-        return await runnable.ainvoke(kwargs)
+        return await runnable.ainvoke(given(kwargs))
 
     return invoke, ainvoke, repr(runnable)
 

@@ -206,10 +206,18 @@ def _v1_shown(name: str, model: type[Any], description: str) -> type[Any]:
     return shown
 
 
+class LeftOut:
+    """Stands for the value of a key that a call leaves out (the class itself: copies are it)."""
+
+
 def of_typed_dict(name: str, kind: Any) -> type[BaseModel]:
-    """A model with the keys of a TypedDict."""
+    """A model with the keys of a TypedDict; those that may be left out have `LeftOut` then."""
     hints = get_type_hints(kind)
     fields: dict[str, Any] = {
-        key: (hint, ... if key in kind.__required_keys__ else None) for key, hint in hints.items()
+        key: (
+            hint,
+            ... if key in kind.__required_keys__ else Field(default_factory=lambda: LeftOut),
+        )
+        for key, hint in hints.items()
     }
     return _create(name, None, fields)

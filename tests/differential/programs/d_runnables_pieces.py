@@ -99,6 +99,19 @@ def case_tools_of_unknown_arguments(env):
     )
 
 
+class Partly(TypedDict, total=False):
+    text: str
+    limit: int
+
+
+def case_tools_of_keys_that_may_be_left_out(env):
+    def told(given: Partly) -> str:
+        return str(given)
+
+    made = RunnableLambda(told).as_tool(name="told", description="Tells.")
+    return env.error(lambda: made.invoke({"text": "x"}))
+
+
 async def case_tools_run_async(env):
     async def later(pair: dict[str, Any]) -> int:
         await asyncio.sleep(0)
