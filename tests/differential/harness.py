@@ -225,6 +225,11 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_runnables_more::runs_of_bound_steps_in_a_map": "Runs of steps inside a map",
     "d_runnables_more::schemas_of_chains_that_begin_by_picking": "Schemas of chains",
     "d_runnables_more::empty_inputs_in_events": "Empty inputs in events",
+    "d_runnables_more::default_limit_of_a_graph_in_a_function": "Limits that nobody named",
+    "d_runnables_more::events_of_a_graph_in_a_chain": "Events of branches and fallbacks",
+    "d_runnables_more::events_of_a_graph_that_a_function_invokes": (
+        "Events of branches and fallbacks"
+    ),
     "d_runnables_more::events_of_a_branch_in_a_chain": "Events of branches and fallbacks",
     "d_runnables_more::events_of_map": "Events of map",
     "d_runnables_more::events_of_version_1": "Events of version 1",

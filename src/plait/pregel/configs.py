@@ -9,7 +9,13 @@ from warnings import warn
 
 from plait.callbacks.context import everywhere, var_child_runnable_config
 from plait.errors import ConfigError, UnknownKeyWarning
-from plait.runnables.config import KNOWN_KEYS, complete, ensure_config, merge_configs
+from plait.runnables.config import (
+    DEFAULT_RECURSION_LIMIT,
+    KNOWN_KEYS,
+    complete,
+    ensure_config,
+    merge_configs,
+)
 from plait.scope import current_scope
 
 if TYPE_CHECKING:
@@ -21,21 +27,23 @@ Config = Mapping[str, Any]
 def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     """The complete config of a run.
 
-    Tags, metadata and configurable unite, the later winning: of the task around the call, of the
-    graph (`with_config`), of the call. Of other keys, the last that says something wins. There is
-    no recursion limit unless one of them names one.
+    Tags, metadata and configurable unite, the later winning: of the task or runnable around the
+    call, of the graph (`with_config`), of the call. Of other keys, the last that says something
+    wins. There is no recursion limit unless one of them names one.
 
     Raises:
         ConfigError: the recursion limit is no positive number.
     """
     check_config(call)
     task = _task_config()
-    around = None if task is call else task
+    nearest = _nearest(task)
+    around = None if nearest is call else nearest
     own = merge_configs(graph, call) if graph and call else (call or graph)
     out = ensure_config(around, own)
     said = [cast("dict[str, Any]", config) for config in (around, graph, call) if config]
     if len(said) > 1:
-        tagged = (*([task] if task else ()), *said)  # its tags come first, even if it is the call's
+        # Its tags come first, even if it is the call's.
+        tagged = (*([nearest] if nearest else ()), *said)
         out["tags"] = list(dict.fromkeys(tag for one in tagged for tag in one.get("tags") or ()))
         strays = out["configurable"]  # keys of a config that none knows
         for key in ("metadata", "configurable"):
@@ -43,7 +51,7 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
             for one in said:
                 united.update(one.get(key) or {})
         out["configurable"] = {**strays, **out["configurable"]}
-    limit = limit_of(*said)
+    limit = limit_of(task, _named_limit(around), graph, call)
     if limit is None:
         del out["recursion_limit"]
     else:
@@ -112,6 +120,18 @@ def _task_config() -> Config | None:
     """The config of the task around this call, which a nested run inherits."""
     scope = current_scope.get()
     return None if scope is None else scope.config()
+
+
+def _nearest(task: Config | None) -> Config | None:
+    """The config of the runnable around this call, where one runs inside the task or outside of
+    any; else that of the task."""
+    return var_child_runnable_config.get() or task
+
+
+def _named_limit(around: Config | None) -> Config | None:
+    """A config, unless its limit is the one that runnables have where nobody named one."""
+    is_named = around is not None and around.get("recursion_limit") != DEFAULT_RECURSION_LIMIT
+    return around if is_named else None
 
 
 def limit_of(*configs: Config | None) -> int | None:

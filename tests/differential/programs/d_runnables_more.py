@@ -1,5 +1,8 @@
 """What random chains found of runnables: events of models of texts, of branches, of nothing."""
 
+import operator
+from typing import Annotated, TypedDict
+
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
@@ -21,6 +24,7 @@ from langchain_core.runnables import (
     RunnablePassthrough,
     RunnablePick,
 )
+from langgraph.graph import START, StateGraph
 
 
 async def _events(runnable, given, version="v2"):
@@ -159,3 +163,57 @@ def case_schemas_of_chains_that_begin_by_picking(env):
         return 2 * x
 
     return (RunnablePick("a") | RunnableLambda(double)).get_input_jsonschema()
+
+
+def _graph():
+    builder = StateGraph(dict)
+    builder.add_node("node", lambda state: {"n": 1})
+    builder.add_edge(START, "node")
+    return builder.compile()
+
+
+async def case_events_of_a_graph_in_a_chain(env):
+    return [event[:2] for event in await _events(RunnablePassthrough() | _graph(), {})]
+
+
+async def case_events_of_a_graph_that_a_function_invokes(env):
+    graph = _graph()
+    return [event[:2] for event in await _events(RunnableLambda(lambda x: graph.invoke(x)), {})]
+
+
+class Log(TypedDict):
+    log: Annotated[list, operator.add]
+
+
+def _steps(count):
+    def node(state, config):
+        return {"log": [(config.get("tags"), config.get("metadata", {}).get("m"))]}
+
+    builder = StateGraph(Log)
+    for n in range(count):
+        builder.add_node(f"node{n}", node)
+        builder.add_edge(f"node{n - 1}" if n else START, f"node{n}")
+    return builder.compile()
+
+
+def case_configs_around_a_graph_in_a_function(env):
+    graph, given = _steps(3), {"log": []}
+    limit = {"recursion_limit": 3}
+    tagged = {"tags": ["outer"], "metadata": {"m": 1}}
+    plain = RunnableLambda(graph.invoke)
+    own = RunnableLambda(lambda state: graph.invoke(state, {"tags": ["own"]}))
+    outer = StateGraph(Log)
+    outer.add_node("node", lambda state: own.with_config(tags=["between"]).invoke(state))
+    outer.add_edge(START, "node")
+    return [
+        env.error(lambda: RunnableLambda(lambda state: graph.invoke(state)).invoke(given, limit)),
+        env.error(lambda: own.invoke(given, limit)),
+        env.error(lambda: plain.invoke(given, limit)),
+        own.invoke(given, tagged),
+        outer.compile().invoke(given, tagged),
+    ]
+
+
+def case_default_limit_of_a_graph_in_a_function(env):
+    long = _steps(30)
+    return env.error(lambda: RunnableLambda(lambda state: long.invoke(state)).invoke({"log": []}))

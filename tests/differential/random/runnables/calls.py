@@ -17,7 +17,7 @@ SHAPES = (
     *("runnable.config_schema().model_json_schema()", "[s.id for s in runnable.config_specs]"),
     *("len(runnable.get_prompts())", "picture(runnable)"),
 )
-UNTOLD = {"fallbacks", "each"}
+UNTOLD = {"fallbacks", "each", "untold"}
 """Whose runs differ: "Names of the runs of fallbacks", "Runs of steps inside a map"."""
 
 

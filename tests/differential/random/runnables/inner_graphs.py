@@ -35,7 +35,8 @@ def talk(dice: Dice) -> Made:
     text = f"(RunnableLambda(lambda text: {{'messages': [hello(text)]}}) | {inner}"
     if dice.chance(0.7):
         text += " | RunnableLambda(lambda state: state['messages'][-1].content)"
-    return Made(text + ")", "any", {"model", "assigned", "graph"})
+    # Of an agent, the sides tell other outputs of the model's node in events.
+    return Made(text + ")", "any", {"model", "assigned", "loose", "untold"})
 
 
 def chain(dice: Dice, depth: int) -> Made:
@@ -67,13 +68,15 @@ def chain(dice: Dice, depth: int) -> Made:
 
 def graph(dice: Dice, depth: int) -> Made:
     """A graph of functions and chains."""
-    traits = {"assigned", "graph"}
+    traits = {"assigned", "loose"}  # "Events of branches and fallbacks"
     nodes: list[str] = []
     for _ in range(dice.number(1, 3)):
         if depth and dice.chance(0.4):
             inner = chain(dice, depth - 1)
             traits |= inner.traits
-            nodes.append(inner.text)
+            is_sequence = "|" in inner.text  # "A sequence as a node"
+            alone = f"RunnableLambda(lambda state: ({inner.text}).invoke(state))"
+            nodes.append(alone if is_sequence else inner.text)
         elif dice.chance(0.06):
             nodes.append("a_more")
             traits.add("async")
@@ -87,9 +90,7 @@ def graph(dice: Dice, depth: int) -> Made:
 def as_tool(dice: Dice, made: Made) -> list[str]:
     """The composition as a tool."""
     options = ["name='tool_of'", "description='It.'"]
-    options.append(
-        dice.one(["arg_types={'n': int}", "args_schema=None", "arg_types={'n': int, 'log': list}"])
-    )
+    options.append(dice.one(["arg_types={'n': int}", "arg_types={'n': int, 'log': list}"]))
     given = dice.one(["{'n': 1}", "{'n': 1, 'log': ['in']}", "{}", "{'n': 'x'}"])
     asked = f"{{'name': 'tool_of', 'args': {given}, 'id': 'c1', 'type': 'tool_call'}}"
     calls = [f"made.{'a' * asyncs}invoke({one})" for asyncs in (0, 1) for one in (given, asked)]

@@ -215,7 +215,7 @@ async def happened(events, loose=True, inputs=False):
         found.append(error)
     if loose and found and isinstance(found[-1], Exception):
         return "failed"  # which of parallel steps failed first is left to chance
-    return sorted(runs.values(), key=repr) if loose else found
+    return sorted(runs.values(), key=lambda run: repr(ordered(run))) if loose else found
 
 
 async def logged(patches):
