@@ -93,5 +93,5 @@ RUNNABLES = [
     Runnables("stores", stores.lines, 8),  # what takes longer has fewer
     Runnables("chains", chains.lines),
     Runnables("histories", histories.lines),
-    Runnables("inner_graphs", inner_graphs.lines),
+    Runnables("inner_graphs", inner_graphs.lines, 20),
 ]

@@ -19,8 +19,9 @@ def lines(dice: Dice) -> list[str]:
     found = ["counted = Flaky(1)", f"runnable = {made.text}"]
     if values is STATES and dice.chance(0.25):
         return [*found, *as_tool(dice, made)]
-    values = values if dice.chance(0.95) else ("None", "5")
-    return [*found, *(call(dice, made.traits, values) for _ in range(3))]
+    calls = [call(dice, made.traits, values) for _ in range(3)]
+    # Which inputs an inner run tells again at its end differs with what is in it.
+    return [*found, *(one.replace("inputs=True", "inputs=False") for one in calls)]
 
 
 def talk(dice: Dice) -> Made:
@@ -31,11 +32,10 @@ def talk(dice: Dice) -> Made:
             "GenericFakeChatModel(messages=iter(['well then'] * 9))",
         ]
     )
-    inner = dice.one([f"chatting({model})", f"agent_of({model})"])
+    inner = f"chatting({model})"
     text = f"(RunnableLambda(lambda text: {{'messages': [hello(text)]}}) | {inner}"
     if dice.chance(0.7):
         text += " | RunnableLambda(lambda state: state['messages'][-1].content)"
-    # Of an agent, the sides tell other outputs of the model's node in events.
     return Made(text + ")", "any", {"model", "assigned", "loose", "untold"})
 
 
@@ -55,7 +55,7 @@ def chain(dice: Dice, depth: int) -> Made:
         traits = inner.traits | other.traits | {"fallbacks"}
         return Made(f"({inner.text}).with_fallbacks([{other.text}])", "state", traits)
     if kind == 4:
-        return inner.around("({}).with_config(run_name='renamed', tags=['t1'])", None, "named")
+        return inner.around("({}).with_config(run_name='renamed')", None, "named")
     if kind == 5:
         steps = "{'n': RunnableLambda(size), 'log': ({}) | RunnablePick('log')}"
         return inner.around(f"(RunnablePassthrough() | {steps})", None, "loose", "assigned")

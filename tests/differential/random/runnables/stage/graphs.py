@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-from langchain.agents import create_agent
 from langchain_core.chat_history import InMemoryChatMessageHistory
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import ConfigurableFieldSpec
@@ -72,10 +71,6 @@ def chatting(model):
     builder.add_node("say", lambda state: {"messages": [model.invoke(state["messages"])]})
     builder.add_edge(START, "say")
     return builder.compile()
-
-
-def agent_of(model):
-    return create_agent(model, [])
 
 
 class Histories:
