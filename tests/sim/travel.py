@@ -140,10 +140,11 @@ class Journey:
         self._hold(self._run({"items": list(items)}, CONFIG), course)
 
     def replay(self) -> None:
-        """Go back to any checkpoint, and run from there."""
+        """Go back to any checkpoint, and run from there: on the newest, if it was made by hand and
+        nothing ran from it, else on a copy."""
         id, point = self._any()
         course = Course(self.graph)
-        if id not in self.untouched:
+        if id not in self.untouched or id != max(self.points):
             course.points.append(point)
         course.go(point)
         self._hold(self._run(None, _at(id)), course)

@@ -136,8 +136,10 @@ def _writer(
         keys = () if isinstance(seen, str) else seen.keys
         passing = frozenset(key for key in keys if builder.channels[key].step_scoped)
         managed = managed_keys(builder.declared(reads))
-        sees_all = coerce is None and not declares and not isinstance(seen, str)
-        branches.append(Exit(branch, seen, coerce, managed, passing, sees_all))
+        knows = None
+        if isinstance(seen, View) and coerce is None and not declares:
+            knows = seen.members
+        branches.append(Exit(branch, seen, coerce, managed, passing, knows))
     return Writer(node, builder.channels, builder.nodes, edges, branches)
 
 

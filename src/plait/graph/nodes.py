@@ -84,8 +84,8 @@ class Exit(NamedTuple):
     managed: Managed
     passing: frozenset[str]
     """Those of the keys that live for one super-step: without a write they are gone by then."""
-    sees_all: bool
-    """Whether it is handed what the node returned under keys that it does not read, too."""
+    knows: frozenset[str] | None
+    """The keys that it reads, if it is also handed what the node returned under others."""
 
     def given(self, state: State, writes: Writes, step: int, stop: int, result: Any) -> Any:
         """The state with `writes`, after `result`, in super-step `step` of at most `stop`."""
@@ -96,8 +96,10 @@ class Exit(NamedTuple):
         if self.managed:
             for key, compute in self.managed:
                 values[key] = compute(step, stop)
-        if self.sees_all and isinstance(result, dict) and not result.keys() <= values.keys():
-            return {**cast("dict[str, Any]", result), **values}
+        if self.knows is not None and isinstance(result, dict):
+            told = cast("dict[str, Any]", result)
+            if not self.knows.issuperset(told):
+                return {**told, **values}
         return values if self.coerce is None else self.coerce(values)
 
 
@@ -122,6 +124,8 @@ class Writer:
     ) -> None:
         self.name = name
         self.keys = keys
+        self._begins = name == START
+        """Whether its path functions may see the whole input."""
         self._all_keys = frozenset(keys)
         self.root = ROOT in keys
         self.nodes = nodes
@@ -251,7 +255,9 @@ class Writer:
 
     def _routed(self, task: Task, result: Any, writes: Writes, scope: Scope) -> Writes:
         """The writes of a node, and those of its conditional edges."""
-        step, result = task.step, self._told_of(task, result)
+        step = task.step
+        if self._begins:
+            result = task.input
         for index, way in enumerate(self.branches):
             branch = way.branch
             state = way.given(step.state, writes, step.number, step.stop, result)
@@ -283,7 +289,9 @@ class Writer:
         writes = self.update(heard(scope, result))
         if scope.pushed is not None:
             writes[:0] = scope.pushed
-        step, result = task.step, self._told_of(task, result)
+        step = task.step
+        if self._begins:
+            result = task.input
         for index, way in enumerate(self.branches):
             branch = way.branch
             state = way.given(step.state, writes, step.number, step.stop, result)
@@ -299,10 +307,6 @@ class Writer:
                 chosen = await scope.heard.aroute(choose, branch.name, self._place(index), state)
             writes.extend(self._ways(branch, chosen))
         return writes
-
-    def _told_of(self, task: Task, result: Any) -> Any:
-        """What path functions may see of a node's result: at the start, of the whole input."""
-        return task.input if self.name == START else result
 
     def _ways(self, branch: Branch, chosen: Any) -> Writes:
         """What a path function's result writes; a name leads the same way each time."""

@@ -56,7 +56,7 @@ class FaultySaver(NativeSaver):
     >>> saver = FaultySaver(InMemorySaver(), at=1, fault="raise")
     >>> saver.get_tuple({"configurable": {"thread_id": "1"}})
     Traceback (most recent call last):
-    plait.testing.faults.InjectedFailure: Storage request 1 failed (ReadLane).
+    plait.testing.faults.InjectedFailure: Storage request 1 failed (ReadHead).
     >>> saver.get_tuple({"configurable": {"thread_id": "1"}}) is None, saver.failed, saver.requests
     (True, True, 2)
     """

@@ -38,7 +38,9 @@ class Seen:
         self.stamps: list[Stamp] = seals(value, self._seal)
         """Of messages, their stamps."""
         self._loose = Loose(codec)
-        self._watch(self.items, self.kinds)
+        loose = self.items if self._seal is None else unsealed(self.items, self.kinds)
+        if loose:
+            self._loose.watch(loose, self.kinds)
 
     def packed(self) -> bytes | None:
         """The list as `pack_plain` packs it, where that was done to watch all of its items."""
@@ -95,15 +97,11 @@ class Seen:
         if not kinds <= self.kinds and not self._know(kinds):
             return False
         self.stamps += seals(fresh, self._seal)
-        self._watch(fresh, kinds)
-        self.items += fresh
-        return True
-
-    def _watch(self, items: list[Any], kinds: set[type]) -> None:
-        """Watch those of some more items, stamped by now, that may change without telling."""
-        loose = items if self._seal is None else unsealed(items, kinds)
+        loose = fresh if self._seal is None else unsealed(fresh, kinds)
         if loose:
             self._loose.watch(loose, kinds)
+        self.items += fresh
+        return True
 
     def _know(self, kinds: set[type]) -> bool:
         """There are items of other types, too. False: they are sealed in another way."""

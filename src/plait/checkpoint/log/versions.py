@@ -175,17 +175,16 @@ class Encoded:
     def _spot(self, fresh: list[Any], value: Any) -> tuple[int, int] | None:
         """Where `value`, an item or a list of items, lies among the fresh items, by identity."""
         if not is_list(value):
-            place = self._place(fresh, value)
+            place = 0 if fresh[0] is value else self._place(fresh, value)
             return None if place is None else (place, SINGLE)
-        if not value:
-            return None
-        if _are_same(value, fresh):
-            return 0, len(value)
-        place = self._place(fresh, value[0])
+        length = len(value)
+        if length == len(fresh) and all(map(is_, value, fresh)):
+            return 0, length
+        place = self._place(fresh, value[0]) if value else None
         if place is None:
             return None
-        piece = fresh[place : place + len(value)]
-        return (place, len(value)) if _are_same(piece, value) else None
+        piece = fresh[place : place + length]
+        return (place, length) if len(piece) == length and all(map(is_, piece, value)) else None
 
     def _place(self, fresh: list[Any], item: Any) -> int | None:
         """Where an item lies first: many tasks of a super-step ask, each for its own."""
@@ -234,12 +233,9 @@ def _holds_the_same(value: Any, other: Any) -> bool:
     if value is other:
         return True
     kind: type[Any] = value.__class__
-    return kind is list and is_list(other) and _are_same(value, other)
-
-
-def _are_same(items: list[Any], others: list[Any]) -> bool:
-    """Whether two lists hold the same objects."""
-    return len(items) == len(others) and all(map(is_, items, others))
+    if kind is not list or not is_list(other) or len(value) != len(other):
+        return False
+    return all(map(is_, value, other))
 
 
 def _is_same(value: Any, put: dict[Any, Any] | None) -> bool:
