@@ -479,6 +479,10 @@ CASES: tuple[Case, ...] = (
                 *("turned", "a list of 2,000 turned round at each step"),
                 *(threads.turned, threads.turned_floor, 2_000, "us/step"),
             ),
+            (
+                *("turns", "one turn more of a conversation of 100 messages"),
+                *(threads.turns, threads.turns_floor, 100, "us/turn"),
+            ),
         )
         for saver in ("memory", "sqlite")
     ),

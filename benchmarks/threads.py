@@ -172,6 +172,40 @@ def turned(impl: Implementation, items: int, *, saver: str) -> Job:
     return Job(run, close=opened.close)
 
 
+def turns(impl: Implementation, messages: int, *, saver: str) -> Job:
+    """A conversation that begins with so many messages: `CALLS` times somebody says something, and
+    is answered. Each time the thread is read, and gone on with."""
+    opened = ExitStack()
+    schema, _, _, _ = _parts(impl, "conversation")
+    builder = impl.StateGraph(schema)
+    builder.add_node("answer", lambda s: {"items": [impl.AIMessage(TEXT)]})
+    builder.add_edge(impl.START, "answer")
+    graph = builder.compile(checkpointer=_saver(impl, saver, opened))
+    begins = {"items": [("user", TEXT)] * messages}
+    fresh = count()
+
+    def run() -> Any:
+        config = {"configurable": {"thread_id": str(next(fresh))}}
+        graph.invoke(begins, config)
+        for _ in range(CALLS):
+            told = graph.invoke({"items": [("user", TEXT)]}, config)
+        return told
+
+    return Job(run, _told, opened.close)
+
+
+def turns_floor(messages: int) -> Job:
+    """Decoding and encoding as many messages with ormsgpack."""
+
+    def run() -> Any:
+        items = [TEXT] * (messages + 1)
+        for _ in range(CALLS):
+            items = [*ormsgpack.unpackb(ormsgpack.packb(items)), TEXT, TEXT]
+        return {"items": items}
+
+    return Job(run)
+
+
 def turned_floor(items: int) -> Job:
     """Encoding as many lists with ormsgpack."""
     values = [f"{n:099}" for n in range(items)]

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import pkgutil
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -69,3 +70,14 @@ def test_every_error_and_warning_is_public() -> None:
     tree = ast.parse((HOUSE / "errors.py").read_text("utf-8"))
     classes = {each.name for each in tree.body if isinstance(each, ast.ClassDef)}
     assert classes - set(plait.errors.__all__) == set()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_module_takes_the_place_of_a_public_name(name: str) -> None:
+    """Whoever imports a module of a package sets the package's attribute of that name to it."""
+    package = opened(name)
+    modules = {each.name for each in pkgutil.iter_modules(getattr(package, "__path__", ()))}
+    for both in modules.intersection(getattr(package, "__all__", ())):
+        before = getattr(package, both)
+        importlib.import_module(f"{name}.{both}")
+        assert getattr(package, both) is before, f"{name}.{both}"
