@@ -53,6 +53,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
+from tests.oracle import collected_here
+
 from .normal import ErrorInfo, difference, normalise
 
 Side = Literal["langgraph", "plait"]
@@ -620,12 +622,17 @@ def run(case: Case, side: Side) -> Any:
         warnings.simplefilter("ignore")  # warnings are compared by tests of their own
         env = Env(side, case.kind, Path(directory))
         try:
-            with watchdog():
+            with watchdog(), cleared_away(side):
                 if inspect.iscoroutinefunction(function):
                     return normalise(asyncio.run(function(env)))
                 return normalise(function(env))
         finally:
             env.close()
+
+
+def cleared_away(side: Side) -> contextlib.AbstractContextManager[None]:
+    """The oracle leaves nothing to be collected by whoever comes later."""
+    return collected_here() if side == "langgraph" else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.differential.harness import Env, Side, fill, watchdog
+from tests.differential.harness import Env, Side, cleared_away, fill, watchdog
 
 SECONDS = 20  # A program takes milliseconds; one that hangs is a difference.
 
@@ -80,6 +80,7 @@ def playing(side: Side, kind: str = "memory", seconds: int = SECONDS) -> Iterato
         with (
             tempfile.TemporaryDirectory(prefix="plait-random-") as folder,
             _quiet(),
+            cleared_away(side),
             contextlib.closing(Env(side, kind, Path(folder))) as env,
             watchdog(seconds, Hangs),
         ):
