@@ -23,7 +23,6 @@ from typing import (
     get_type_hints,
     overload,
 )
-from warnings import warn
 
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
@@ -34,9 +33,9 @@ from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
 from plait.engine.retries import policies_of
 from plait.engine.state import State
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, InvalidGraphError, UnusedCachePolicyWarning
+from plait.errors import ConfigError, InvalidGraphError
 from plait.pregel.binding import Binding
-from plait.pregel.caching import namespace_of, warn_of_missing_cache
+from plait.pregel.caching import namespace_of, tell_of_missing_cache, warn_of_missing_cache
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
 from plait.pregel.unknown import OnUnknown, checked_policy, guard, is_guard
@@ -114,19 +113,12 @@ class TaskFunction(Generic[P, T]):
         scope.check_heard()
         run, task = scope.run, scope.task
         if self.cache_policy is not None and run.graph.cache is None:
-            self._warn_of_missing_cache(run.graph.plan.name)
+            remedy = "Give the graph one (cache=InMemoryCache())"
+            tell_of_missing_cache(run.graph.plan.name, f"task {self.name!r}", remedy, 2)
         mark = None
         if run.storage is not None or task.node.retry:  # the call may be asked for again
             mark = CallMark(likeness(args, kwargs), self._in_turn and scope.is_main())
         return run.driver.call(task, self.plan, (args, kwargs), mark)
-
-    def _warn_of_missing_cache(self, graph: str) -> None:
-        warn(
-            f"Graph {graph!r} has no cache, so the cache policy of task {self.name!r} has no "
-            "effect. Give the graph one (cache=InMemoryCache()), or leave the policy out.",
-            UnusedCachePolicyWarning,
-            stacklevel=3,
-        )
 
     def clear_cache(self, cache: BaseCache[Any]) -> None:
         """Drop the cached results of this task, of all graphs that use the cache."""

@@ -38,12 +38,17 @@ def warn_of_missing_cache(plan: GraphPlan, cache: Any, remedy: str, stacklevel: 
         return
     idle = [name for name, node in plan.nodes.items() if node.cache is not None]
     if idle:
-        warn(
-            f"Graph {plan.name!r} has no cache, so the cache policy of "
-            f"{', '.join(map(repr, idle))} has no effect. {remedy}, or leave the policy out.",
-            UnusedCachePolicyWarning,
-            stacklevel=stacklevel + 1,
-        )
+        tell_of_missing_cache(plan.name, ", ".join(map(repr, idle)), remedy, stacklevel + 1)
+
+
+def tell_of_missing_cache(graph: str, idle: str, remedy: str, stacklevel: int) -> None:
+    """Say that the cache policy of something has no effect in a graph."""
+    warn(
+        f"Graph {graph!r} has no cache, so the cache policy of {idle} has no effect. {remedy}, or "
+        "leave the policy out.",
+        UnusedCachePolicyWarning,
+        stacklevel=stacklevel + 1,
+    )
 
 
 class CachedResults:

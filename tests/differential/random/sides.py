@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import gc
 import hashlib
 import linecache
 import logging
@@ -80,7 +79,7 @@ def playing(side: Side, kind: str = "memory", seconds: int = SECONDS) -> Iterato
         with (
             tempfile.TemporaryDirectory(prefix="plait-random-") as folder,
             _quiet(),
-            cleared_away(side),
+            cleared_away(side),  # what the peer forgot tells of itself when it is collected
             contextlib.closing(Env(side, kind, Path(folder))) as env,
             watchdog(seconds, Hangs),
         ):
@@ -98,6 +97,5 @@ def _quiet() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-            gc.collect(0)  # what the peer forgot tells of itself when it is collected
     finally:
         logging.disable(before)

@@ -385,15 +385,8 @@ def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:
 
 def _are_live_in_turn(rows: Rows) -> bool:
     """Whether each of these checkpoints but the last was read live, and made from the next."""
-    after: bytes | None = None
-    for row, _ in rows:
-        record: Any = row.record
-        if after is not None and row.id != after:
-            return False
-        if type(record) is not Deferred:
-            return row is rows[-1][0] and len(rows) > 1
-        after = row.parent
-    return len(rows) > 1
+    records: list[Any] = [row.record for row, _ in rows[:-1]]
+    return bool(records) and {*map(type, records)} == {Deferred} and _follow_each_other(rows)
 
 
 def _grown(rows: Rows, base: Stored) -> list[Stored] | None:
