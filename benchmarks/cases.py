@@ -19,7 +19,7 @@ from benchmarks import (
     travel,
 )
 from benchmarks.implementations import Implementation
-from benchmarks.measure import Job
+from benchmarks.measure import Job, repeated
 from benchmarks.memory import FLOOR
 from benchmarks.report import Bounds
 
@@ -42,6 +42,7 @@ class Case:
         quick_rounds: those of ``--quick``; 0 leaves the case out.
         warmups: rounds before the timed ones; 0 where a smaller case has warmed the same code.
         per: how many units one run is made of; ``size`` when not given.
+        times: how often the work is done in a round, so that none is as short as a millisecond.
     """
 
     name: str
@@ -55,12 +56,18 @@ class Case:
     quick_rounds: int
     warmups: int = 1
     per: int | None = None
+    times: int = 1
+
+    @property
+    def units(self) -> int:
+        """How many units a round is made of."""
+        return (self.per or self.size) * self.times
 
     def job(self, contestant: str) -> Job:
         """The workload of one contestant (an import root, or the floor), ready to run."""
         if contestant == FLOOR:
-            return self.floor(self.size)
-        return self.program(Implementation(contestant), self.size)
+            return repeated(self.floor(self.size), self.times)
+        return repeated(self.program(Implementation(contestant), self.size), self.times)
 
 
 def _pair(
@@ -75,6 +82,7 @@ def _pair(
     quick_rounds: tuple[int, int] = (2, 2),
     warmups: int = 1,
     per: int | None = None,
+    times: int = 1,
 ) -> tuple[Case, Case]:
     """The sync and the async case of one workload."""
     sync, asynchronous = (
@@ -90,6 +98,7 @@ def _pair(
             quick_rounds[run_as_async],
             warmups,
             per,
+            times,
         )
         for run_as_async in (False, True)
     )
@@ -259,8 +268,9 @@ CASES: tuple[Case, ...] = (
             turns,
             "us/turn",
             Bounds(10, 30),
-            21 if turns == 10 else 5,
+            7 if turns == 10 else 5,
             (2, 2) if turns == 10 else (1, 0),
+            times=100 // turns,
         )
     ),
     *(
@@ -275,8 +285,9 @@ CASES: tuple[Case, ...] = (
             turns,
             "us/turn",
             Bounds(10, 30),
-            21 if turns == 10 else 5,
+            7 if turns == 10 else 5,
             (2, 2) if turns == 10 else (1, 0),
+            times=100 // turns,
         )
     ),
     *_pair(
@@ -303,6 +314,7 @@ CASES: tuple[Case, ...] = (
             Bounds(3, 5),
             5 if turns == 10 else 3,
             (2, 2) if turns == 10 else (1, 0),
+            times=100 // turns,
         )
     ),
     *_pair(
@@ -376,8 +388,9 @@ CASES: tuple[Case, ...] = (
             count,
             "us/subgraph",
             Bounds(12, 30),
-            21,
+            11,
             3,
+            times=100 // count,
         )
         for saved in (False, True)
         for count in (10, 100)

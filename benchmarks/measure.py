@@ -45,6 +45,24 @@ class Job:
     close: Callable[[], None] = _nothing
 
 
+def repeated(job: Job, times: int) -> Job:
+    """The work several times in a round.
+
+    Each round begins after a collection of the whole heap. One of a millisecond would tell how fast
+    a processor's caches fill again, and not what the work costs.
+
+    >>> repeated(Job(lambda: 1), 3).run()
+    [1, 1, 1]
+    """
+    if times == 1:
+        return job
+    return Job(
+        lambda: [job.run() for _ in range(times)],
+        lambda results: [job.audit(result) for result in results],
+        job.close,
+    )
+
+
 @cache
 def _event_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()

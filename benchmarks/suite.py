@@ -85,7 +85,7 @@ def _timed(
     except Exception as error:  # whatever a program raises is that figure's outcome
         return Figure(case.name, case.title, case.unit, bounds=case.bounds, error=_failure(error))
     seconds[case.name] = samples
-    scale = _MICRO / (case.per or case.size)
+    scale = _MICRO / case.units
     costs = _costs({name: median(spent) * scale for name, spent in samples.items()})
     return Figure(case.name, case.title, case.unit, costs, case.bounds, samples=samples)
 
