@@ -417,6 +417,7 @@ CASES: tuple[Case, ...] = (
         5,
         2,
         per=100,
+        times=10,
     ),
     *(
         Case(
