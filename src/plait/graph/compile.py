@@ -12,10 +12,11 @@ from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
 from plait.errors import InvalidGraphError
 from plait.graph.branch import route
 from plait.graph.foresight import foresee
-from plait.graph.nodes import Exit, NodeSpec, Writer, managed_keys, node_plan, start_plan
+from plait.graph.nodes import NodeSpec, managed_keys, node_plan, start_plan
 from plait.graph.policies import bind, handler_name
 from plait.graph.renames import edges_of, join_name, renames_of
 from plait.graph.schema import coercion
+from plait.graph.writing import Exit, Writer
 from plait.pregel.main import Pregel
 from plait.pregel.node import PregelNode
 from plait.types import Command, TracePolicy

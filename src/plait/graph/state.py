@@ -15,22 +15,16 @@ from plait.errors import (
     InvalidGraphError,
     InvalidNodeError,
     StaleGraphWarning,
-    UnreachableNodeWarning,
     nearest,
 )
 from plait.graph.branch import Branch, literals
+from plait.graph.checks import check_structure
 from plait.graph.compile import CompiledStateGraph, build_plan
 from plait.graph.foresight import declared_writes
 from plait.graph.nodes import NodeSpec
 from plait.graph.policies import NOTHING, Policies, bind, check_trace_policy, handler_name
 from plait.graph.renames import check_versions, former_names
-from plait.graph.routes import may_route, reached_nodes
-from plait.graph.schema import (
-    Declared,
-    agree,
-    is_dataclass,
-    is_pydantic,
-)
+from plait.graph.schema import Declared, agree, is_dataclass, is_pydantic
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
 from plait.types import (
@@ -444,72 +438,8 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         Warns:
             UnreachableNodeWarning: nothing leads to a node.
         """
-        starts = {start for start, _ in self.edges} | set(self.branches)
-        for start in starts:
-            if start != START and start not in self.nodes:
-                raise InvalidGraphError(
-                    f"Found edge starting at unknown node {start!r}. {nearest(start, self.nodes)}"
-                )
-        if START not in starts:
-            raise InvalidGraphError(
-                "Graph must have an entrypoint: add at least one edge from START to another node."
-            )
-        for _, end in self.edges:
-            self._check_end(end, "Found edge ending at unknown node")
-        for source, branches in self.branches.items():
-            for name, branch in branches.items():
-                for end in (branch.ends or {}).values():
-                    self._check_end(
-                        end, f"At {source!r} node, {name!r} branch found unknown target"
-                    )
-        for node, spec in self.nodes.items():
-            for end in spec.ends:
-                self._check_end(end, f"Node {node!r} declares a Command to unknown node")
-        for node in interrupt or ():
-            if node not in self.nodes:
-                raise InvalidGraphError(
-                    f"Interrupt node {node!r} not found. {nearest(node, self.nodes)}"
-                )
-        self._check_reachable()
+        check_structure(self, interrupt or ())
         return self
-
-    def _check_end(self, end: str, what: str) -> None:
-        if end != END and end not in self.nodes:
-            raise InvalidGraphError(f"{what} {end!r}. {nearest(end, [*self.nodes, END])}")
-
-    def _check_reachable(self) -> None:
-        """Warn of nodes that nothing leads to, and of joins that can never fire."""
-        open_ended = any(
-            branch.ends is None
-            for branches in self.branches.values()
-            for branch in branches.values()
-        )
-        reached = reached_nodes(self)
-        if set(self.nodes) <= reached:
-            return
-        handler = self.defaults.handler
-        if handler is not None and may_route(handler):
-            open_ended = True
-        if open_ended or any(spec.may_route for spec in self.nodes.values()):
-            return  # functions decide at run time; nothing can be said
-        for starts, end in sorted(self.waiting_edges):
-            missing = [start for start in starts if start not in reached]
-            if missing:
-                warn(
-                    f"The join of {list(starts)} into {end!r} can never fire: nothing leads to "
-                    f"{missing[0]!r}. Add an edge to it, or take it out of the join.",
-                    UnreachableNodeWarning,
-                    stacklevel=4,
-                )
-        for name in self.nodes:
-            if name not in reached and not any(name == end for _, end in self.waiting_edges):
-                warn(
-                    f"Node {name!r} is unreachable: no edge, conditional edge or declared "
-                    "destination leads to it. Add an edge, or name it in the destinations= of "
-                    "the node whose Command leads there.",
-                    UnreachableNodeWarning,
-                    stacklevel=4,
-                )
 
     def compile(
         self,
