@@ -28,6 +28,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -99,10 +100,15 @@ def chat_model(name: str | None, script: Script) -> Generator[Any]:
     Args:
         name: "provider:name", or None.
         script: What is said to what.
+
+    Raises:
+        SystemExit: There is no openai SDK to ask the script through.
     """
     if name is not None:
         yield init_chat_model(name)
         return
+    if find_spec("openai") is None:
+        sys.exit("The script is asked through the openai SDK. Install it: pip install openai")
     print(f"[{NAME}: no model, a script speaks; --model PROVIDER:NAME for one]", file=sys.stderr)
     with serve(script) as url:
         yield init_chat_model(f"openai:{NAME}", base_url=url, api_key="none needed", max_retries=0)

@@ -9,6 +9,7 @@ How many pages there are is only known when the graph runs: `Send` starts one ta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from operator import add
 from typing import Annotated, Any, TypedDict
@@ -85,7 +86,7 @@ def script(asked: Asked) -> Reply:
     """The first sentence of a page; of all pages, how many they are and which come first."""
     head, _, text = asked.user.partition("\n\n")
     if head.startswith("Sum this page up"):
-        paragraph = next((p for p in text.split("\n\n")[1:] if p[:1].isalpha()), text)
+        paragraph = next((p for p in text.split("\n\n")[1:] if re.match(r"`?\w", p)), text)
         return paragraph.split(". ")[0].rstrip(".").replace("\n", " ") + "."
     names = [line.split(":")[0] for line in text.splitlines()[1:]]
     return f"{len(names)} pages.\nBegin with {names[0]}.\nEnd with {names[-1]}."

@@ -54,10 +54,13 @@ def conversation(agent: Any, thread: str) -> dict[str, Any]:
 
 
 def config_of(thread: str) -> Any:
+    """The config of a conversation."""
     return {"configurable": {"thread_id": thread}}
 
 
 def handler_of(agent: Any) -> type[BaseHTTPRequestHandler]:
+    """What answers the requests about the conversations of an agent."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._do(None)

@@ -28,9 +28,7 @@ class Server:
     def __init__(self, out: Path, url: str, model: str | None = None) -> None:
         command = [sys.executable, str(HERE / "support.py"), "--serve", "0"]
         command += ["--out", str(out), "--db", url, *(["--model", model] if model else [])]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
         if not self.address:

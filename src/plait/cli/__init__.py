@@ -12,7 +12,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
-        sys.exit(f"plait: the command line needs {error.name}. Install it: pip install plait[cli]")
+        sys.exit(f"The command line needs {error.name}. Install it: pip install 'plait[cli]'.")
     cli()
 
 

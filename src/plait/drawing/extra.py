@@ -6,6 +6,6 @@ from plait.errors import MissingExtraError
 def missing(package: str, what: str) -> MissingExtraError:
     """The error for a picture that needs a package."""
     return MissingExtraError(
-        f"{what} needs {package}, which is not installed. Install plait[draw], or take "
-        "draw_mermaid(), which needs nothing."
+        f"{what} needs {package}, which is not installed. Install it: pip install "
+        "'plait[draw]'; or take draw_mermaid(), which needs nothing."
     )

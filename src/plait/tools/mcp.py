@@ -17,7 +17,7 @@ try:
     from mcp.client.streamable_http import streamable_http_client
 except ImportError as error:  # pragma: no cover - where the extra is missing
     raise MissingExtraError(
-        "Tools of MCP servers need the official SDK. Install plait[mcp]."
+        "Tools of MCP servers need the official SDK. Install it: pip install 'plait[mcp]'."
     ) from error
 
 
