@@ -95,6 +95,7 @@ async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
 
 
 def shaped(part: Part, run: Run, mode: str | Sequence[str], subgraphs: bool, version: str) -> Any:
+    """A part of the run in the form that was asked for."""
     ns, name, payload = part
     if version == "v2":
         shaped: dict[str, Any] = {"type": name, "ns": ns, "data": payload}
@@ -138,6 +139,7 @@ def _split(values: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 def result_of(run: Run, mode: str | Sequence[str], parts: list[Any], version: str) -> Any:
+    """What `invoke` returns: the last state with its questions, or the parts of another mode."""
     if mode != "values":
         return parts
     outcome: Outcome = run.driver.outcome
