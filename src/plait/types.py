@@ -186,6 +186,7 @@ class CachePolicy:
     """When a node's result may be taken from the cache instead of running it."""
 
     key_func: Callable[..., str | bytes] = default_cache_key
+    """Makes the key of an input (of a `@task`: of its arguments); by default a digest of it."""
     ttl: int | None = None
     """Seconds a result stays valid; None means for ever."""
 
@@ -195,7 +196,9 @@ class TracePolicy:
     """What a trace shows of a node's input and output."""
 
     process_inputs: Callable[[Any], Any] | None = None
+    """Makes what is shown of the input; None: it is shown as it is."""
     process_outputs: Callable[[Any], Any] | None = None
+    """The same for the output."""
 
 
 def omit_payload(_value: Any) -> dict[str, Any]:
@@ -212,6 +215,11 @@ def omit_payload(_value: Any) -> dict[str, Any]:
 
 class Send:
     """A task for one node with an input of its own, in the next super-step (map-reduce).
+
+    Args:
+        node: the node's name.
+        arg: what it is handed in place of the state.
+        timeout: how long one attempt may take; None: what the node says.
 
     >>> Send("summarise", {"text": "..."})
     Send(node='summarise', arg={'text': '...'})
@@ -269,7 +277,9 @@ class Command(Generic[N]):
 
 @dataclass(frozen=True, slots=True)
 class Overwrite:
-    """Replaces a channel's value instead of handing it to the reducer.
+    """Replaces the value of a key instead of handing it to the reducer.
+
+    Of two for one key in one super-step, none is right: that is an `InvalidUpdateError`.
 
     >>> Overwrite([]).value
     []
@@ -301,8 +311,11 @@ class Interrupt:
     """
 
     value: Any
+    """What is asked: the argument of `interrupt()`."""
     id: str
+    """What `Command(resume={id: answer})` names."""
     response_schema: Any = field(default=None, repr=False)
+    """The shape that the answer must have, if the question says one."""
 
     def __init__(
         self,
@@ -419,10 +432,13 @@ class PregelTask(NamedTuple):
     id: str
     name: str
     path: tuple[str | int | tuple[Any, ...], ...]
+    """Its place in the super-step."""
     error: Any = None
     interrupts: tuple[Interrupt, ...] = ()
     state: Any = None
+    """Of the graph inside it: its config, or with `subgraphs=True` its `StateSnapshot`."""
     result: Any = None
+    """What it wrote, once it has ended."""
 
 
 class StateUpdate(NamedTuple):
@@ -430,7 +446,9 @@ class StateUpdate(NamedTuple):
 
     values: dict[str, Any] | None
     as_node: str | None = None
+    """In whose name; None: the last node that ran."""
     task_id: str | None = None
+    """Which of the node's pending tasks the update stands for; None: the first."""
 
 
 class StateSnapshot(NamedTuple):

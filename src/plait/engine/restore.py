@@ -47,6 +47,14 @@ if TYPE_CHECKING:
 Begin = Generator[Command, Any, None]
 
 
+def unknown_checkpoint(checkpoint_id: str, where: str) -> UnknownCheckpointError:
+    """The error of a call that names a checkpoint which its thread does not have."""
+    return UnknownCheckpointError(
+        f"Checkpoint {checkpoint_id!r} does not exist on {where}. List what exists with "
+        "get_state_history(config)."
+    )
+
+
 def entered(loop: Loop) -> bool:
     """Begin a run at once, if nothing of it is stored and nobody can tell how it begins."""
     spec, plan = loop.spec, loop.plan
@@ -63,10 +71,7 @@ def begin(loop: Loop) -> Begin:
     looks = spec.saved and not spec.untrodden
     snapshot = cast("Snapshot | None", (yield Load(spec.checkpoint_id))) if looks else None
     if snapshot is None and spec.checkpoint_id is not None:
-        raise UnknownCheckpointError(
-            f"Checkpoint {spec.checkpoint_id!r} does not exist on {spec.where}. List what exists "
-            "with get_state_history(config)."
-        )
+        raise unknown_checkpoint(spec.checkpoint_id, spec.where)
     loop.restore(snapshot)
     if loop.moved is not None:
         warn_of_dropped(loop.plan, loop.moved, spec.where)

@@ -374,7 +374,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> Any:
-        """`invoke` in an event loop: async nodes run on it, sync nodes in worker threads."""
+        """`invoke`, in an event loop: async nodes run on it, sync nodes in worker threads."""
         run = self._run(
             "async",
             input,
@@ -419,10 +419,12 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         Args:
             stream_mode: one mode yields its payloads; a list of modes yields (mode, payload).
                 "values": the state after each super-step; "updates": what each node wrote;
-                "custom": what nodes write with a stream writer; "tasks", "checkpoints", "debug".
+                "messages": (chunk, metadata) of what models say; "custom": what nodes write with
+                a stream writer; "tools": tool calls; "tasks", "checkpoints", "debug".
             subgraphs: also yield what nested graphs tell, each part led by its namespace.
 
-        The other arguments are those of `invoke`.
+        The other arguments, and the errors, are those of `invoke`. Leaving the loop, or closing
+        the iterator, stops the run.
         """
         mode = stream_mode if stream_mode is not None else self.stream_mode
         run = self._run(
@@ -465,7 +467,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        """`stream` in an event loop."""
+        """`stream` in an event loop; the arguments and the errors are the same."""
         mode = stream_mode if stream_mode is not None else self.stream_mode
         run = self._run(
             "async",

@@ -34,6 +34,13 @@ class Threads:
         Args:
             config: names the thread, and with `checkpoint_id` one of its checkpoints.
             subgraphs: also read the state of the graphs inside its tasks (`task.state`).
+
+        Returns:
+            The snapshot; an empty one where there is no such thread or checkpoint.
+
+        Raises:
+            ConfigError: the graph has no saver, or the config names no thread.
+            CorruptCheckpointError: what is stored is damaged.
         """
         return _reading().get_state(self._graph, config, subgraphs)
 
@@ -52,9 +59,13 @@ class Threads:
         """The checkpoints of a thread, newest first.
 
         Args:
+            config: names the thread; with `checkpoint_id`, that checkpoint alone.
             filter: only those whose metadata has these entries.
             before: only those older than this config's checkpoint.
             limit: at most this many.
+
+        Raises:
+            ConfigError: the graph has no saver, or the config names no thread.
         """
         return _reading().history(self._graph, config, filter, before, limit)
 
@@ -110,9 +121,13 @@ class Threads:
             values: the update, through the reducers. None writes nothing.
             as_node: in whose name; its edges decide what runs next. None: the last node that ran,
                 when that is unambiguous.
+            task_id: which of that node's pending tasks the update stands for; None: the first.
 
         Raises:
-            InvalidUpdateError: unknown or ambiguous node.
+            ConfigError: the graph has no saver, or the config names no thread.
+            InvalidUpdateError: unknown or ambiguous node, or a value that cannot be written.
+            ThreadBusyError: a live run owns the thread.
+            UnknownCheckpointError: the thread has no such checkpoint.
         """
         from plait.pregel import updates
 

@@ -14,10 +14,10 @@ from plait.engine.loop import Loop
 from plait.engine.plan import Awaited, Writes
 from plait.engine.questions import Pending
 from plait.engine.report import config_of
-from plait.engine.restore import adopt, input_writes
+from plait.engine.restore import adopt, input_writes, unknown_checkpoint
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task, order_of
-from plait.errors import ConfigError, InvalidUpdateError, UnknownCheckpointError, nearest
+from plait.errors import ConfigError, InvalidUpdateError, nearest
 from plait.pregel import run as runs
 from plait.pregel.snapshots import addressed
 from plait.pregel.storage import checkpoint_id_of
@@ -197,9 +197,7 @@ class _Update:
     ) -> Plan[tuple[str, Mapping[str, str]]]:
         stored = yield from self.session.load(asked, to_write=self.claims)
         if stored is None and asked is not None:
-            raise UnknownCheckpointError(
-                f"Checkpoint {asked!r} does not exist on {self.loop.spec.where}."
-            )
+            raise unknown_checkpoint(asked, self.loop.spec.where)
         spec = self.loop.spec
         if stored is not None:
             spec.parents = stored.metadata.get("parents") or {}

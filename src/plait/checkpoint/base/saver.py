@@ -52,7 +52,14 @@ class BaseCheckpointSaver(Generic[V]):
         return None if found is None else found.checkpoint
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The checkpoint that a config names, with its metadata, parent and pending writes."""
+        """The checkpoint that a config names, with its metadata, parent and pending writes.
+
+        Args:
+            config: The thread and namespace, and the checkpoint; without one, the newest.
+
+        Returns:
+            The tuple; None where nothing is stored.
+        """
         self._lacks("get_tuple")
 
     def list(
@@ -104,6 +111,12 @@ class BaseCheckpointSaver(Generic[V]):
 
         Writes to channels of `WRITES_IDX_MAP` replace earlier ones; another write that was stored
         at the same position of the same task stays as it is.
+
+        Args:
+            config: The thread, the namespace and the checkpoint that the task runs on.
+            writes: Pairs of a channel and what was written to it.
+            task_id: The task's id.
+            task_path: Its place in the super-step.
         """
         self._lacks("put_writes")
 

@@ -64,7 +64,15 @@ class SqliteSaver(NativeSaver):
         timeout: float = 30.0,
         thread_busy: Policy = "reject",
     ) -> SqliteSaver:
-        """A saver for `with` and `async with`, which close it at their end."""
+        """A saver for `with` and `async with`, which close it at their end.
+
+        Args:
+            conn_string: A path, a `file:` URI or ":memory:".
+            serde: As for the class, and so are the others.
+            synchronous: "NORMAL", "FULL" or "OFF".
+            timeout: Seconds to wait for other writers.
+            thread_busy: What a run does when another one owns its thread.
+        """
         return cls(
             conn_string,
             serde=serde,

@@ -53,7 +53,7 @@ class BaseStore(ABC):
     def get(
         self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
     ) -> Item | None:
-        """One item.
+        """One item, or None.
 
         Args:
             namespace: Its namespace.
@@ -123,7 +123,15 @@ class BaseStore(ABC):
         self._do(op)
 
     def delete(self, namespace: Namespace, key: str) -> None:
-        """Delete an item, if it is there."""
+        """Delete an item, if it is there.
+
+        Args:
+            namespace: Its namespace.
+            key: Its key.
+
+        Raises:
+            InvalidNamespaceError: A label may not be used.
+        """
         self._do(PutOp(checked(namespace), checked_key(key), None))
 
     def list_namespaces(

@@ -43,7 +43,15 @@ class SqliteItems(Kept):
         synchronous: Synchronous = "NORMAL",
         timeout: float = 30.0,
     ) -> Self:
-        """A store for `with` and `async with`, which close it at their end."""
+        """A store for `with` and `async with`, which close it at their end.
+
+        Args:
+            conn_string: A path, a `file:` URI or ":memory:".
+            index: How to embed items.
+            ttl: How long items live.
+            synchronous: "NORMAL", "FULL" or "OFF".
+            timeout: Seconds to wait for other writers.
+        """
         return cls(conn_string, index=index, ttl=ttl, synchronous=synchronous, timeout=timeout)
 
     def close(self) -> None:
