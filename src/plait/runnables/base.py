@@ -20,14 +20,13 @@ from plait.runnables.config import (
     run_in_executor,
 )
 from plait.runnables.contexts import await_under, call_under
+from plait.runnables.described import Described
 from plait.runnables.runs import unnamed
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from plait.drawing import Graph
     from plait.runnables.event_stream import StreamEvent
-    from plait.runnables.fields import ConfigurableFieldSpec
     from plait.runnables.retry import ExponentialJitterParams
     from plait.runnables.run_log import RunLogPatch
 
@@ -45,7 +44,7 @@ _PEER = "langchain_core.runnables.base"
 _known_to_peer: list[Any] = []
 
 
-class Runnable(Generic[Input, Output]):
+class Runnable(Described, Generic[Input, Output]):
     """Base of everything that can be invoked, streamed, batched and composed with `|`.
 
     >>> class Double(Runnable[int, int]):
@@ -71,79 +70,6 @@ class Runnable(Generic[Input, Output]):
         for changed, shortcut in (("invoke", "run_unheard"), ("ainvoke", "arun_unheard")):
             if changed in cls.__dict__ and shortcut not in cls.__dict__:
                 setattr(cls, shortcut, getattr(Runnable, shortcut))
-
-    # --- names and types -------------------------------------------------------------------------
-
-    def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
-        """The name of the runnable: the given one, its own, else its class's.
-
-        `suffix` is appended in the style of the name (`FooInput`, `foo_input`).
-        """
-        base = name or getattr(self, "name", None) or type(self).__name__.partition("[")[0]
-        if not suffix:
-            return base
-        return base + suffix.title() if base[0].isupper() else f"{base}_{suffix.lower()}"
-
-    @property
-    def InputType(self) -> Any:
-        """The type of the input, read from the class's type arguments."""
-        return _schemas().type_argument(self, "InputType")
-
-    @property
-    def OutputType(self) -> Any:
-        """The type of the output, read from the class's type arguments."""
-        return _schemas().type_argument(self, "OutputType")
-
-    @property
-    def input_schema(self) -> "type[BaseModel]":
-        """A pydantic model of the input."""
-        return self.get_input_schema()
-
-    @property
-    def output_schema(self) -> "type[BaseModel]":
-        """A pydantic model of the output."""
-        return self.get_output_schema()
-
-    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
-        """A pydantic model of the input, under a config."""
-        return _schemas().model_of(self, "Input", self.InputType)
-
-    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
-        """A pydantic model of the output, under a config."""
-        return _schemas().model_of(self, "Output", self.OutputType)
-
-    def get_input_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
-        """The JSON schema of the input."""
-        return self.get_input_schema(config).model_json_schema()
-
-    def get_output_jsonschema(self, config: RunnableConfig | None = None) -> dict[str, Any]:
-        """The JSON schema of the output."""
-        return self.get_output_schema(config).model_json_schema()
-
-    @property
-    def config_specs(self) -> "list[ConfigurableFieldSpec]":
-        """What can be configured by `configurable` entries of the config."""
-        return []
-
-    def config_schema(self, *, include: Sequence[str] | None = None) -> "type[BaseModel]":
-        """A pydantic model of the config that it takes, with the named other keys of a config."""
-        return _schemas().config_model(self, include)
-
-    def get_config_jsonschema(self, *, include: Sequence[str] | None = None) -> dict[str, Any]:
-        """The JSON schema of the config that it takes."""
-        return self.config_schema(include=include).model_json_schema()
-
-    def get_graph(self, config: RunnableConfig | None = None) -> "Graph":
-        """What is inside, as a graph that can be drawn.
-
-        >>> print(Runnable().get_graph().draw_mermaid(with_styles=False).count("-->"))
-        2
-        """
-        return _load("pictures").alone(self, config)
-
-    def get_prompts(self, config: RunnableConfig | None = None) -> list[Any]:
-        """The prompt templates inside."""
-        return _load("pictures").prompts_in(self, config)
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -255,7 +181,7 @@ class Runnable(Generic[Input, Output]):
             f"{self.get_name()!r} has no streams of version 'v3': only graphs and chat models have."
         )
 
-    async def astream_log(
+    def astream_log(
         self,
         input: Input,
         config: RunnableConfig | None = None,
@@ -305,7 +231,7 @@ class Runnable(Generic[Input, Output]):
         wanted = Filter(
             include_names, include_types, include_tags, exclude_names, exclude_types, exclude_tags
         )
-        patches = astream_log(
+        return astream_log(
             self,
             input,
             config,
@@ -314,11 +240,6 @@ class Runnable(Generic[Input, Output]):
             wanted=wanted,
             **kwargs,
         )
-        try:
-            async for patch in patches:
-                yield patch
-        finally:
-            await cast("Any", patches).aclose()
 
     def stream_events(
         self,
@@ -622,7 +543,14 @@ class Runnable(Generic[Input, Output]):
         description: str | None = None,
         arg_types: dict[str, type] | None = None,
     ) -> Any:
-        """This runnable as a tool (`plait.tools`) that a model can call."""
+        """This runnable as a tool (`plait.tools`) that a model can call.
+
+        Args:
+            args_schema: A pydantic class of its arguments; by default that of its input.
+            name: The tool's name; by default the runnable's.
+            description: What the model reads of it.
+            arg_types: Argument name to type, for a runnable whose input says nothing.
+        """
         tools: Any = import_module("plait.tools")  # a floor above
         return tools.convert_runnable_to_tool(
             self, args_schema, name=name, description=description, arg_types=arg_types
@@ -632,10 +560,6 @@ class Runnable(Generic[Input, Output]):
 def _load(module: str) -> Any:
     """A module that builds on this one."""
     return import_module(f"plait.runnables.{module}")
-
-
-def _schemas() -> Any:
-    return _load("schemas")
 
 
 def _sequence(*steps: Any, name: str | None = None) -> Any:
