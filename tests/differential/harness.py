@@ -21,6 +21,8 @@ Rules for programs:
     order, so sort `updates` parts (or lists that several nodes append to from outside the state)
     before returning them.
   - Keep module-level state out: both sides load the file afresh, but each only once.
+  - What several programs share is a file beside them that holds no case, and no underscore in its
+    name: `from .scripted import model_of`. Each side loads it for itself.
   - Ids, checkpoint ids and timestamps need no care: `normal.py` replaces them by placeholders.
   - Errors compare by class: plait's may be a subclass of the peer's. Texts are not compared.
   - An exception that leaves a case on the oracle is a fault of the corpus.
@@ -553,6 +555,18 @@ class Translate(ast.NodeTransformer):
         return node
 
 
+class Parts(ast.NodeTransformer):
+    """Loads what a program imports from the files beside it, on the same side."""
+
+    def __init__(self, side: Side) -> None:
+        self.side: Side = side
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
+        if node.level and node.module:
+            node.module, node.level = load(node.module, self.side).__name__, 0
+        return node
+
+
 @functools.cache
 def load(program: str, side: Side) -> types.ModuleType:
     """The module of a program on one side, loaded once."""
@@ -564,7 +578,7 @@ def load(program: str, side: Side) -> types.ModuleType:
 
 def fill(module: types.ModuleType, text: str, side: Side, where: str) -> types.ModuleType:
     """Runs a text in a module of one side; tracebacks name `where`."""
-    tree = ast.parse(text, filename=where)
+    tree = Parts(side).visit(ast.parse(text, filename=where))
     if side == "plait":
         tree = Translate().visit(tree)
     # Schemas are resolved, and saved values named, through sys.modules: each side has its own name.

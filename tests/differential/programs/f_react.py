@@ -3,15 +3,12 @@
 from typing import Annotated, Any
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
-    AIMessage,
     HumanMessage,
     RemoveMessage,
     SystemMessage,
     ToolMessage,
 )
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.prebuilt import InjectedState, InjectedStore, ToolNode, create_react_agent
@@ -19,24 +16,15 @@ from langgraph.prebuilt.chat_agent_executor import AgentState, AgentStatePydanti
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
+from .scripted import Scripted, add, ai, call
+
 THREAD = {"configurable": {"thread_id": "1"}}
 USER = {"messages": [("user", "hi")]}
 BOTH = ("v1", "v2")
 
 
-class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
-
-    script: list
-    seen: Any = None
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        named = [one if isinstance(one, dict) else {"name": one.name} for one in tools]
-        return self.bind(tools=named, **kwargs)
+class Answering(Scripted):
+    """A scripted model that answers in a form with the number of messages it was shown."""
 
     def with_structured_output(self, schema, **kwargs):
         def answer(messages):
@@ -45,29 +33,9 @@ class Scripted(BaseChatModel):
 
         return RunnableLambda(answer)
 
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        self.seen.append(([(m.type, m.content) for m in messages], kwargs.get("tools")))
-        said = self.script.pop(0) if self.script else "the end"
-        message = AIMessage(said) if isinstance(said, str) else said
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
 
 def model_of(*script):
-    return Scripted(script=list(script), seen=[])
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls):
-    return AIMessage("", tool_calls=list(calls))
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add."""
-    return a + b
+    return Answering(script=list(script), seen=[])
 
 
 @tool(return_direct=True)

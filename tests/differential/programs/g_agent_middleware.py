@@ -1,7 +1,5 @@
 """create_agent's middleware: hooks that are nodes, their order, and where they jump."""
 
-from typing import Any
-
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -11,62 +9,15 @@ from langchain.agents.middleware import (
     before_model,
     hook_config,
 )
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from .scripted import add, ai, call, model_of, mul
+
 USER = {"messages": [("user", "hi")]}
 KINDS = ("before_agent", "before_model", "after_model", "after_agent")
-
-
-class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
-
-    script: list
-    seen: Any = None
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        named = [one if isinstance(one, dict) else {"name": one.name} for one in tools]
-        return self.bind(tools=named, **kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        self.seen.append(([(m.type, m.content) for m in messages], kwargs))
-        said = self.script.pop(0) if self.script else "the end"
-        if isinstance(said, Exception):
-            raise said
-        message = AIMessage(said) if isinstance(said, str) else said
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def model_of(*script):
-    return Scripted(script=list(script), seen=[])
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls):
-    return AIMessage("", tool_calls=list(calls))
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add."""
-    return a + b
-
-
-@tool
-def mul(a: int, b: int) -> int:
-    """Multiply."""
-    return a * b
 
 
 @tool(return_direct=True)

@@ -9,55 +9,17 @@ from langchain.agents.middleware import (
     after_model,
     before_agent,
 )
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.types import Command
+
+from .scripted import add, ai, call, model_of, mul
 
 THREAD = {"configurable": {"thread_id": "1"}}
 USER = {"messages": [("user", "hi")]}
 ALL = {"add": True, "mul": True}
 APPROVE = {"type": "approve"}
 REJECT = {"type": "reject"}
-
-
-class Scripted(BaseChatModel):
-    """Says what its script says."""
-
-    script: list
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        return self
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        said = self.script.pop(0) if self.script else "the end"
-        message = AIMessage(said) if isinstance(said, str) else said
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls):
-    return AIMessage("", tool_calls=list(calls))
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add."""
-    return a + b
-
-
-@tool
-def mul(a: int, b: int) -> int:
-    """Multiply."""
-    return a * b
 
 
 def one():
@@ -85,7 +47,7 @@ def shown(update):
 
 def agent_of(env, on, *script, tools=(add, mul), more=(), **options):
     return create_agent(
-        Scripted(script=[*script, "done"]),
+        model_of(*script, "done"),
         list(tools),
         middleware=[HumanInTheLoopMiddleware(on, **options), *more],
         checkpointer=env.saver(),
@@ -312,7 +274,7 @@ def case_with_other_middleware(env):
 async def case_async(env):
     async with env.asaver() as saver:
         agent = create_agent(
-            Scripted(script=[two(), "done"]),
+            model_of(two(), "done"),
             [add, mul],
             middleware=[HumanInTheLoopMiddleware(ALL)],
             checkpointer=saver,
@@ -349,7 +311,7 @@ def case_calls_that_changed_since(env):
         return {"messages": [AIMessage("", id=last.id, tool_calls=[call("add", a=100, b=100)])]}
 
     agent = create_agent(
-        Scripted(script=[one(), "done"]),
+        model_of(one(), "done"),
         [add],
         middleware=[after_model(name="Change")(change), HumanInTheLoopMiddleware(ALL)],
         checkpointer=env.saver(),
@@ -424,7 +386,7 @@ def case_alone_bad_answers(env):
 async def case_alone_async(env):
     async with env.asaver() as saver:
         agent = create_agent(
-            Scripted(script=[two(), "done"]),
+            model_of(two(), "done"),
             [add, mul],
             middleware=[HumanInTheLoopMiddleware(ALL, interrupt_mode="per_call")],
             checkpointer=saver,

@@ -16,9 +16,7 @@ from langchain.agents.middleware import (
     before_model,
 )
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.func import task
 from langgraph.graph import START, MessagesState, StateGraph
@@ -28,47 +26,10 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from .scripted import add, ai, call, model_of
+
 THREAD = {"configurable": {"thread_id": "1"}}
 USER = {"messages": [("user", "hi")]}
-
-
-class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
-
-    script: list
-    seen: Any = None
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        names = [one["name"] if isinstance(one, dict) else one.name for one in tools]
-        return self.bind(tools=names, **kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        self.seen.append([(m.type, m.text) for m in messages])
-        said = self.script.pop(0) if self.script else "the end"
-        message = AIMessage(said) if isinstance(said, str) else said
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def model_of(*script):
-    return Scripted(script=list(script), seen=[])
-
-
-def call(tool_name, id="1", **args):
-    return {"name": tool_name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls, text=""):
-    return AIMessage(text, tool_calls=list(calls))
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add."""
-    return a + b
 
 
 class Kind(Enum):

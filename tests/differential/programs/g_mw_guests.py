@@ -9,11 +9,11 @@ from typing import Any
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import before_model as own_before_model
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.prebuilt import create_react_agent
 from pydantic import BaseModel
+
+from .scripted import ai, call, model_of
 
 mw = import_module("langchain.agents.middleware")
 their_messages = import_module("langchain_core.messages")
@@ -22,41 +22,6 @@ their_types = import_module("langgraph.types")
 their_models = import_module("langchain_core.language_models.fake_chat_models")
 
 THREAD = {"configurable": {"thread_id": "1"}}
-
-
-class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
-
-    script: list
-    seen: Any = None
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        names = [one["name"] if isinstance(one, dict) else one.name for one in tools]
-        return self.bind(tools=names, **kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        self.seen.append(([(m.type, m.text) for m in messages], kwargs))
-        said = self.script.pop(0) if self.script else "the end"
-        if isinstance(said, Exception):
-            raise said
-        message = AIMessage(said) if isinstance(said, str) else said
-        return ChatResult(generations=[ChatGeneration(message=message)])
-
-
-def model_of(*script):
-    return Scripted(script=list(script), seen=[])
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls):
-    return AIMessage("", tool_calls=list(calls))
 
 
 def add(a: int, b: int) -> int:
