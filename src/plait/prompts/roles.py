@@ -44,8 +44,16 @@ class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
         return cls(prompt=prompt, **kwargs)
 
     @classmethod
-    def from_template_file(cls, template_file: str | Path, **kwargs: Any) -> Self:
-        """From a file that holds the text of the template."""
+    def from_template_file(
+        cls, template_file: str | Path, input_variables: Sequence[str] | None = None, **kwargs: Any
+    ) -> Self:
+        """From a file that holds the text of the template.
+
+        Args:
+            template_file: Its path.
+            input_variables: Accepted for programs that give them; the text itself names them.
+            kwargs: Further fields of the template (`additional_kwargs`).
+        """
         return cls(prompt=PromptTemplate.from_file(template_file), **kwargs)
 
     @property
