@@ -339,7 +339,7 @@ class Endless(BaseSingleActionAgent):
 
 
 def test_an_endless_agent_is_asked_as_often_as_it_may_be_whatever_the_recursion_limit() -> None:
-    made = AgentExecutor(agent=Endless(), tools=[note], max_iterations=50)
+    made = AgentExecutor.from_agent_and_tools(Endless(), [note], max_iterations=50)
     ended = made.invoke({"input": "go"}, {"recursion_limit": 5})
     assert ended["output"] == "Agent stopped due to iteration limit or time limit."
     assert len(EFFECTS) == 50

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plait.chat_models.results import ChatGeneration, ChatResult, Generation
+from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.errors import ConfigError
 from plait.globals import get_llm_cache
 
@@ -71,8 +71,3 @@ def _known(generation: Any) -> ChatGeneration:
     else:
         message = message.model_copy()
     return ChatGeneration(message, generation.generation_info)
-
-
-def known_texts(found: Sequence[Any]) -> list[Generation]:
-    """A text model's answer from a cache."""
-    return list(found)

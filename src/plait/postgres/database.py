@@ -76,11 +76,6 @@ class Database:
         """A connection string of the same database."""
         return self._conninfo
 
-    @property
-    def dedicated(self) -> bool:
-        """Whether sync calls get connections that nobody else can keep busy for long."""
-        return self._given is None or isinstance(self._given, ConnectionPool)
-
     # --- sync ------------------------------------------------------------------------------------
 
     def run(self, make: Callable[[], Steps[T]], *, together: bool = False) -> T:

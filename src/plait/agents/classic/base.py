@@ -60,10 +60,6 @@ class BasePlanner(AnnotatedFields, ABC):
             )
         return AgentFinish({"output": self.stopped_answer}, "")
 
-    def tool_run_logging_kwargs(self) -> dict[str, Any]:
-        """What handlers are told besides when the agent's tools run."""
-        return {}
-
 
 class BaseSingleActionAgent(BasePlanner):
     """An agent that does one thing at a time. Annotated fields are its keyword arguments.
