@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from plait.engine import commands, events
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^(?:<!-- (no-run) -->\n)?```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -87,6 +89,18 @@ def test_the_architecture_names_every_file() -> None:
     shown = entry.findall(page.partition(house.HEADING)[2])
     real = entry.findall(house.every_file())
     assert shown == real, "run `python docs/house.py`"
+
+
+@pytest.mark.parametrize("vocabulary", [commands, events], ids=["commands", "events"])
+def test_the_architecture_names_every_word_of_the_engine(vocabulary: ModuleType) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    section = page.partition("## Vocabulary\n")[2].partition("\n## ")[0]
+    words = {
+        name
+        for name, value in vars(vocabulary).items()
+        if isinstance(value, type) and value.__module__ == vocabulary.__name__
+    }
+    assert {word for word in words - {"Command"} if f"`{word}`" not in section} == set()
 
 
 def test_the_readme_keeps_its_promise_of_thirty_lines() -> None:
