@@ -437,10 +437,10 @@ def test_an_error_that_the_caller_still_holds_does_not_hold_the_thread(saver: An
         return {"items": ["b"]}
 
     graph = chain(saver, ("b", node))
-    try:
+    with pytest.raises(ValueError, match="once") as held:
         graph.invoke({"items": []}, CONFIG)
-    except ValueError:
-        assert graph.invoke(None, CONFIG) == {"items": ["b"]}
+    assert graph.invoke(None, CONFIG) == {"items": ["b"]}
+    assert held.tb is not None, "its frames were there all the while"
 
 
 # --- what nodes see ------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ def test_a_waiting_thread_is_answered_and_goes_on(saver: Any) -> None:
 
 def test_old_checkpoints_are_forked(saver: Any) -> None:
     graph = build(saver)
-    for snapshot in list(graph.get_state_history(DONE)):
+    history = list(graph.get_state_history(DONE))
+    assert len(history) > 1
+    for snapshot in history:
         fork = graph.update_state(snapshot.config, {"items": ["fork"]}, as_node="ask")
         assert graph.get_state(fork).values["items"][-1] == "fork"

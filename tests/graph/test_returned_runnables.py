@@ -1,8 +1,10 @@
 """A sync node of an async run that returns a runnable: it is awaited, and stopped with its task."""
 
 import asyncio
-import time
+import gc
+from threading import Event
 from typing import Any
+from weakref import finalize
 
 import pytest
 
@@ -40,19 +42,23 @@ async def test_a_run_that_is_cancelled_stops_it_at_once() -> None:
 
 async def test_sync_code_that_ends_after_its_timeout_starts_nothing_more() -> None:
     started: list[Any] = []
+    given_up, dropped = Event(), Event()
 
     async def late(state: Any) -> Any:
         started.append(state)
 
     def slow(state: Any) -> Any:
-
-        time.sleep(0.3)
-        return RunnableLambda(late)
+        given_up.wait(20)
+        made = RunnableLambda(late)
+        finalize(made, dropped.set)  # once neither the thread nor a coroutine holds it
+        return made
 
     builder = StateGraph(dict).add_node("n", slow, timeout=0.05).add_edge(START, "n")
     with pytest.raises(NodeTimeoutError):
         await builder.compile().ainvoke({"a": 1})
-    await asyncio.sleep(0.5)
+    given_up.set()
+    while not await asyncio.to_thread(dropped.wait, 0.001):
+        gc.collect()  # the frames of the refusal hold it
     assert started == []
 
 

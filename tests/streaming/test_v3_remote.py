@@ -268,8 +268,11 @@ def test_tokens_of_a_node_afar_are_a_message_that_ends_with_its_node(serve: Any)
     builder = StateGraph(MessagesState).add_node("speak", speak).add_edge(START, "speak")
     _, afar = serve(builder.compile())
     outer = StateGraph(MessagesState).add_node("far", afar).add_edge(START, "far").compile()
-    for sub in start(outer, {"messages": [("user", "go")]}).subgraphs:
-        assert [message.output.text for message in sub.messages] == ["Hello there."]
+    told = [
+        [message.output.text for message in sub.messages]
+        for sub in start(outer, {"messages": [("user", "go")]}).subgraphs
+    ]
+    assert told == [["Hello there."]]
 
 
 class Silent:
