@@ -1,12 +1,13 @@
 """The documents tell the truth: their code runs, their sessions show what comes out, links lead on.
 
 A file's `python` blocks run in order in one namespace and an empty folder; `pycon` blocks are
-doctests in that namespace; `python` blocks after a line `<!-- no-run -->` only have to parse. (The
+doctests in that namespace; of `python` blocks after a line `<!-- no-run -->` the imports run. (The
 mark is no part of the fence: site generators take a fence with words of its own for text.)
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 import sys
@@ -56,8 +57,17 @@ def test_every_block_of_code_runs(
             run_session(code, vars(module), document, line)
         elif kind == "python":
             compiled = compile("\n" * line + code, str(document), "exec")
-            if not no_run:
+            if no_run:
+                import_what_it_imports(code, vars(module))
+            else:
                 exec(compiled, vars(module))
+
+
+def import_what_it_imports(code: str, namespace: dict[str, Any]) -> None:
+    """Run the imports from plait of a block that cannot run alone."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("plait"):
+            exec(ast.unparse(node), namespace)
 
 
 def run_session(code: str, namespace: dict[str, Any], document: Path, line: int) -> None:

@@ -1,1 +1,1 @@
-"""Stores: long-term memory that all threads share (`base`), in memory and in a SQLite file."""
+"""Stores: long-term memory that all threads share (`base`), in memory, SQLite and Postgres."""
