@@ -70,9 +70,10 @@ def size_of(number: int) -> str:
 
 @contextmanager
 def progress(what: str) -> Generator[Callable[[Any], None]]:
-    """Tell on stderr how far long work is; gives the function to call after each thread."""
+    """Tell people on stderr how far long work is; gives the function to call after each thread."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"))
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    where = Console(stderr=True)
+    with Bar(*columns, console=where, transient=True, disable=not where.is_terminal) as bar:
         task = bar.add_task(what)
 
         def tell(at: Any) -> None:

@@ -123,7 +123,9 @@ def _state(values: dict[str, Any]) -> dict[str, Any]:
 @click.argument("thread_id")
 @_db
 @_json
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
+)
 def history_command(thread_id: str, database: str, as_json: bool, limit: int) -> None:
     """List the checkpoints of a thread, newest first."""
     rows: list[dict[str, Any]] = []

@@ -63,8 +63,9 @@ def run_command(target: str, database: str, watch: bool, every: float, app_dir: 
 async def _run(graph: Any, every: float | None) -> int:
     """Wake what is due, once or again and again; returns how many runs failed."""
     while True:
-        failed = 0
+        failed, found = 0, False
         async for woken in awake(graph):
+            found = True
             if isinstance(woken.error, ThreadBusyError):
                 click.echo(f"{woken.thread_id}: in use, left to its run")
             elif woken.error is not None:
@@ -73,6 +74,8 @@ async def _run(graph: Any, every: float | None) -> int:
             else:
                 click.echo(f"{woken.thread_id}: {'waits again' if woken.waits else 'done'}")
         if every is None:
+            if not found:
+                click.echo("Nothing is due.", err=True)
             return failed
         times = [each.due async for each in alist_threads(graph.checkpointer)]
         first = min((due for due in times if due is not None), default=time() + every)
