@@ -375,6 +375,25 @@ def case_change_in_place_and_return_nothing(env):
     return make(env.saver()).get_state(CONFIG).values["any"]
 
 
+def case_change_in_place_then_ask_or_fail(env):
+    def asks(state):
+        state["items"].append("half")
+        return {"x": interrupt("q")}
+
+    def fails(state):
+        state["items"].append("half")
+        raise LookupError("half way")
+
+    stored = []
+    for durability in ("sync", "exit"):
+        for name, node in (("asks", asks), ("fails", fails)):
+            config = {"configurable": {"thread_id": f"{durability} {name}"}}
+            graph = graph_of(env.saver(), ("one", add("a")), ("two", node))
+            env.error(lambda: graph.invoke({"items": ["i"]}, config, durability=durability))
+            stored.append((graph.get_state(config).values, graph.get_state(config).next))
+    return stored
+
+
 def case_delete_and_reorder_in_place(env):
     def node(state):
         state["items"].pop(0)
