@@ -11,6 +11,7 @@ import pytest
 from plait.checkpoint.log import copying, retention
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import ConfigError, ThreadBusyError
 from plait.types import Command
 
 from .test_retention import chat, lanes, nesting, thread
@@ -154,3 +155,28 @@ def test_a_source_that_is_pruned_while_it_is_copied_leaves_no_half_copy(fresh: A
             state = graph.get_state(thread("copy")).values
             assert not state or state["items"][:2] == [0, "re: 0"], (requests, state)
     assert "copied" in outcomes
+
+
+def test_a_thread_that_a_run_makes_under_a_copy_stays_as_the_run_left_it(fresh: Any) -> None:
+    refused = 0
+    for requests in range(1, MOST):
+        saver = fresh()
+        graph = chat(saver)
+        graph.invoke({"items": ["a"]}, thread())
+        plan = copying.copy_thread(
+            saver.open_session("t").codec, "t", saver.open_session("copy"), None
+        )
+        answer = None
+        try:
+            for _ in range(requests):
+                answer = saver.execute(plan.send(answer))
+            graph.invoke({"items": ["own"]}, thread("copy"))
+            while True:
+                answer = saver.execute(plan.send(answer))
+        except ConfigError:
+            refused += 1
+            assert graph.get_state(thread("copy")).values["items"] == ["own", "re: own"], requests
+        except (ThreadBusyError, StopIteration):  # the copy had the thread first
+            assert refused
+            return
+    raise AssertionError("the copy never has the thread")

@@ -30,6 +30,7 @@ from plait.checkpoint.log.retention import (
     Version,
     delete_thread,
     depth,
+    drop_lanes,
     released,
 )
 from plait.checkpoint.log.session import LogSession
@@ -45,18 +46,36 @@ def copy_thread(codec: Any, source: str, target: LogSession, tell: Tell) -> Plan
         ThreadBusyError: The source was pruned meanwhile; nothing is left of the copy.
     """
     existing: list[LaneRow] = yield ListLanes(target.thread_id)
-    if existing:
-        raise ConfigError(
-            f"Thread {target.thread_id!r} exists. Copy to a new thread id, or delete it first."
-        )
+    _check_free(target.thread_id, existing)
     lanes: list[LaneRow] = yield ListLanes(source)
     if not lanes:
         raise ConfigError(f"There is no thread {source!r} to copy.")
-    yield from target.claim()
-    try:
-        yield from released(target, _copy_lanes(codec, source, lanes, target, tell))
-    except Exception:
+    if existing:  # a run or a copy died at its very start
         yield from delete_thread(target)
+    yield from released(target, _fill(codec, source, lanes, target, tell))
+
+
+def _check_free(thread_id: str, lanes: Sequence[LaneRow]) -> None:
+    if any(lane.head is not None for lane in lanes):
+        raise ConfigError(
+            f"Thread {thread_id!r} exists. Copy to a new thread id, or delete it first."
+        )
+
+
+def _fill(
+    codec: Any, source: str, lanes: Sequence[LaneRow], target: LogSession, tell: Tell
+) -> Plan[None]:
+    """Claim the target and copy all lanes to it, or leave nothing there."""
+    yield from target.claim()
+    found: list[LaneRow] = yield ListLanes(target.thread_id)
+    _check_free(target.thread_id, found)  # a run may have made it before the claim
+    try:
+        yield from _copy_lanes(codec, source, lanes, target, tell)
+    except GeneratorExit:  # whoever did the requests is gone
+        raise
+    except BaseException:
+        if target.held:
+            yield from drop_lanes(target)
         raise
 
 
@@ -65,12 +84,15 @@ def _copy_lanes(
 ) -> Plan[None]:
     inner_first = sorted(lanes, key=depth, reverse=True)  # they borrow from those around them
     for done, lane in enumerate(inner_first, 1):
-        yield from _copy_lane(LaneReader(source, lane.ns, codec, lane.lane), lane, target)
+        reader, last = LaneReader(source, lane.ns, codec, lane.lane), done == len(lanes)
+        yield from _copy_lane(reader, lane, target, release=last)
         if tell is not None:
             tell(Progress(source, done, len(lanes)))
 
 
-def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[None]:
+def _copy_lane(
+    reader: LaneReader, lane: LaneRow, target: LogSession, *, release: bool
+) -> Plan[None]:
     here = guarded(place(target.thread_id, lane.ns), target.codec.guard)
 
     def move(record: bytes, *parts: str) -> bytes:
@@ -112,7 +134,7 @@ def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[No
         yield from target.send(batch)
     batch = target.batch(lane.ns)
     batch.head = lane.head
-    yield from target.send(batch)
+    yield from target.send(batch, release=release)
 
 
 def _pruned(thread_id: str) -> ThreadBusyError:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.keys import pack, unpack
@@ -57,6 +57,7 @@ from plait.engine.past import PAST
 from plait.engine.records import Mark
 from plait.errors import ConfigError, ThreadBusyError, nearest
 
+T = TypeVar("T")
 Version: TypeAlias = tuple[str, bytes]
 OpenSession: TypeAlias = Callable[[str], LogSession]
 THREAD_TTL = "thread_ttl"
@@ -132,32 +133,34 @@ def delete_thread(session: LogSession) -> Plan[None]:
     """Delete all lanes of a thread, under a claim."""
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
     if lanes:
-        yield from session.claim()
-        yield from _drop_all(session)
+        yield from released(session, _claim_and_drop(session))
 
 
-def _drop_all(session: LogSession) -> Plan[None]:
+def _claim_and_drop(session: LogSession) -> Plan[None]:
+    yield from session.claim()
+    yield from drop_lanes(session)
+
+
+def drop_lanes(session: LogSession) -> Plan[None]:
     """Delete all lanes of a thread that is claimed, and the claim with them."""
-    yield from released(session, _drop_lanes(session))
-
-
-def _drop_lanes(session: LogSession) -> Plan[None]:
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
     for lane in sorted(lanes, key=_root_last):
         yield from _drop_lane(session, lane.lane)
     session.forget_claim()
 
 
-def released(session: LogSession, work: Plan[None]) -> Plan[None]:
-    """Do work under a claim, and give the claim back, however the work ends."""
+def released(session: LogSession, work: Plan[T]) -> Plan[T]:
+    """Do work that claims the thread, and give the claim back, however the work ends: a claim that
+    failed may have been stored all the same."""
     try:
-        yield from work
+        result = yield from work
     except GeneratorExit:  # whoever did the requests is gone
         raise
     except BaseException:
         yield from session.release()
         raise
     yield from session.release()
+    return result
 
 
 def _root_last(lane: LaneRow) -> bool:
@@ -253,7 +256,7 @@ def sweep(open_session: OpenSession, ttl: float | None, now: datetime, tell: Tel
             session = open_session(row.thread_id)
             if (yield from _is_over(session, row, ttl, now)):
                 try:
-                    gone = yield from _delete_at(session, row.head)
+                    gone = yield from released(session, _delete_at(session, row.head))
                 except ThreadBusyError:
                     swept.busy.append(row.thread_id)
                 else:
@@ -294,9 +297,8 @@ def _delete_at(session: LogSession, head: bytes | None) -> Plan[bool]:
     yield from session.claim()
     row: LaneRow | None = yield ReadLane(session.thread_id, "")
     if row is None or row.head != head:
-        yield from session.release()
         return False
-    yield from _drop_all(session)
+    yield from drop_lanes(session)
     return True
 
 
@@ -351,7 +353,7 @@ def _prune_lanes(session: LogSession, law: _Law) -> Plan[None]:
     yield from session.claim()  # judge again what nobody else can change now
     judged = yield from _judge_lanes(session, law)
     if judged and judged[0].reader.ns == "" and judged[0].rows and not judged[0].kept:
-        yield from _drop_lanes(session)
+        yield from drop_lanes(session)
         return
     lent: dict[str, set[Version]] = {}
     for each in reversed(judged):
@@ -554,6 +556,7 @@ __all__ = [
     "delete_for_runs",
     "delete_thread",
     "depth",
+    "drop_lanes",
     "moment",
     "prune",
     "prune_threads",
