@@ -114,6 +114,11 @@ class Server:
         return cls(own.url, own)
 
     @property
+    def user(self) -> str | None:
+        """The user of this machine that it runs as, if it was started here."""
+        return self._own.user if self._own is not None else None
+
+    @property
     def restarts(self) -> bool:
         """Whether tests may stop it."""
         return self._own is not None
@@ -153,7 +158,7 @@ class Server:
     @contextmanager
     def database(self) -> Iterator[str]:
         """The URL of a new and empty schema, which is a database to whoever uses it."""
-        name = f"plait_{os.getpid()}_{next(_numbers)}"
+        name = new_name()
         self.execute(f"CREATE SCHEMA {name}")
         path = quote(f"-csearch_path={name},public")
         yield f"{self.url}{'&' if '?' in self.url else '?'}options={path}&application_name={name}"
@@ -164,6 +169,11 @@ class Server:
         self._admin.close()
         if self._own is not None:
             self._own.end()
+
+
+def new_name() -> str:
+    """A name that no other database or schema has."""
+    return f"plait_{os.getpid()}_{next(_numbers)}"
 
 
 def name_of(url: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +11,35 @@ from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError
 
 POSTGRES = ("postgres://", "postgresql://")
-_READ_ONLY = "-c default_transaction_read_only=on"
 
 
-def open_to_read(database: str) -> Any:
+@contextmanager
+def open_to_read(database: str) -> Generator[Any]:
     """A saver of an existing database that cannot write to it.
 
     Raises:
         ConfigError: there is no such file.
+        StorageUnavailableError: the server cannot be reached.
     """
     if database.startswith(POSTGRES):
-        from psycopg.conninfo import conninfo_to_dict, make_conninfo  # an extra
+        from plait.checkpoint.postgres import PostgresSaver  # needs psycopg, an extra
 
-        options = f"{conninfo_to_dict(database).get('options') or ''} {_READ_ONLY}"
-        return _postgres(make_conninfo(database, options=options.strip()))
-    return SqliteSaver(f"{_existing(database).as_uri()}?mode=ro")
+        with _connected(database) as conn:
+            conn.read_only = True  # by transaction: a pooler refuses options of a connection
+            yield PostgresSaver(conn)
+    else:
+        with SqliteSaver(f"{_existing(database).as_uri()}?mode=ro") as saver:
+            yield saver
+
+
+def _connected(url: str) -> Any:
+    from plait.postgres import psycopg
+    from plait.postgres.failures import explain
+
+    try:
+        return psycopg.connect(url)
+    except psycopg.Error as error:
+        raise explain(error, "The Postgres database of --db") from error
 
 
 def open_to_write(database: str) -> Any:
@@ -33,14 +49,10 @@ def open_to_write(database: str) -> Any:
         ConfigError: there is no such file.
     """
     if database.startswith(POSTGRES):
-        return _postgres(database)
+        from plait.checkpoint.postgres import PostgresSaver
+
+        return PostgresSaver.from_conn_string(database)
     return SqliteSaver(f"{_existing(database).as_uri()}?mode=rw")
-
-
-def _postgres(conninfo: str) -> Any:
-    from plait.checkpoint.postgres import PostgresSaver  # needs psycopg, an extra
-
-    return PostgresSaver.from_conn_string(conninfo)
 
 
 def _existing(database: str) -> Path:
