@@ -231,6 +231,20 @@ def test_an_error_is_an_outcome_and_is_tried_again() -> None:
     assert one_node(fails, on_unknown="ask", retry_policy=policy).invoke({}, CONFIG) == {"calls": 3}
 
 
+async def test_an_error_beside_another_failure_is_an_outcome_too() -> None:
+    async def fails(state: Any) -> Any:
+        raise ConnectionError
+
+    builder = StateGraph(dict)
+    for name in ("a", "b"):
+        builder.add_node(name, fails, on_unknown="ask").add_edge(START, name)
+    graph: Any = builder.compile(checkpointer=InMemorySaver())
+    for given in ({}, None):
+        with pytest.raises(ConnectionError):
+            await graph.ainvoke(given, CONFIG)
+    assert [task.interrupts for task in graph.get_state(CONFIG).tasks] == [(), ()]
+
+
 async def test_a_timeout_leaves_the_outcome_unknown() -> None:
     calls: list[int] = []
 

@@ -445,16 +445,16 @@ class Loop(Running):
         raise GraphDrained(control.drain_reason or "shutdown")
 
     def _fail(self) -> Flow:
-        """A task failed for good: keep what the others did, store the error, raise it."""
+        """Tasks failed for good: keep what the others did, store the errors, raise the first."""
         assert self._failure is not None
         task, error = self._failure
         note = f"During task with name {task.name!r} and id {task.id!r}"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
+        failed = {task: error, **self._failed_too}
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
-            kept = standing(task.prior, refused_question(error))
-            outcomes.append(task.outcome([*kept, *marks_of(task, error), (ERROR, repr(error))]))
+            outcomes.extend(_failure_of(*each) for each in failed.items())
             for waiting, questions in self._interrupted.items():
                 asked = [
                     (INTERRUPT, list(questions)),
@@ -465,7 +465,8 @@ class Loop(Running):
         yield from self._acknowledge(release=True, extra=outcomes)
         if not isinstance(error, GraphBubbleUp):  # a task that leads out of its graph has no end
             self._report_asked(sorted(self._interrupted, key=task_order))
-            self._report_result(task, error, ())
+            for each in failed.items():
+                self._report_result(*each, ())
         if self.parts:
             yield Emit(self._take_parts())
         raise error
@@ -533,6 +534,12 @@ class Loop(Running):
             f"{', '.join(self.frontier.names()) or 'nothing'}). Raise `recursion_limit` in the "
             "config if the graph needs more super-steps, or look for a loop that never ends."
         )
+
+
+def _failure_of(task: Task, error: BaseException) -> TaskWrites:
+    """What is stored of a task that failed for good."""
+    kept = standing(task.prior, refused_question(error))
+    return task.outcome([*kept, *marks_of(task, error), (ERROR, repr(error))])
 
 
 def _open(tasks: Sequence[Task]) -> list[Task]:

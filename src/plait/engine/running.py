@@ -47,6 +47,7 @@ class Running(Guards):
     __slots__ = (
         "_calls",
         "_drained",
+        "_failed_too",
         "_failure",
         "_held",
         "_inflight",
@@ -75,6 +76,9 @@ class Running(Guards):
         self._held: dict[Task, Writes] = NONE_YET
         """Tasks that have returned, and wrote this, while tasks that they called still run."""
         self._failure: tuple[Task, BaseException] | None = None
+        """The first task that failed for good, and why: the run ends with it."""
+        self._failed_too: dict[Task, BaseException] = NONE_YET
+        """Those that failed after it, of themselves."""
         self._interrupted: dict[Task, tuple[Interrupt, ...]] = NONE_YET
         self._drained: GraphDrained | None = None
         """A run inside a task stopped because it was asked to."""
@@ -346,6 +350,9 @@ class Running(Guards):
             self._drop((*self._waiting, *self._timers), resolved)
             self._waiting.clear()
             self._timers = NO_ITEMS
+        elif _is_own(error) and task not in self._cut:
+            self._failed_too = self._failed_too or {}
+            self._failed_too[task] = error
 
     def _drop(self, tasks: Iterable[Task], resolved: list[Task]) -> None:
         """Tasks that will not run to their end: whoever called one must not wait for it."""
@@ -445,6 +452,13 @@ class Running(Guards):
         self._waiting.clear()
         for task in dropped:
             yield Resolve(self._calls.pop(task), task)
+
+
+def _is_own(error: BaseException) -> bool:
+    """Whether a task failed of itself: it was not stopped, and does not lead out of its graph."""
+    if isinstance(error, (GraphBubbleUp, NodeCancelledError)):
+        return False
+    return isinstance(error, Exception)
 
 
 def _stopped(task: Task) -> NodeCancelledError:
