@@ -11,16 +11,20 @@ def in_order(record: list[Any]) -> list[Any]:
     """A record whose streams are in an order that is not that of time.
 
     Tasks that run at once end in any order, and plait tells a question when its super-step ends.
+    Of several that fail at once, a stream of the peer tells those that it was quick to read.
     """
     return [_entry_sorted(entry) for entry in record]
 
 
 def until_it_breaks(record: list[Any]) -> list[Any]:
-    """A record up to the first run that did not end, and not because the program says so."""
+    """A record up to the first run that did not end, and not because the program says so.
+
+    Of that run, its error counts: what graphs inside of its other tasks had done is chance.
+    """
     for index, entry in enumerate(record):
         told = repr(entry[1:2])
         if "ErrorInfo(" in told and "'Planned'" not in told:
-            return record[: index + 1]
+            return [*record[:index], (*entry[:2], None)]
     return record
 
 
@@ -28,6 +32,8 @@ def _entry_sorted(entry: Any) -> Any:
     if len(entry) != 3:
         return entry
     kind, outcome, after = entry
+    if kind == "stream" and "ErrorInfo(" in repr(outcome[-1:]) and _errors(after) != 1:
+        outcome = outcome[-1:]
     ranks: dict[str, int] = {}
     _rank(after, ranks)
 
@@ -44,6 +50,13 @@ def _entry_sorted(entry: Any) -> Any:
                     ranks.setdefault(id, len(ranks))
         outcome.sort(key=key)
     return kind, outcome, _snapshot_sorted(after, ranks)
+
+
+def _errors(snapshot: Any) -> int:
+    """How many tasks of a snapshot failed, and of those inside of them; 0 where it shows none."""
+    tasks = getattr(snapshot, "tasks", ())
+    failed = [task for task in tasks if task.error and not task.error.startswith("CancelledError")]
+    return len(failed) + sum(_errors(task.state) for task in tasks)
 
 
 def _asked_sorted(value: Any, key: Callable[[Any], Any]) -> Any:

@@ -13,7 +13,7 @@ from tests.differential.random.shrink import Parts
 from tests.differential.random.sides import playing, written
 
 from .compare import comparable, in_order, until_it_breaks
-from .spec import generate
+from .spec import at_once, generate
 from .text import program as text_of
 
 GATE = list(range(1000, 1016))
@@ -39,9 +39,8 @@ class Graphs(Family[Spec]):
         """What a program returns, as plain data: in order, and sorted."""
         edited = any(action["do"] in ("update", "bulk") for action in program["script"])
         remembers = any(graph["checkpointer"] == "true" for graph in program["graphs"])
-        return played(
-            text_of(program), side, program["kind"], results=not edited, remembers=remembers
-        )
+        breaks = remembers or at_once(program["graphs"])
+        return played(text_of(program), side, program["kind"], results=not edited, breaks=breaks)
 
     def parted(
         self, program: Spec, oracle: tuple[Any, Any], ours: tuple[Any, Any]
@@ -50,7 +49,7 @@ class Graphs(Family[Spec]):
 
 
 def played(
-    text: str, side: Side, kind: str, *, results: bool = True, remembers: bool = False
+    text: str, side: Side, kind: str, *, results: bool = True, breaks: bool = False
 ) -> tuple[Any, Any]:
     """The record of a program, as plain data: in order, and sorted.
 
@@ -59,15 +58,15 @@ def played(
         side: where it is played.
         kind: of its saver.
         results: whether results of tasks count ("Results of tasks that were updated").
-        remembers: whether a graph inside has memory: what follows a turn that broke off does
-            not count ("Memory of a subgraph after a fork").
+        breaks: whether what follows a run that broke off does not count: a graph inside has memory
+            ("Memory of a subgraph after a fork"), or may run several times at once.
     """
     try:
         with playing(side, kind) as env, written(text, side) as module:
             record = module.case_random(env)
             if inspect.iscoroutine(record):
                 record = asyncio.run(record)
-            if remembers:
+            if breaks:
                 record = until_it_breaks(record)
             return (
                 comparable(normalise(record), results=results),

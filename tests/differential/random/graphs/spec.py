@@ -19,7 +19,7 @@ def generate(seed: int) -> Spec:
         _take_out(graphs, dice.one(["fail", "ask"]))
         fails = _has(graphs, "fail")
     _leave_one(graphs, "fail")
-    if _at_once(graphs):
+    if at_once(graphs):
         _take_out(graphs[:-1], "fail")
     _take_out([graph for graph in graphs if graph["checkpointer"] == "false"], "ask")
     if _has(graphs, "ask"):  # "Answered questions of a failed task"
@@ -64,7 +64,7 @@ def _leave_one(graphs: list[Spec], kind: str) -> None:
         node["steps"] = [step for step in node["steps"] if step[0] != kind]
 
 
-def _at_once(graphs: list[Spec]) -> bool:
+def at_once(graphs: list[Spec]) -> bool:
     """Whether a graph inside may run several times at once: whose third task fails is chance."""
     return any(
         sum(bool(node.get("sub")) or _calls(node) for node in graph["nodes"]) > 1 or sends(graph)
