@@ -418,7 +418,7 @@ class Loop(Running):
         if self.parts:
             yield Emit(self._take_parts())
         outcome = self._outcome(kept)
-        if outcome.value is None and not isinstance(self.output, str):
+        if asked and outcome.value is None and not isinstance(self.output, str):
             outcome.value = self.state.ordered(self.output)  # who is asked is shown the state
         outcome.interrupts = tuple(asked.values())
         outcome.stopped = outcome.inside = not asked

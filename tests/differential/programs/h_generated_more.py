@@ -99,6 +99,21 @@ def case_tasks_of_a_stream_that_stops_at_a_breakpoint_inside(env):
     return first, second
 
 
+def case_what_a_run_returns_that_stops_at_a_breakpoint_inside(env):
+    class Output(TypedDict, total=False):
+        word: Annotated[str, operator.add]
+
+    class Whole(State):
+        word: Annotated[str, operator.add]
+
+    inner = chain({"interrupt_after": ["a"]}, a=add("a"), b=add("b"))
+    builder = StateGraph(Whole, output_schema=Output)
+    builder.add_node("inner", inner)
+    builder.add_edge(START, "inner")
+    app = builder.compile(checkpointer=env.saver())
+    return [app.invoke(given, CONFIG, **SYNC) for given in ({"items": ["in"]}, None)]
+
+
 def case_what_path_functions_see_of_a_result(env):
     """Keys that no schema knows are not kept, but the path after the node finds them."""
     seen = []
