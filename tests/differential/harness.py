@@ -259,6 +259,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_runs::unknown_keyword_of_a_call": "Unknown keywords of a call",
     "a_runs::unknown_stream_mode": "Unknown stream modes",
     "a_schemas::conflicting_reducers": "Two different lambdas as reducers of one key",
+    "a_schemas::reducer_known_by_another_schema": "Reducers that one schema declares",
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",
     "a_send::send_to_unknown_node": _MISSING_NODE,
     "c_checkpoints_streamed::parents_after_an_answer_where_the_end_alone_is_stored": _EXIT_PARENT,

@@ -191,6 +191,19 @@ def case_reducer_known_by_one_schema(env):
     return env.error(lambda: graph.compile().invoke({"question": "q", "log": ["in"]}))
 
 
+def case_reducer_known_by_another_schema(env):
+    class Plain(TypedDict):
+        log: list
+
+    def build():
+        graph = StateGraph(Plain, input_schema=Overall)
+        graph.add_node("n", lambda state: {"log": ["n"]})
+        graph.add_edge(START, "n")
+        return graph.compile().invoke({"question": "q", "log": ["in"]})
+
+    return env.error(build)
+
+
 def case_conflicting_reducers(env):
     class Other(TypedDict):
         log: Annotated[list, lambda a, b: b]
