@@ -31,6 +31,11 @@ def is_dataclass(schema: Any) -> bool:
     return isinstance(schema, type) and hasattr(schema, "__dataclass_fields__")
 
 
+def is_keyed(schema: Any) -> bool:
+    """Whether a class is of a kind that declares keys: it may have none."""
+    return is_pydantic(schema) or is_dataclass(schema) or hasattr(schema, "__required_keys__")
+
+
 def _hints(schema: type) -> dict[str, Any]:
     if getattr(schema, "__module__", "builtins") == "builtins":
         return {}
@@ -70,7 +75,7 @@ class Declared:
 
     @property
     def is_mapping(self) -> bool:
-        """Whether it declares keys (else the state is one value)."""
+        """Whether it declares keys."""
         return bool(self.hints)
 
     @property
@@ -86,7 +91,8 @@ class Declared:
             InvalidGraphError: a key has a reserved name, or its reducer cannot be one.
         """
         if self._channels is None:
-            self._channels = self._made() if self.hints else {ROOT: channel_of(ROOT, self.schema)}
+            keyed = self.hints or is_keyed(self.schema)
+            self._channels = self._made() if keyed else {ROOT: channel_of(ROOT, self.schema)}
         return self._channels
 
     def _made(self) -> dict[str, Channel]:

@@ -24,7 +24,7 @@ from plait.graph.foresight import declared_writes
 from plait.graph.nodes import NodeSpec
 from plait.graph.policies import NOTHING, Policies, bind, check_trace_policy, handler_name
 from plait.graph.renames import check_versions, former_names
-from plait.graph.schema import Declared, agree, is_dataclass, is_pydantic
+from plait.graph.schema import Declared, agree, is_keyed
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
 from plait.types import (
@@ -263,9 +263,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         """The annotation of a node's first parameter, if it is a schema."""
         if not isinstance(hint, type) or hint.__name__ == "Runtime":
             return None
-        if is_pydantic(hint) or is_dataclass(hint) or hasattr(hint, "__required_keys__"):
-            return hint if self.declared(hint).is_mapping else None
-        return None
+        return hint if is_keyed(hint) and self.declared(hint).is_mapping else None
 
     def set_node_defaults(
         self,

@@ -178,6 +178,37 @@ def case_conditional_edge_reads_its_annotated_schema(env):
     return [graph.compile().invoke({"question": "q"}), seen]
 
 
+def case_schemas_without_keys(env):
+    class Typed(TypedDict):
+        pass
+
+    class Model(BaseModel):
+        pass
+
+    @dataclass
+    class Data:
+        pass
+
+    def run(state=Overall, node=None, **schemas):
+        seen = []
+        graph = StateGraph(state, **schemas)
+        graph.add_node("n", lambda s: seen.append(s) or {"log": ["n"]}, input_schema=node)
+        graph.add_edge(START, "n")
+        given = {"question": "q", "log": ["in"]}
+        return [graph.compile().invoke(given), seen]
+
+    return [
+        found
+        for empty in (Typed, Model, Data)
+        for found in (
+            run(empty),
+            run(node=empty),
+            run(input_schema=empty),
+            run(output_schema=empty),
+        )
+    ]
+
+
 def case_reducer_known_by_one_schema(env):
     class Plain(TypedDict):
         log: list
