@@ -131,6 +131,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Memory of a subgraph after a fork"
     ),
     "h_generated_more::an_update_after_a_node_with_an_edge_and_a_join": "Updates after a join",
+    "h_generated_more::an_update_at_the_input_of_a_later_turn": "Updates at an input",
     "h_generated_more::results_of_tasks_that_had_finished": "Results of tasks that were updated",
     "h_generated_more::results_of_tasks_that_were_updated_twice": (
         "Results of tasks that were updated"

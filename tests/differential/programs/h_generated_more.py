@@ -242,3 +242,15 @@ def case_an_update_after_a_node_with_an_edge_and_a_join(env):
     )
     app.invoke({"items": []}, CONFIG, **SYNC)
     return env.error(lambda: bool(app.update_state(CONFIG, {"items": ["by hand"]})))
+
+
+def case_an_update_at_the_input_of_a_later_turn(env):
+    app = chain({"checkpointer": env.saver()}, a=add("a"), b=add("b"))
+    for word in ("one", "two"):
+        app.invoke({"items": [word]}, CONFIG, **SYNC)
+    inputs = [s for s in app.get_state_history(CONFIG) if s.metadata["source"] == "input"]
+    found = []
+    for snapshot in inputs:
+        forked = app.update_state(snapshot.config, {"items": ["by hand"]})
+        found.append((app.get_state(forked).next, app.invoke(None, forked, **SYNC)))
+    return found
