@@ -118,6 +118,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated_more::a_graph_inside_one_without_checkpoints": (
         "Graphs inside one without checkpoints"
     ),
+    "h_generated_more::graphs_without_checkpoints_that_are_to_store_at_once": (
+        "Graphs without checkpoints that are to store at once"
+    ),
     "h_generated_more::a_question_of_a_graph_without_checkpoints_is_asked_again": (
         "Questions of graphs without checkpoints"
     ),
@@ -131,6 +134,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Memory of a subgraph after a fork"
     ),
     "h_generated_more::an_update_after_a_node_with_an_edge_and_a_join": "Updates after a join",
+    "h_generated_more::values_of_one_super_step_beside_a_question": "Values of one super-step",
     "h_generated_more::an_update_at_the_input_of_a_later_turn": "Updates at an input",
     "h_generated_more::results_of_tasks_that_had_finished": "Results of tasks that were updated",
     "h_generated_more::results_of_tasks_that_were_updated_twice": (

@@ -3,6 +3,7 @@
 import operator
 from typing import Annotated, TypedDict
 
+from langgraph.channels import EphemeralValue, Topic
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -254,3 +255,31 @@ def case_an_update_at_the_input_of_a_later_turn(env):
         forked = app.update_state(snapshot.config, {"items": ["by hand"]})
         found.append((app.get_state(forked).next, app.invoke(None, forked, **SYNC)))
     return found
+
+
+def case_values_of_one_super_step_beside_a_question(env):
+    class Fleeting(State):
+        spark: Annotated[str, EphemeralValue(str)]
+        topic: Annotated[list, Topic(str)]
+
+    builder = StateGraph(Fleeting)
+    builder.add_node("a", lambda state: {"spark": "a", "topic": "a"})
+    builder.add_node("b", lambda state: {"items": [interrupt("?"), state["spark"]]})
+    builder.add_node("c", lambda state: {"items": ["c"]})
+    builder.add_edge(START, "a")
+    builder.add_edge("a", "b")
+    builder.add_edge("a", "c")
+    app = builder.compile(checkpointer=env.saver())
+    app.invoke({"items": []}, CONFIG, **SYNC)
+    seen = app.get_state(CONFIG).values
+    return seen, app.invoke(Command(resume="yes"), CONFIG, **SYNC)
+
+
+def case_graphs_without_checkpoints_that_are_to_store_at_once(env):
+    inner = chain({"checkpointer": False}, a=add("a"))
+    app = chain({"checkpointer": env.saver()}, inner=inner)
+    alone = chain(a=add("a"))
+    return [
+        env.error(lambda: app.invoke({"items": ["in"]}, CONFIG, **SYNC)),
+        env.error(lambda: alone.invoke({"items": ["in"]}, **SYNC)),
+    ]
