@@ -21,6 +21,7 @@ from plait.graph import START, StateGraph
 from plait.graph.message import MessagesState
 from plait.language_models import FakeMessagesListChatModel
 from plait.messages import AIMessage, HumanMessage
+from plait.prebuilt import create_react_agent
 from plait.tools import tool
 from plait.types import Command, Send, interrupt
 
@@ -142,10 +143,10 @@ class Caller(FakeMessagesListChatModel):
         return self
 
 
-def agent(count: int, saver: Any, *middleware: Any) -> Any:
+def agent(count: int, saver: Any, *middleware: Any, direct: bool = False) -> Any:
     """An agent whose model calls a tool so many times in one turn."""
 
-    @tool
+    @tool(return_direct=direct)
     async def look(n: int) -> str:
         """Look it up."""
         return f"found {n}"
@@ -159,6 +160,28 @@ def tool_calls(count: int, saver: Any) -> Callable[[], Any]:
     return lambda: asyncio.run(agent(count, saver).ainvoke({"messages": ["go"]}, THREAD))
 
 
+def direct_tool_calls(count: int, saver: Any) -> Callable[[], Any]:
+    ends = agent(count, saver, direct=True)
+    return lambda: asyncio.run(ends.ainvoke({"messages": ["go"]}, THREAD))
+
+
+def calls_beside_a_direct_tool(count: int, saver: Any) -> Callable[[], Any]:
+    @tool(return_direct=True)
+    async def finish() -> str:
+        """Say the last word."""
+        return "finished"
+
+    @tool
+    async def look(n: int) -> str:
+        """Look it up."""
+        return f"found {n}"
+
+    calls: Any = [{"name": "look", "args": {"n": n}, "id": str(n)} for n in range(count)]
+    model = Caller(responses=[AIMessage("", tool_calls=calls), AIMessage("done")])
+    reacts = create_react_agent(model, [look, finish], checkpointer=saver)
+    return lambda: asyncio.run(reacts.ainvoke({"messages": ["go"]}, THREAD))
+
+
 def reviews(count: int, saver: Any) -> Callable[[], Any]:
     async def run() -> None:
         looked_at = agent(count, saver, HumanInTheLoopMiddleware(interrupt_on={"look": True}))
@@ -170,7 +193,7 @@ def reviews(count: int, saver: Any) -> Callable[[], Any]:
 
 
 ENGINE = [fan_out, async_fan_out, messages, questions, turns, steps, keys, nodes]
-AGENTS = [tool_calls, reviews]
+AGENTS = [tool_calls, direct_tool_calls, calls_beside_a_direct_tool, reviews]
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

@@ -1,15 +1,16 @@
 """Where the nodes of an agent lead."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from plait.graph.branch import untold
 from plait.messages.foreign import kind_of
+from plait.prebuilt.verdict import Verdict
 from plait.types import Send
 
 
-@dataclass(frozen=True)
+@dataclass
 class Routes:
     """The way through an agent.
 
@@ -28,6 +29,15 @@ class Routes:
     direct: frozenset[str]
     known: frozenset[str]
     answers: frozenset[str]
+    _are_direct: Verdict = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        def are_direct(calls: Sequence[Any]) -> bool:
+            """Whether all of the tools that there are return directly."""
+            names = [call["name"] for call in calls if call["name"] in self.known]
+            return bool(names) and self.direct.issuperset(names)
+
+        self._are_direct = Verdict(are_direct)
 
     def jumps(self) -> dict[str, str]:
         """Where a `jump_to` leads."""
@@ -55,6 +65,7 @@ class Routes:
         calls = () if message is None else message.tool_calls
         if not calls:
             return self.finish
+        self._are_direct.forget()
         if self.has_tools:
             sends = [
                 Send("tools", [call])
@@ -76,12 +87,10 @@ class Routes:
         """To the end after tools that return directly, or a structured response; else on."""
         if self._is_answered(state):
             return self.finish
-        if not self.direct:  # each of many calls of a turn comes here
+        if not self.direct:
             return self.turn
         message, _ = _last_turn(state["messages"])
-        calls = () if message is None else message.tool_calls
-        names = [call["name"] for call in calls if call["name"] in self.known]
-        return self.finish if names and self.direct.issuperset(names) else self.turn
+        return self.finish if self._are_direct.on(message) else self.turn
 
     def _is_answered(self, state: Any) -> bool:
         """Whether the model has given its structured response (each turn writes whether)."""

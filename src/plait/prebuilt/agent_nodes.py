@@ -17,6 +17,7 @@ from plait.prebuilt.agent_history import (
 )
 from plait.prebuilt.agent_models import AgentModel, bare
 from plait.prebuilt.sent import SentCall
+from plait.prebuilt.verdict import Verdict
 from plait.pregel.binding import Binding
 from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
@@ -221,6 +222,7 @@ class Routes:
         self.entry = entry
         self.finish = finish
         self._direct = direct
+        self._is_direct = Verdict(lambda calls: any(one["name"] in direct for one in calls))
         self._spread = spread
 
     def should_continue(self, state: Any) -> Any:
@@ -228,6 +230,7 @@ class Routes:
         calls = getattr(value_of(state, "messages")[-1], "tool_calls", None)
         if not calls:
             return self.finish
+        self._is_direct.forget()
         return _sends(calls, state) if self._spread else "tools"
 
     def post_model_hook_router(self, state: Any) -> Any:
@@ -237,6 +240,7 @@ class Routes:
         last = next((one for one in reversed(messages) if kind_of(one) == "ai"), None)
         calls = [one for one in getattr(last, "tool_calls", ()) if one["id"] not in answered]
         if calls:
+            self._is_direct.forget()
             return _sends(calls, state)
         return self.entry if kind_of(messages[-1]) == "tool" else self.finish
 
@@ -247,10 +251,7 @@ class Routes:
                 if message.name in self._direct:
                     return END
                 continue
-            calls = getattr(message, "tool_calls", ())
-            if any(call["name"] in self._direct for call in calls):
-                return END
-            break
+            return END if self._is_direct.on(message) else self.entry
         return self.entry
 
 

@@ -1,0 +1,40 @@
+"""What a rule says of the tool calls of a message, worked out once for all tasks that ask."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class Verdict:
+    """A rule over the tool calls of one message, and what it said last.
+
+    Each of many calls of a turn asks it when it is done: were the calls looked at each time, the
+    work would grow with their square.
+
+    Args:
+        rule: What is asked about the calls.
+
+    >>> verdict = Verdict(lambda calls: len(calls) > 1)
+    >>> from plait.messages import AIMessage
+    >>> verdict.on(AIMessage("", tool_calls=[{"name": "add", "args": {}, "id": "1"}]))
+    False
+    """
+
+    def __init__(self, rule: Callable[[Sequence[Any]], bool]) -> None:
+        self._rule = rule
+        self._last: tuple[Any, Any, bool] = (None, None, False)
+
+    def on(self, message: Any) -> bool:
+        """What the rule says of the calls of a message, which may have none."""
+        calls = getattr(message, "tool_calls", ())
+        judged, its_calls, said = self._last
+        if judged is not message or its_calls is not calls:
+            said = self._rule(calls)
+            self._last = (message, calls, said)
+        return said
+
+    def forget(self) -> None:
+        """Look anew the next time: the calls may have been changed in place."""
+        self._last = (None, None, False)
+
+
+__all__ = ["Verdict"]
