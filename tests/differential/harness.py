@@ -104,6 +104,9 @@ _PATH_QUESTION = "Questions of path functions"
 _HANDLER_QUESTION = "The question of an error handler"
 _EXIT_PARENT = "Parents in streams with `exit`"
 KNOWN_DIFFERENCES: dict[str, str] = {
+    "g_agents_found_more::a_tag_that_is_given_twice": "Tags given twice",
+    "g_agents_found_more::values_of_a_state_without_keys": "States without keys",
+    "g_agents_found_more::states_of_agents_that_are_none": "States of agents that are none",
     "h_generated::a_deferred_node_beside_a_send": "Deferred nodes beside a Send",
     "h_generated::a_bare_answer_is_for_one_question": "Answers after an answer",
     "h_generated::answers_by_id_after_a_bare_answer": "Answers after an answer",

@@ -211,7 +211,7 @@ class ModelNode(Runnable[Any, Any]):
         value = response.structured_response
         if value is not None or self._responses.format is not None:
             update["structured_response"] = value
-        return [update, *commands] if commands else update
+        return [Command(update=update), *commands]  # who listens is told them all in one form
 
 
 def _same(known: tuple[Any, ...], key: tuple[Any, ...]) -> bool:

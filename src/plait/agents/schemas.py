@@ -82,10 +82,8 @@ def _plain(hint: Any) -> Any:
 
 
 def _hints(schema: Any) -> dict[str, Any]:
-    if not isinstance(schema, type) or not getattr(schema, "__annotations__", None):
-        raise ConfigError(
-            f"{schema!r} is no state schema: give a class with keys, derived from AgentState."
-        )
+    if not isinstance(schema, type) or not hasattr(schema, "__annotations__"):
+        raise ConfigError(f"{schema!r} is no state schema: give a class derived from AgentState.")
     return get_type_hints(schema, include_extras=True)
 
 

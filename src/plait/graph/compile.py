@@ -188,14 +188,18 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
         return values if build is None else build(values)
 
     def get_input_jsonschema(self, config: Any = None) -> dict[str, Any]:
-        from plait.pregel import schemas
-
-        return schemas.schema_json(self.get_name("Input"), self.builder.input_schema)
+        return self._schema_json("Input", self.builder.input_schema)
 
     def get_output_jsonschema(self, config: Any = None) -> dict[str, Any]:
+        return self._schema_json("Output", self.builder.output_schema)
+
+    def _schema_json(self, suffix: str, schema: Any) -> dict[str, Any]:
         from plait.pregel import schemas
 
-        return schemas.schema_json(self.get_name("Output"), self.builder.output_schema)
+        declared = self.builder.declared(schema)
+        channels = declared.channels
+        keys = None if ROOT in channels else {key: declared.hints[key] for key in channels}
+        return schemas.schema_json(self.get_name(suffix), schema, keys)
 
     def _steering(self, command: Command[Any]) -> Writes:
         writer = Writer("Command", self.builder.channels, self.builder.nodes, [], ())

@@ -91,8 +91,8 @@ class Declared:
             InvalidGraphError: a key has a reserved name, or its reducer cannot be one.
         """
         if self._channels is None:
-            keyed = self.hints or is_keyed(self.schema)
-            self._channels = self._made() if keyed else {ROOT: channel_of(ROOT, self.schema)}
+            has_keys = _may_have_keys(self.schema)
+            self._channels = self._made() if has_keys else {ROOT: channel_of(ROOT, self.schema)}
         return self._channels
 
     def _made(self) -> dict[str, Channel]:
@@ -106,6 +106,11 @@ class Declared:
                 )
             channels[key] = channel_of(key, hint)
         return channels
+
+
+def _may_have_keys(schema: Any) -> bool:
+    """Whether a schema is a class written in Python: one of builtins is the type of one value."""
+    return isinstance(schema, type) and hasattr(schema, "__annotations__")
 
 
 def _managed(hints: Mapping[str, Any]) -> dict[str, type[ManagedValue]]:

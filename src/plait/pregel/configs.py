@@ -43,8 +43,7 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     said = [cast("dict[str, Any]", config) for config in (around, graph, call) if config]
     if len(said) > 1:
         # Its tags come first, even if it is the call's.
-        tagged = (*([nearest] if nearest else ()), *said)
-        out["tags"] = list(dict.fromkeys(tag for one in tagged for tag in one.get("tags") or ()))
+        out["tags"] = united_tags(nearest, *said)
         strays = out["configurable"]  # keys of a config that none knows
         for key in ("metadata", "configurable"):
             out[key] = united = cast("dict[str, Any]", {})
@@ -57,6 +56,11 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     else:
         out["recursion_limit"] = limit
     return out
+
+
+def united_tags(*configs: Config | None) -> list[str]:
+    """The tags of some configs, each once, in the order in which they were given."""
+    return list(dict.fromkeys(tag for one in configs if one for tag in one.get("tags") or ()))
 
 
 def is_plain(parent: TaskScope | None) -> bool:

@@ -18,7 +18,7 @@ from plait.errors import (
 )
 from plait.pregel.by_hand import assemble, built, check
 from plait.pregel.caching import warn_of_missing_cache
-from plait.pregel.configs import limit_of
+from plait.pregel.configs import limit_of, united_tags
 from plait.pregel.described import Described
 from plait.pregel.drawn import Drawn
 from plait.pregel.node import NodeBuilder, PregelNode
@@ -236,6 +236,8 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         """The same graph with a config that later calls add to."""
         new = copy(self)
         new.config = merge_configs(self.config, config, cast(Any, kwargs))
+        if "tags" in new.config:  # in the order in which they were given
+            new.config["tags"] = united_tags(self.config, config, kwargs)
         limit = limit_of(cast(Any, self.config), cast(Any, config), kwargs)
         if limit is not None:
             new.config["recursion_limit"] = limit

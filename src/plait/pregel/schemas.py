@@ -78,12 +78,13 @@ def _title(key: str) -> str:
     return key.replace("_", " ").strip().title()
 
 
-def schema_json(name: str, schema: Any) -> dict[str, Any]:
+def schema_json(name: str, schema: Any, keys: Mapping[str, Any] | None) -> dict[str, Any]:
     """The JSON schema of a state schema, under its own title where it has one.
 
     Args:
-        name: the title of one that has none: a dataclass, or a state that is one value.
+        name: the title of one that has none: a dataclass, a plain class, a state that is one value.
         schema: a pydantic model, TypedDict, dataclass, or any other type.
+        keys: what it declares, each with its type; None where the state is one value.
     """
     model = _model_class(schema)
     if model is not None:
@@ -92,6 +93,8 @@ def schema_json(name: str, schema: Any) -> dict[str, Any]:
         return described(_plain_keys(schema), lambda: TypeAdapter(schema).json_schema())
     if hasattr(schema, "__dataclass_fields__"):
         return _model(name, _fields(schema)).model_json_schema()
+    if keys is not None:
+        return _model(name, {key: (typ, ...) for key, typ in keys.items()}).model_json_schema()
     return {"default": None, **value_model(name, schema).model_json_schema()}
 
 

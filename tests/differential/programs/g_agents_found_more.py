@@ -1,0 +1,231 @@
+"""What random and hostile agents found: each case was a difference, or is one that has a row."""
+
+import operator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import tool
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.managed import RemainingSteps
+from langgraph.types import Command
+from typing_extensions import TypedDict
+
+
+class Script(BaseChatModel):
+    """Says its messages one after the other."""
+
+    says: list[Any]
+
+    @property
+    def _llm_type(self):
+        return "script"
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        return ChatResult(generations=[ChatGeneration(message=self.says.pop(0))])
+
+
+@tool
+def add(a: int, b: int = 1) -> int:
+    """Add."""
+    return a + b
+
+
+HELLO: Any = {"messages": [("user", "hello")]}
+
+
+def calls(*args, name="add"):
+    """A message that calls a tool."""
+    made = [{"name": name, "args": one, "id": f"c{n}"} for n, one in enumerate(args)]
+    return AIMessage("", tool_calls=made, id="calls")
+
+
+class Noting(AgentMiddleware):
+    """Adds to what the model node writes."""
+
+    class State(AgentState):
+        notes: Annotated[list, operator.add]
+
+    state_schema = State
+
+    def wrap_model_call(self, request, handler):
+        return ExtendedModelResponse(handler(request), Command(update={"notes": ["asked"]}))
+
+    async def awrap_model_call(self, request, handler):
+        response = await handler(request)
+        return ExtendedModelResponse(response, Command(update={"notes": ["asked"]}))
+
+
+class Told(BaseCallbackHandler):
+    """Keeps the tags of the runs, and what came of those of a name."""
+
+    def __init__(self, name=None):
+        self.name, self.runs, self.ended, self.tags = name, set(), [], []
+
+    def on_chain_start(self, serialized, inputs, *, run_id, tags=None, name=None, **kwargs):
+        self.tags.append(tags)
+        if name == self.name:
+            self.runs.add(run_id)
+
+    def on_chain_end(self, outputs, *, run_id, **kwargs):
+        if run_id in self.runs:
+            self.ended.append(outputs)
+
+
+def case_what_the_model_node_gives_to_handlers(env):
+    ended = []
+    for middleware in ([], [Noting()]):
+        told = Told("model")
+        agent = create_agent(
+            Script(says=[calls({"a": 1}), AIMessage("x")]), [add], middleware=middleware
+        )
+        agent.invoke(HELLO, {"callbacks": [told]})
+        ended.append(told.ended)
+    return ended
+
+
+async def case_what_the_model_node_gives_to_events(env):
+    agent = create_agent(Script(says=[AIMessage("x")]), [], middleware=[Noting()])
+    return [
+        one["data"]
+        async for one in agent.astream_events(HELLO, version="v2")
+        if one["name"] == "model"
+    ]
+
+
+def tagged(env, *configs, call=()):
+    """The tags that a node of a graph is given, and those that handlers are told."""
+
+    def node(state, config):
+        return {"x": [config["tags"]]}
+
+    class State(TypedDict):
+        x: Annotated[list, operator.add]
+
+    graph: Any = StateGraph(State).add_node("node", node).add_edge(START, "node").compile()
+    for one in configs:
+        graph = graph.with_config(tags=one)
+    told = Told()
+    found = graph.invoke({"x": []}, {"tags": list(call), "callbacks": [told]})
+    return found, told.tags
+
+
+def case_tags_in_the_order_in_which_they_were_given(env):
+    return tagged(env, ["z", "b"], ["y"], call=["a"])
+
+
+def case_a_tag_that_is_given_twice(env):
+    return tagged(env, ["a", "b"], ["a"], call=["b"])
+
+
+class Nothing(TypedDict):
+    """A state without keys."""
+
+
+@dataclass
+class NoField:
+    """The same."""
+
+
+class Plain:
+    """The same."""
+
+
+KEYLESS = (Nothing, NoField, Plain)
+
+
+def keyless(schema, env, returned=None, **more):
+    """A graph whose state has no keys."""
+    builder = StateGraph(schema, **more).add_node("node", lambda state: returned)
+    return builder.add_edge(START, "node").compile(checkpointer=env.saver(str(schema)))
+
+
+THREAD: Any = {"configurable": {"thread_id": "1"}}
+
+
+def case_states_without_keys(env):
+    found = []
+    for schema in KEYLESS:
+        graph = keyless(schema, env)
+        found.append((graph.invoke({}, THREAD), graph.invoke({"a": 1}, THREAD)))
+        found.append((graph.get_state(THREAD).values, graph.get_input_jsonschema()))
+        found.append(env.error(lambda graph=graph: graph.invoke(5, THREAD)))
+        found.append(env.error(lambda graph=graph: graph.invoke(None, THREAD)))
+        wrong = keyless(schema, env, returned=5)
+        found.append(env.error(lambda wrong=wrong: wrong.invoke({}, THREAD)))
+    return found
+
+
+def case_inputs_and_outputs_without_keys(env):
+    class State(TypedDict):
+        x: int
+
+    found = []
+    for schema in KEYLESS:
+        for more in ({"input_schema": schema}, {"output_schema": schema}):
+            builder = StateGraph(State, **more).add_node("node", lambda state: {"x": 2})
+            graph = builder.add_edge(START, "node").compile()
+            found.append((graph.invoke({"x": 1}), graph.get_output_jsonschema()))
+    return found
+
+
+def case_values_of_a_state_without_keys(env):
+    graph = keyless(Nothing, env)
+    parts = list(graph.stream({}, THREAD, stream_mode=["values", "updates"]))
+    return parts, [one.values for one in graph.get_state_history(THREAD)]
+
+
+class Written:
+    """A state that is a class of no library."""
+
+    messages: Annotated[list, add_messages]
+    x: int
+
+
+class Derived(Written):
+    """The same keys."""
+
+
+class Managed(Written):
+    """A value that the run computes is no key."""
+
+    left: RemainingSteps
+
+
+def case_schemas_of_plain_classes(env):
+    found = []
+    for schema in (Written, Derived, Managed):
+        builder = StateGraph(schema).add_node("node", lambda state: {"x": 2})
+        graph = builder.add_edge(START, "node").compile()
+        shown = graph.get_input_jsonschema(), graph.get_output_jsonschema()
+        found.append([(sorted(one["properties"]), one["required"], one["title"]) for one in shown])
+    return found
+
+
+def case_states_of_agents_that_are_plain_classes(env):
+    found = []
+    for schema in (Written, Derived):
+        agent = create_agent(Script(says=[AIMessage("x")]), [], state_schema=schema)
+        found.append(agent.invoke({**HELLO, "x": 3}))
+
+    class Quiet(AgentMiddleware):
+        state_schema = Nothing
+
+    agent = create_agent(Script(says=[AIMessage("x")]), [], middleware=[Quiet()])
+    return found, agent.invoke(HELLO)
+
+
+def case_states_of_agents_that_are_none(env):
+    def run(schema):
+        return create_agent(Script(says=[AIMessage("x")]), [], state_schema=schema).invoke(HELLO)
+
+    return [env.error(lambda schema=schema: run(schema)) for schema in (*KEYLESS, int, 5)]
