@@ -473,10 +473,14 @@ _ADDRESS = frozenset(
 """Keys that say where a run is and how it gets there, not what it is about."""
 
 
+_OWN = ("source", "step", "parents")
+"""What each checkpoint says of itself."""
+
+
 def stored_metadata(
-    configurable: Mapping[str, Any], config: Mapping[str, Any] | None
+    configurable: Mapping[str, Any], *configs: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """What a checkpoint keeps of a run's config: its metadata, plain entries of configurable."""
+    """What a checkpoint keeps of the configs of a run: metadata, plain entries of configurable."""
     facts = {
         key: value
         for key, value in configurable.items()
@@ -484,7 +488,11 @@ def stored_metadata(
     }
     for key in _ADDRESS:
         facts.pop(key, None)
-    return {**facts, **own_metadata(config)}
+    for config in configs:
+        facts.update(own_metadata(config))
+    for key in _OWN:
+        facts.pop(key, None)
+    return facts
 
 
 def own_metadata(config: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -104,7 +104,8 @@ def _prepared(
         )
     updates = [[_checked(update) for update in step] for step in supersteps]
     session, claims = _session(storage, configurable)
-    return storage, _plan(graph, configurable, session, claims, updates)
+    facts = runs.stored_metadata(configurable, graph.config, config)
+    return storage, _plan(graph, configurable, facts, session, claims, updates)
 
 
 def _checked(update: Any) -> StateUpdate:
@@ -120,6 +121,7 @@ def _checked(update: Any) -> StateUpdate:
 def _plan(
     graph: Pregel,
     configurable: dict[str, Any],
+    facts: dict[str, Any],
     session: Session,
     claims: bool,
     supersteps: Sequence[Sequence[StateUpdate]],
@@ -128,11 +130,11 @@ def _plan(
     address = {"thread_id": session.thread_id}
     at, parents = checkpoint_id_of(configurable), None
     for updates in supersteps:
-        one = _Update(graph, configurable, session, claims)
+        one = _Update(graph, configurable, facts, session, claims)
         at, parents = yield from one.plan(at, updates)
         first = updates[0]
         if first.as_node == COPY and isinstance(first.values, (list, tuple)) and first.values:
-            one = _Update(graph, configurable, session, claims)
+            one = _Update(graph, configurable, facts, session, claims)
             at, parents = yield from one.plan(at, [_checked(update) for update in first.values])
     return config_of(address, session.ns, at, parents)
 
@@ -164,17 +166,22 @@ def _saying(send: Send, untracked: frozenset[str], says_all: bool) -> tuple[str,
 
 
 class _Update:
-    """One update of one thread."""
+    """One update of one thread; its checkpoint keeps some facts of the config."""
 
     def __init__(
-        self, graph: Pregel, configurable: dict[str, Any], session: Session, claims: bool
+        self,
+        graph: Pregel,
+        configurable: dict[str, Any],
+        facts: dict[str, Any],
+        session: Session,
+        claims: bool,
     ) -> None:
         self.graph = graph
         self.configurable = configurable
         self.session = session
         self.claims = claims
         spec = RunSpec(graph.plan, saved=True, ns=session.ns, thread_id=session.thread_id)
-        spec.metadata = runs.stored_metadata(configurable, graph.config)
+        spec.metadata = facts
         self.loop = Loop(spec, runs.current_env())
 
     def plan(
@@ -277,6 +284,7 @@ class _Update:
         loop.state.touch_whole()
         loop.stored_id = loop.checkpoint_id = stored.parent_id
         loop.copied = stored.id
+        loop.spec.metadata = {}
         return "fork"
 
     def _as_input(self, values: Any) -> str:

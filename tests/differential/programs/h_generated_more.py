@@ -283,3 +283,37 @@ def case_graphs_without_checkpoints_that_are_to_store_at_once(env):
         env.error(lambda: app.invoke({"items": ["in"]}, CONFIG, **SYNC)),
         env.error(lambda: alone.invoke({"items": ["in"]}, **SYNC)),
     ]
+
+
+def metadata(app, config=CONFIG, **more):
+    return [one.metadata for one in app.get_state_history(config, **more)]
+
+
+def case_metadata_of_updates(env):
+    app = chain({"checkpointer": env.saver()}, n=add("n")).with_config(metadata={"of": "graph"})
+    app.invoke({"items": []}, CONFIG)
+    by = {"configurable": {"thread_id": "1", "key": "value"}, "metadata": {"by": "ann"}}
+    app.update_state(by, {"items": ["u"]})
+    app.update_state(by, None, "__copy__")
+    app.update_state(by, {"items": ["i"]}, "__input__")
+    app.update_state(CONFIG, None, "__end__")
+    return metadata(app), metadata(app, filter={"by": "ann"})
+
+
+def case_metadata_named_like_facts_of_a_checkpoint(env):
+    """What a checkpoint says of itself is not what a program says of its run."""
+    app = chain({"checkpointer": env.saver()}, n=add("n"))
+    named = {"source": "web", "step": 99, "parents": "none", "writes": 1}
+    of_run = {**CONFIG, "metadata": named}
+    as_keys = {"configurable": {"thread_id": "2", "source": "web", "step": 99, "parents": "none"}}
+    for config in (of_run, as_keys):
+        app.invoke({"items": []}, config, **SYNC)
+        app.update_state(config, {"items": ["u"]})
+        app.invoke({"items": []}, config, **SYNC)
+    return metadata(app), metadata(app, as_keys)
+
+
+def case_a_run_with_the_run_id_of_the_last(env):
+    app = chain({"checkpointer": env.saver()}, n=add("n"))
+    config = {**CONFIG, "metadata": {"run_id": "r1"}}
+    return [app.invoke({"items": [text]}, config, **SYNC) for text in "ab"]
