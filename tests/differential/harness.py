@@ -105,6 +105,10 @@ _HANDLER_QUESTION = "The question of an error handler"
 _EXIT_PARENT = "Parents in streams with `exit`"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated_more::a_run_with_the_run_id_of_the_last": "Runs with the run id of the last",
+    "g_agents_found_more::tools_selected_without_a_message_of_the_user": (
+        "Tools selected for nobody"
+    ),
+    "g_agents_found_more::a_negative_number_of_tools": "Options of middleware",
     "g_agents_found_more::a_tag_that_is_given_twice": "Tags given twice",
     "g_agents_found_more::values_of_a_state_without_keys": "States without keys",
     "g_agents_found_more::states_of_agents_that_are_none": "States of agents that are none",

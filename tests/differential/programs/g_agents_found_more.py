@@ -5,11 +5,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain.agents import AgentState, create_agent
-from langchain.agents.middleware import AgentMiddleware, ExtendedModelResponse
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ExtendedModelResponse,
+    LLMToolSelectorMiddleware,
+)
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
@@ -32,6 +37,28 @@ class Script(BaseChatModel):
 
     def _generate(self, messages, stop=None, run_manager=None, **kwargs):
         return ChatResult(generations=[ChatGeneration(message=self.says.pop(0))])
+
+
+class Picking(Script):
+    """Picks tools, and tells which it was shown afterwards."""
+
+    picks: list[Any]
+
+    def bind_tools(self, tools, **kwargs):
+        return self.bind(shown=[one.name for one in tools])
+
+    def with_structured_output(self, schema, **kwargs):
+        return RunnableLambda(lambda messages: self.picks.pop(0))
+
+    def _generate(self, messages, stop=None, run_manager=None, shown=(), **kwargs):
+        message = AIMessage(f"shown {list(shown)}")
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+@tool
+def echo(text: str) -> str:
+    """Say it again."""
+    return text
 
 
 @tool
@@ -229,3 +256,39 @@ def case_states_of_agents_that_are_none(env):
         return create_agent(Script(says=[AIMessage("x")]), [], state_schema=schema).invoke(HELLO)
 
     return [env.error(lambda schema=schema: run(schema)) for schema in (*KEYLESS, int, 5)]
+
+
+def picked(env, *picks, given=HELLO, **options):
+    """What an agent's model is shown after tools were picked, or the error."""
+
+    def run():
+        model = Picking(says=[], picks=list(picks))
+        selector = LLMToolSelectorMiddleware(model=model, **options)
+        agent = create_agent(model, [add, echo], middleware=[selector])
+        return agent.invoke(given)["messages"][-1].content
+
+    return env.error(run)
+
+
+def case_tools_picked_wrongly(env):
+    return [
+        picked(env, {"tools": [{"name": "add"}]}),
+        picked(env, {"tools": ["add", 1]}),
+        picked(env, {"tools": ["add", "nobody"]}, max_tools=1),
+        picked(env, {"tools": ["echo", "echo", "add"]}, max_tools=1),
+        picked(env, {"tools": ["add", "echo"]}, max_tools=0),
+        picked(env, {"tools": []}),
+        picked(env, {}, {"tools": ["add"]}, max_retries=0),
+        picked(env, {}, {"tools": ["add"]}),
+        picked(env, {}, None, on_parsing_failure=["echo"]),
+        picked(env, {}, None, on_parsing_failure=["nobody"]),
+        picked(env, {"tools": ["add"]}, always_include=["nobody"]),
+    ]
+
+
+def case_tools_selected_without_a_message_of_the_user(env):
+    return picked(env, {"tools": ["add"]}, given={"messages": [AIMessage("x")]})
+
+
+def case_a_negative_number_of_tools(env):
+    return picked(env, {"tools": ["add"]}, max_tools=-1)

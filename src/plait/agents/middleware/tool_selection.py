@@ -60,6 +60,8 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         if max_retries < 0:
             raise ConfigError(f"max_retries must not be negative, got {max_retries!r}.")
+        if max_tools is not None and max_tools < 0:
+            raise ConfigError(f"max_tools must not be negative, got {max_tools!r}.")
         self.model: Any = None if model is None else as_chat_model(model)
         self.system_prompt = system_prompt
         self.max_tools = max_tools
@@ -154,17 +156,16 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
         Raises:
             InvalidValueError: The answer is no selection, or names a tool that is not there.
         """
-        picked = _names_in(answer)
-        if picked is None:
-            picked = self._instead(answer, names)
-        else:
-            picked = list(dict.fromkeys(picked))[: self.max_tools]
+        made = _names_in(answer)
+        picked = self._instead(answer, names) if made is None else made
         for name in picked:
             if name not in names and name not in self.always_include:
                 raise InvalidValueError(
                     f"Tool {name!r} was picked, which is none of the agent's. "
                     f"{nearest(name, names)}"
                 )
+        if made:
+            picked = list(dict.fromkeys(picked))[: self.max_tools]
         own: list[Any] = [one for one in request.tools if isinstance(one, Mapping)]
         tools = [one for one in request.tools if not isinstance(one, Mapping)]
         always = [one for one in tools if one.name in self.always_include]

@@ -120,9 +120,14 @@ def stack(dice: Dice, names: list[str], asyncs: bool) -> list[Spec]:
     found: list[Spec] = []
     for index in range(dice.one([0, 1, 1, 2, 2, 3, 4])):
         one = by_hand(dice, index, asyncs) if dice.chance(0.55) else shipped(dice, names)
-        if one["kind"] == "hand" or one["kind"] not in [other["kind"] for other in found]:
+        if one["kind"] == "hand" or _kind(one) not in map(_kind, found):
             found.append(one)
     return found
+
+
+def _kind(one: Spec) -> Any:
+    """What there may be one of: several of personal data look for different things."""
+    return one["kind"], one.get("options", {}).get("type")
 
 
 def by_hand(dice: Dice, index: int, asyncs: bool) -> Spec:
@@ -199,7 +204,7 @@ def _people(dice: Dice, names: list[str]) -> Spec:
 
 
 def _pii(dice: Dice, names: list[str]) -> Spec:
-    found: Spec = {"type": dice.one(["email", "url", "ip"])}
+    found: Spec = {"type": dice.one(["email", "url", "ip", "credit_card", "mac_address"])}
     dice.put(found, "strategy", 0.8, ["redact", "mask", "hash", "block"])
     for key in ("apply_to_input", "apply_to_output", "apply_to_tool_results"):
         dice.put(found, key, 0.5, [True, False])
@@ -208,8 +213,21 @@ def _pii(dice: Dice, names: list[str]) -> Spec:
 
 def _summary(dice: Dice, names: list[str]) -> Spec:
     found: Spec = {"model": {"script": [{"text": "in short"}, {"text": "shorter"}]}}
-    found["trigger"] = ["messages", dice.number(2, 5)]
-    found["keep"] = ["messages", dice.number(1, 3)]
+    found["trigger"] = dice.one([["messages", dice.number(2, 5)], ["tokens", dice.number(5, 60)]])
+    found["keep"] = dice.one([["messages", dice.number(1, 3)], ["tokens", dice.number(1, 40)]])
+    return found
+
+
+def _selector(dice: Dice, names: list[str]) -> Spec:
+    known = names or ["add"]
+    answers: list[Any] = [{"tools": dice.mixed(known, 0, 3)} for _ in range(dice.number(1, 3))]
+    if dice.chance(0.2):
+        answers.insert(0, dice.one([{"tools": ["nobody"]}, {}, None, {"tools": None}, "add"]))
+    found: Spec = {"answers": answers}
+    dice.put(found, "max_tools", 0.4, [1, 2])
+    dice.put(found, "always_include", 0.3, [known[:1], ["nobody"]])
+    dice.put(found, "max_retries", 0.3, [0, 2])
+    dice.put(found, "on_parsing_failure", 0.5, ["none", "all", "error", known[:1], "callable"])
     return found
 
 
@@ -240,6 +258,7 @@ OPTIONS: dict[str, Any] = {
     "todo": lambda dice, names: {"system_prompt": "Plan.", "tool_description": "Plan it."},
     "editing": _editing,
     "summary": _summary,
+    "selector": _selector,
     "emulator": _emulator,
     "tool_error": lambda dice, names: {},
     "dynamic": lambda dice, names: {},

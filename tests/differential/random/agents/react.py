@@ -62,6 +62,8 @@ def react(dice: Dice) -> Spec:
 def without(spec: Spec, *modes: str) -> None:
     """Takes streams of these modes out."""
     for one in spec["actions"]:
+        if one["do"] == "events" and "messages" in modes:
+            one["do"] = "invoke"
         if isinstance(one.get("stream_mode"), str) and one["stream_mode"] in modes:
             one["stream_mode"] = "updates"
         elif "stream_mode" in one and not isinstance(one["stream_mode"], str):

@@ -4,9 +4,16 @@ from typing import Any
 
 from tests.differential.random.dice import Dice, Spec
 
+PRIVATE = [
+    "write to ann@mail.org or call 10.0.0.1",
+    "see https://shop.example.com/a?b=1 or pay by 4111 1111 1111 1111",
+    "bob@mail.org, carl@mail.org, 00:1b:44:11:3a:b7 and http://10.1.2.3/x",
+]
+"""Texts with what is personal."""
+
 ARGUMENTS: dict[str, list[Any]] = {
     "add": [{"a": 1, "b": 5}, {"a": 3}, {"a": "4", "b": 1}, {"a": "x"}, {}, {"a": 1, "c": 2}],
-    "echo": [{"text": "hi"}, {"text": 5}, {"text": None}, {}],
+    "echo": [{"text": "hi"}, {"text": 5}, {"text": None}, {}, {"text": PRIVATE[2]}],
     "place": [{"point": {"x": 1}}, {"point": {"x": 1, "y": 2}, "tags": ["a"]}, {"point": 3}],
     "pick": [{"color": "red"}, {"color": "blue", "n": 2}, {"color": "green"}],
     "peek": [{}, {"state": {"mine": 1}}],
@@ -112,7 +119,7 @@ class Replies:
             if dice.chance(0.15):
                 found["blocks"] = dice.one(BLOCKS)
             else:
-                found["text"] = dice.one(["fine", "it is so", "", "well then"])
+                found["text"] = dice.one(["fine", "it is so", "", "well then", dice.one(PRIVATE)])
         if dice.chance(0.05):
             name = dice.one(self._names or ["missing"])
             found["invalid"] = [{"name": name, "args": "{oops", "id": "i1", "error": "not JSON"}]
@@ -142,6 +149,8 @@ def messages(dice: Dice, pairs: bool = False) -> Any:
         [["human", "hi"]] if pairs else [{"type": "human", "content": "hello"}],
         ["hey"],
         [{"kind": "human", "content": "a", "id": "h1"}],
+        [{"role": "user", "content": dice.one(PRIVATE)}],
+        [{"kind": "human", "content": [{"type": "text", "text": dice.one(PRIVATE)}]}],
         [{"kind": "human", "content": "a", "name": "ann"}, {"kind": "human", "content": "b"}],
         [{"kind": "system", "content": "be good"}, {"kind": "human", "content": "b"}],
         [
@@ -162,6 +171,8 @@ def run(dice: Dice, given: Spec, asyncs: bool) -> Spec:
         found["stream_mode"] = modes[0] if len(modes) == 1 and dice.chance(0.7) else modes
         if dice.chance(0.25):
             found["subgraphs"] = True
+    elif asyncs and dice.chance(0.3):
+        found["do"] = "events"
     elif dice.chance(0.1):
         found["stream_mode"] = dice.one(["updates", "values"])
     if asyncs:
@@ -194,7 +205,19 @@ def actions(dice: Dice, spec: Spec, asyncs: bool, extra: list[Spec]) -> list[Spe
 
 def _later(dice: Dice, asyncs: bool, extra: list[Spec]) -> Spec:
     """An action on a thread that has begun."""
-    kind = dice.one(["turn", "resume", "resume", "answers", "go", "update", "state", "history"])
+    found = _of_thread(dice, asyncs, extra)
+    if not {"resume", "answers"} & found.keys():
+        dice.put(found, "thread", 0.15, ["2"])
+    return found
+
+
+def _of_thread(dice: Dice, asyncs: bool, extra: list[Spec]) -> Spec:
+    """The same, whichever the thread."""
+    kind = dice.one(
+        ["turn", "resume", "resume", "answers", "go", "update", "state", "history", "fork"]
+    )
+    if kind == "fork":
+        return {"do": "fork", "back": dice.number(1, 5)}
     if kind == "turn":
         return run(dice, {"input": {"messages": messages(dice), **dice.one(extra)}}, asyncs)
     if kind == "resume":

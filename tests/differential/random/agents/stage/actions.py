@@ -49,6 +49,10 @@ def picture_of(graph, xray=False):
     return html.unescape(graph.get_graph(xray=xray).draw_mermaid().replace("#", "&#"))
 
 
+INSIDE = ("call_model", "RunnableSequence", "Prompt")
+"""Runs around a model that one side tells of ("Runs inside an agent")."""
+
+
 class Player:
     """Does one action after another with a graph, and keeps what came of each."""
 
@@ -137,10 +141,19 @@ class Player:
 
     async def _events(self, given, config):
         more = {"context": self.context} if self.context is not None else {}
-        return [
-            (one["event"], one["name"], one["metadata"].get("langgraph_node"))
-            async for one in self.graph.astream_events(given, config, version="v2", **more)
-        ]
+        parts = []
+
+        async def run():
+            async for one in self.graph.astream_events(given, config, version="v2", **more):
+                if one["name"] in INSIDE:
+                    continue
+                about = one["metadata"]
+                where = (about.get("langgraph_node"), about.get("langgraph_step"))
+                tags = [tag for tag in one["tags"] if not tag.startswith("seq:")]
+                parts.append((one["event"], one["name"], where, tags, one["data"]))
+
+        error = await self.env.aerror(run())
+        return {"$parts": parts, "error": error}
 
     def do_update(self, action):
         values = input_of({"input": action["values"]})
@@ -166,9 +179,13 @@ class Player:
         ]
 
     def do_fork(self, action):
-        """Runs on from an older checkpoint."""
+        """Runs on from an older checkpoint; the one of an input has messages whose ids it lacks, or
+        has, by chance."""
         history = list(self.graph.get_state_history(self.config(action)))
-        old = history[min(action["back"], len(history) - 1)]
+        past = [one for one in history if one.metadata["source"] != "input"]
+        if not past:
+            return "nothing before"
+        old = past[min(action["back"], len(past) - 1)]
         return self.graph.invoke(None, old.config, **self.more(action))
 
     def do_draw(self, action):

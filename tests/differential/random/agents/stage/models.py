@@ -23,6 +23,7 @@ class Scripted(BaseChatModel):
     script: list
     seen: list
     own_structure: bool = False
+    answers: list = []
 
     @property
     def _llm_type(self):
@@ -32,6 +33,8 @@ class Scripted(BaseChatModel):
         return self.bind(tools=[shown(one) for one in tools], **kwargs)
 
     def with_structured_output(self, schema, **kwargs):
+        if self.answers:
+            return RunnableLambda(lambda messages: self.answers.pop(0) if self.answers else {})
         if not self.own_structure:
             return super().with_structured_output(schema, **kwargs)
         name = schema.get("title", "dict") if isinstance(schema, dict) else schema.__name__
@@ -110,6 +113,7 @@ def model_of(spec, log):
     """The model of a program; what it is asked goes into `log`."""
     kind = Streaming if spec.get("streams") else Scripted
     more = {"profile": spec["profile"]} if "profile" in spec else {}
+    more["answers"] = list(spec.get("answers", []))
     script = [dict(one) for one in spec["script"]]
     model = kind(script=script, seen=[], own_structure=spec.get("own_structure", False), **more)
     object.__setattr__(model, "seen", log)

@@ -7,6 +7,7 @@ from langchain.agents.middleware import (
     ContextEditingMiddleware,
     HumanInTheLoopMiddleware,
     LLMToolEmulator,
+    LLMToolSelectorMiddleware,
     ModelCallLimitMiddleware,
     ModelFallbackMiddleware,
     ModelRetryMiddleware,
@@ -88,6 +89,11 @@ def shipped(spec, log):
         model = model_of(options.pop("model"), [])  # it is asked in each side's own words
         options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
         return SummarizationMiddleware(model, **options)
+    if kind == "selector":
+        model = model_of({"script": [], "answers": options.pop("answers")}, [])
+        if options.get("on_parsing_failure") == "callable":
+            options["on_parsing_failure"] = lambda answer: ["echo", "add"]
+        return LLMToolSelectorMiddleware(model=model, **options)
     if kind == "emulator":
         return LLMToolEmulator(tools=options["tools"], model=model_of(options["model"], []))
     if kind == "tool_error":
