@@ -54,6 +54,34 @@ def test_a_changed_message_is_noticed(how: str, place: int) -> None:
     assert Seen(items, CODEC).stamps[place] != seen.stamps[place]
 
 
+def test_a_message_and_a_dict_that_changed_are_both_noticed() -> None:
+    """What changes first does not keep from looking at the rest."""
+    items: list[Any] = [
+        *messages(2),
+        AIMessage([{"type": "text", "text": "a"}]),
+        {"n": 1},
+        {"n": 2},
+    ]
+    seen = Seen(items, CODEC)
+    items[2].content[0]["text"] = "b"
+    items[4]["n"] = 3
+    assert not seen.grow(items)
+    assert seen.altered() == {id(items[2]), id(items[4])}
+
+
+def test_items_seen_again_are_compared_with_what_they_held_then() -> None:
+    items: list[Any] = [{"n": n} for n in range(100)]
+    seen = Seen(items, CODEC)
+    items[50]["n"] = -1
+    assert not seen.grow(items)
+    assert seen.renew(items)
+    assert seen.grow(items)
+    items[50]["n"] = 50
+    assert not seen.grow(items)
+    assert seen.altered() == {id(items[50])}
+    assert not seen.renew([*items[:-1], {"n": 99}])
+
+
 def test_a_default_that_was_read_is_watched_from_then_on() -> None:
     """Who holds the dict can change it without telling."""
     items = messages(3)

@@ -9,11 +9,11 @@ from unittest.mock import patch
 
 import pytest
 
-from plait.checkpoint.log.records import DICT_PATCH
+from plait.checkpoint.log.records import DICT_PATCH, WHOLE
 from plait.checkpoint.log.seen_dicts import SeenDict
 from plait.checkpoint.log.versions import DictVersion
 from plait.checkpoint.log.writing import encode_version
-from plait.checkpoint.serde import Codec
+from plait.checkpoint.serde import Codec, pack_each
 from plait.messages import HumanMessage
 
 CODEC = Codec()
@@ -126,9 +126,48 @@ def test_one_changed_key_costs_python_no_more_in_a_larger_dict(kind: str, count:
         looks.append(args)
         return False
 
+    def look_each(values: list[Any]) -> list[bytes]:
+        looks.extend(values)
+        return pack_each(values)
+
     with (
         patch("plait.checkpoint.log.seen_dicts._same", look),
         patch("plait.checkpoint.log.seen_dicts._same_plain", look),
+        patch("plait.checkpoint.log.seen_dicts.pack_each", look_each),
     ):
         seen.since(value, CODEC)
-    assert 1 <= len(looks) <= 32
+    assert 1 <= len(looks) <= 2 * 32
+
+
+def table(count: int) -> dict[str, Any]:
+    return {f"k{i}": {"id": i, "text": "a note", "tags": ["a"]} for i in range(count)}
+
+
+@pytest.mark.parametrize("many", [1, 40, 150, 300])
+def test_what_is_looked_for_roughly_is_more_but_never_less(many: int) -> None:
+    value = table(300)
+    seen = SeenDict(value, CODEC)
+    changed = [f"k{i}" for i in sorted(Random(many).sample(range(300), many))]
+    for name in changed:
+        value[name]["tags"].append("b")
+    assert seen.since(value, CODEC)[1] == changed
+    found = seen.since(value, CODEC, roughly=True)[1]
+    assert {*changed} <= {*found}
+    assert found == changed or many > 1
+
+
+def test_a_dict_of_which_half_changes_is_written_whole_until_less_does() -> None:
+    value = table(300)
+    old = encode_version(CODEC, None, value, b"-" * 16)
+    whole = len(CODEC.dumps(value))
+    for step in range(20):
+        assert old is not None
+        many = 300 if step < 12 else 1
+        for i in range(0, many, 2):
+            value[f"k{i}"]["text"] = f"step {step}"
+        old = encode_version(CODEC, old.version, value, step.to_bytes(16, "big"))
+        assert old is not None
+        if step < 12:
+            assert old.kind == WHOLE
+        else:
+            assert len(old.payload) < whole // 50

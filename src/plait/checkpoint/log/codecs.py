@@ -30,7 +30,7 @@ class TypedCodec(Codec):
         """Encode a value and keep the serializer's tag with it."""
         return ormsgpack.packb(self._serde.dumps_typed(value))
 
-    def dumps_packed(self, value: Any, packed: bytes) -> bytes:
+    def dumps_packed(self, value: Any, packed: bytes, suspects: list[Any]) -> bytes:
         """As `dumps`: the serializer's bytes are others."""
         return self.dumps(value)
 

@@ -1,10 +1,10 @@
 """How a list is written as a difference against its last version.
 
 A list is rewritten whole where that is about as small as the patch, where its pieces are so small
-that their rows weigh more than they hold, and where the records behind it hold four times what is
-left of it. Where patches pile up without such waste, a manifest of the live pieces cuts the chain,
-so that a read touches a bounded number of rows. Each rewrite is paid for by the bytes written
-since the last one, so that totals stay linear.
+that their rows weigh more than they hold, where half of it or less would stay, and that in crumbs,
+and where the records behind it hold four times what is left of it. Where patches pile up without
+such waste, a manifest of the live pieces cuts the chain, so that a read touches a bounded number of
+rows. Each rewrite is paid for by the bytes written since the last one, so that totals stay linear.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from typing import Any
 from plait.checkpoint.log.records import LIST_PATCH, MANIFEST, WHOLE, pack_frame
 from plait.checkpoint.log.seen import Seen
 from plait.checkpoint.log.splices import splices
-from plait.checkpoint.log.versions import ROW, SMALL, Encoded, ListVersion, Run
+from plait.checkpoint.log.versions import ROW, SMALL, Encoded, ListVersion, Run, may_keep
 from plait.checkpoint.serde import Codec
 
 _PATCHES = 16
-_PATIENCE = 64
-"""A list that was all new each time is looked at again after so many times, at the latest."""
 
 
 def first_list(codec: Codec, value: list[Any], key: bytes) -> Encoded:
@@ -30,7 +28,7 @@ def first_list(codec: Codec, value: list[Any], key: bytes) -> Encoded:
 
 def _whole(codec: Codec, value: list[Any], seen: Seen, key: bytes, lost: int = 0) -> Encoded:
     packed = seen.packed()
-    body = codec.dumps(value) if packed is None else codec.dumps_packed(value, packed)
+    body = codec.dumps(value) if packed is None else codec.dumps_packed(value, *packed)
     runs = [(key, 0, len(value))] if value else []
     version = ListVersion(key, key, 0, seen, runs, len(body), len(body), lost)
     return Encoded(WHOLE, body, version, value, seen.items, body)
@@ -38,7 +36,7 @@ def _whole(codec: Codec, value: list[Any], seen: Seen, key: bytes, lost: int = 0
 
 def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> Encoded | None:
     """A list written against its last version; None where nothing changed."""
-    before, length = old.seen, len(old.seen.items)
+    before, length, look = old.seen, len(old.seen.items), True
     if before.grow(value):
         fresh = value[length:]
         if not fresh:
@@ -46,9 +44,10 @@ def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> E
         rows, kept = [(length, 0, len(fresh))], old.size
     else:
         # To keep a piece takes a row. More pieces than that is worth are not even looked for.
-        look = _may_keep(old.lost)
+        look = may_keep(old.lost)
         changes = splices(before, value, codec, old.size // ROW + 1, look=look)
-        old.seen = Seen(value, codec)  # perhaps the same content in new objects
+        if not before.renew(value):
+            old.seen = Seen(value, codec)  # perhaps the same content in new objects
         if changes is None:
             return _whole(codec, value, old.seen, key, old.lost + 1)
         if not changes:
@@ -56,17 +55,9 @@ def next_list(codec: Codec, old: ListVersion, value: list[Any], key: bytes) -> E
         fresh = [*chain.from_iterable(value[each.first : each.last] for each in changes)]
         rows = [(each.start, each.deleted, each.last - each.first) for each in changes]
         kept = old.size * (len(value) - len(fresh)) // length if length else 0
-    if kept <= SMALL:
+    if kept <= SMALL or (not look and 2 * kept <= old.size):
         return _whole(codec, value, old.seen, key, old.lost + 1)
     return _patched(codec, old, value, fresh, rows, kept, key)
-
-
-def _may_keep(lost: int) -> bool:
-    """Whether to look for what may have stayed, after a list was all new so many times.
-
-    Less and less often, but so that what was not looked for is never more than what was.
-    """
-    return lost & (lost + 1) == 0 or lost % _PATIENCE == 0
 
 
 def _patched(

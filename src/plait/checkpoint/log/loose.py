@@ -9,13 +9,14 @@ one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from operator import attrgetter
+from itertools import chain, compress
+from operator import attrgetter, ne
 from typing import Any
 
 import ormsgpack
 
 from plait.checkpoint.log.stamps import IMMUTABLE, Stamp, is_message, stamps_of
-from plait.checkpoint.serde import Codec, Parts, pack_plain, parts_of
+from plait.checkpoint.serde import Codec, Parts, may_hold_buffer, pack_each, pack_plain, parts_of
 
 _revision = attrgetter("__plait_revision__")
 _rare: Callable[[Any], dict[str, Any] | None] = attrgetter("__plait_rare__")
@@ -27,6 +28,10 @@ def _themselves(items: list[Any]) -> list[Any]:
 
 _PLAIN = Parts(1, _themselves)
 """Of dicts and lists."""
+_BLOCK = 32
+"""So many items are packed together: what is looked into if one of them changed."""
+_SAMPLES = 16
+"""So many of more blocks tell whether it is worth to look into all."""
 
 
 class Loose:
@@ -73,21 +78,21 @@ class Loose:
             self._others += same
             self._stamps += stamps_of(same, {*map(type, same)}, self._codec)
 
-    def packed(self, count: int) -> bytes | None:
-        """A list of so many items, packed, if these are all that is watched, of one plain type."""
+    def packed(self, count: int) -> tuple[bytes, list[Any]] | None:
+        """A list of so many items, packed, if these are all that is watched, of one plain type; and
+        those among which a buffer may have been packed as if it were bytes."""
         if len(self._sealed) != 1 or self._others:
             return None
         (sealed,) = self._sealed.values()
         return None if sealed is None or len(sealed) != count else sealed.packed()
 
     def changed(self) -> bool:
-        """Whether any of them is not what it was."""
-        if self._messages is not None and self._messages.changed():
-            return True
-        if any(sealed is not None and sealed.changed() for sealed in self._sealed.values()):
-            return True
-        others = self._others
-        return bool(others) and self._stamps_now() != self._stamps
+        """Whether any of them is not what it was; each block is looked at, for `altered`."""
+        changed = self._messages is not None and self._messages.changed()
+        for sealed in self._sealed.values():
+            if sealed is not None and sealed.changed():
+                changed = True
+        return changed or (bool(self._others) and self._stamps_now() != self._stamps)
 
     def begins(self, other: Loose) -> bool:
         """Whether what is watched there begins with what is here, but for messages, and held the
@@ -103,74 +108,133 @@ class Loose:
                 return False
         return True
 
-    def altered(self) -> set[int]:
-        """The ids of items that are not what they were, but for messages."""
-        ids = {
-            id(item)
-            for sealed in self._sealed.values()
-            if sealed is not None and sealed.changed()
-            for item in sealed.altered()
-        }
+    def altered(self, *, roughly: bool = False) -> set[int]:
+        """The ids of items that were not what they were when `changed` looked, but for messages;
+        `roughly`: and perhaps of others, which costs less to tell."""
+        ids: set[int] = set()
+        for sealed in self._sealed.values():
+            if sealed is not None:
+                ids.update(map(id, sealed.altered(roughly=roughly)))
         if self._others:
             pairs = zip(self._others, self._stamps, self._stamps_now(), strict=True)
             ids |= {id(item) for item, then, now in pairs if then != now}
         return ids
+
+    def renew(self) -> bool:
+        """They are from now on what they were when `changed` looked. False: that is not known."""
+        watched = [sealed for sealed in self._sealed.values() if sealed is not None]
+        if self._messages or self._others or not all(sealed.is_plain() for sealed in watched):
+            return False
+        for sealed in watched:
+            sealed.renew()
+        return True
 
     def _stamps_now(self) -> list[Stamp]:
         return stamps_of(self._others, {*map(type, self._others)}, self._codec)
 
 
 class _Sealed:
-    """Items that are taken apart in one way, and their parts, packed."""
+    """Items that are taken apart in one way, and their parts, packed.
 
-    __slots__ = ("_bytes", "_items", "_parts")
+    They are packed in blocks: where one changed, the others need not be looked into.
+    """
+
+    __slots__ = ("_blocks", "_items", "_now", "_parts")
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._items: list[Any] = []
-        self._bytes = b""
+        self._blocks: list[bytes] = []
+        self._now: dict[int, bytes | None] = {}
+        """Of blocks that were not what they had been when somebody looked, what they were then;
+        None if that is no plain data."""
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def packed(self) -> bytes:
-        """The parts as one list, packed."""
-        count = len(self._items) * self._parts.width
-        return _header(count) + self._bytes
+    def packed(self) -> tuple[bytes, list[Any]]:
+        """Plain items as one list, packed, and those that may hold a buffer."""
+        suspects: list[Any] = []
+        for items, block in zip(_in_blocks(self._items, 0), self._blocks, strict=True):
+            if may_hold_buffer(block):
+                suspects += items
+        return _header(len(self._items)) + self.held, suspects
 
     @property
     def held(self) -> bytes:
         """What they held, packed."""
-        return self._bytes
+        return b"".join(self._blocks)
 
     def add(self, items: list[Any]) -> bool:
         """More of them. False: there is more than plain data in one, so none was added."""
+        room = -len(self._items) % _BLOCK
         try:
-            self._bytes += _packed(self._parts.read(items))
+            first = _packed(self._parts.read(items[:room])) if room else b""
+            blocks = [_packed(self._parts.read(some)) for some in _in_blocks(items, room)]
         except (TypeError, AttributeError):
             return False
+        if room:
+            self._blocks[-1] += first
+        self._blocks += blocks
         self._items += items
         return True
 
     def changed(self) -> bool:
         """Whether any of them is not what it was."""
-        try:
-            return _packed(self._parts.read(self._items)) != self._bytes
-        except (TypeError, AttributeError):
-            return True
-
-    def altered(self) -> Iterator[Any]:
-        """Those that are not what they were."""
-        width, read = self._parts
-        before: list[Any] = ormsgpack.unpackb(self.packed())
-        for place, item in enumerate(self._items):
-            then = before[place * width : (place + 1) * width]
+        self._now = {}
+        for n, (items, was) in enumerate(
+            zip(_in_blocks(self._items, 0), self._blocks, strict=True)
+        ):
             try:
-                if pack_plain(read([item])) == pack_plain(then):
-                    continue
+                now = _packed(self._parts.read(items))
             except (TypeError, AttributeError):
-                pass
-            yield item
+                now = None
+            if now != was:
+                self._now[n] = now
+        return bool(self._now)
+
+    def altered(self, *, roughly: bool) -> list[Any]:
+        """Those that were not what they were when `changed` looked.
+
+        Where they are very many, or `roughly`, others near them are given, too.
+        """
+        blocks = [*self._now]
+        if not roughly and len(blocks) > _SAMPLES:
+            sample = blocks[:: len(blocks) // _SAMPLES]
+            roughly = 2 * sum(len(self._altered_of(n)) for n in sample) >= _BLOCK * len(sample)
+        of_block = self._block if roughly else self._altered_of
+        return [*chain.from_iterable(map(of_block, blocks))]
+
+    def _block(self, n: int) -> list[Any]:
+        """The items of a block."""
+        return self._items[n * _BLOCK : (n + 1) * _BLOCK]
+
+    def _altered_of(self, n: int) -> list[Any]:
+        """Those of a block."""
+        items, width = self._block(n), self._parts.width
+        before = pack_each(ormsgpack.unpackb(_header(len(items) * width) + self._blocks[n]))
+        then = zip(*[iter(before)] * width, strict=True)
+        return [*compress(items, map(ne, then, self._held_now(items)))]
+
+    def is_plain(self) -> bool:
+        """Whether all of them were plain data when `changed` looked."""
+        return None not in self._now.values()
+
+    def renew(self) -> None:
+        """They are from now on what they were when `changed` looked."""
+        for n, now in self._now.items():
+            self._blocks[n] = now or b""
+        self._now = {}
+
+    def _held_now(self, items: list[Any]) -> Iterable[tuple[bytes, ...]]:
+        """Of each item its parts, packed; none for one that is no plain data any more."""
+        width, read = self._parts
+        try:
+            return zip(*[iter(pack_each(read(items)))] * width, strict=True)
+        except (TypeError, AttributeError):
+            if len(items) == 1:
+                return [()]
+            return chain.from_iterable(self._held_now([item]) for item in items)
 
 
 class _Messages:
@@ -233,6 +297,11 @@ class _Messages:
         self._bytes += _packed(parts)
         self._sizes = _sizes_of(self._messages)
         return False
+
+
+def _in_blocks(items: list[Any], first: int) -> Iterator[list[Any]]:
+    """The items from a place on, so many at a time."""
+    return (items[place : place + _BLOCK] for place in range(first, len(items), _BLOCK))
 
 
 def _by_kind(items: list[Any], kinds: set[type]) -> Iterable[tuple[type, list[Any]]]:

@@ -25,7 +25,17 @@ _NEVER: list[Any] = [None]
 class Seen:
     """An own shallow copy of a list, and what its items held."""
 
-    __slots__ = ("_as_of", "_changes", "_compared", "_loose", "_seal", "items", "kinds", "stamps")
+    __slots__ = (
+        "_as_of",
+        "_changes",
+        "_compared",
+        "_looked",
+        "_loose",
+        "_seal",
+        "items",
+        "kinds",
+        "stamps",
+    )
 
     def __init__(self, value: list[Any], codec: Codec) -> None:
         self.items = value.copy()
@@ -38,23 +48,31 @@ class Seen:
         self.stamps: list[Stamp] = seals(value, self._seal)
         """Of messages, their stamps."""
         self._loose = Loose(codec)
+        self._looked = False
+        """Whether `_loose` knows what has changed: nothing of the program ran since it looked."""
         loose = self.items if self._seal is None else unsealed(self.items, self.kinds)
         if loose:
             self._loose.watch(loose, self.kinds)
 
-    def packed(self) -> bytes | None:
-        """The list as `pack_plain` packs it, where that was done to watch all of its items."""
+    def packed(self) -> tuple[bytes, list[Any]] | None:
+        """The list as `pack_plain` packs it, where that was done to watch all of its items; and
+        those that may hold a buffer."""
         return self._loose.packed(len(self.items)) if self.kinds <= _WATCHED else None
 
-    def altered(self) -> set[int]:
-        """The ids of items that were changed in place since they were seen."""
-        if self._changes[0] is self._as_of and not self._loose.changed():
-            return set()
-        if self._seal is None:
-            return self._loose.altered()
-        now = seals(self.items, self._seal)
-        pairs = zip(self.items, self.stamps, now, strict=True)
-        return self._loose.altered() | {id(item) for item, a, b in pairs if a != b}
+    def altered(self, *, roughly: bool = False) -> set[int]:
+        """The ids of items that were changed in place since they were seen; `roughly`: and perhaps
+        of others."""
+        if not self._looked:
+            changed = self._loose.changed()
+            self._looked = True
+            if not changed and self._changes[0] is self._as_of:
+                return set()
+        altered = self._loose.altered(roughly=roughly)
+        if self._seal is not None:
+            now = seals(self.items, self._seal)
+            pairs = zip(self.items, self.stamps, now, strict=True)
+            altered |= {id(item) for item, a, b in pairs if a != b}
+        return altered
 
     def grow(self, value: list[Any]) -> bool:
         """Whether `value` is this list as it was seen, with perhaps more at its end: now seen, too.
@@ -62,12 +80,25 @@ class Seen:
         False says nothing: then look at it anew.
         """
         length = len(self.items)
+        self._looked = False
         if self._changes[0] is not self._as_of or len(value) < length:
             return False
         fresh = value[length:]
-        if not self._holds(value[:length] if fresh else value) or self._loose.changed():
+        if not self._holds(value[:length] if fresh else value):
+            return False
+        if self._loose.changed():
+            self._looked = True
             return False
         return not fresh or self._take(fresh)
+
+    def renew(self, value: list[Any]) -> bool:
+        """See the items once more, as they were when `grow` or `altered` looked.
+
+        False: `value` holds others, or it is not known what they held. Then look at it anew.
+        """
+        if not self._looked or self._seal is not None or len(value) != len(self.items):
+            return False
+        return all(map(is_, self.items, value)) and self._loose.renew()
 
     def begins(self, other: Seen) -> bool:
         """Whether another list begins with the same objects as this one, and they held the same.

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import ormsgpack
 
 from plait.checkpoint.log.stamps import COMPARABLE, IMMUTABLE, Stamp, content, stamps_of
-from plait.checkpoint.serde import Codec, pack_plain
+from plait.checkpoint.serde import Codec, pack_each, pack_plain
 
 Block: TypeAlias = "bytes | list[Stamp] | None"
 """What some values were: plain data packed; a stamp each; or nothing, where none ever changes."""
@@ -51,12 +51,15 @@ class SeenDict:
             self._blocks = _blocks_of(values, self._block, codec)
         self.data = value.copy()
 
-    def since(self, value: dict[Any, Any], codec: Codec) -> tuple[SeenDict, list[Any]]:
+    def since(
+        self, value: dict[Any, Any], codec: Codec, *, roughly: bool = False
+    ) -> tuple[SeenDict, list[Any]]:
         """What is seen now, and which of these keys hold something else.
 
         Args:
             value: A dict that has the same keys first, in the same order.
             codec: What packs values that are no plain data.
+            roughly: Where more than half may do so, others near them are given, too.
         """
         if self._blocks is None:
             changed, fixed = self._replaced(value, codec)
@@ -68,10 +71,15 @@ class SeenDict:
         blocks = _blocks_of(now, size, codec)
         names, olds = [*self.data], [*self.data.values()]
         changed: list[Any] = []
+        same = [was.__class__ is bytes and was == blocks[i] for i, was in enumerate(self._blocks)]
+        roughly = roughly and 2 * sum(same) < len(same)
         for i, was in enumerate(self._blocks):
-            if was.__class__ is bytes and was == blocks[i]:
+            if same[i]:
                 continue
             part = slice(i * size, (i + 1) * size)
+            if roughly:
+                changed += names[part]
+                continue
             differ = _differing(olds[part], was, now[part], blocks[i], codec)
             changed += compress(names[part], differ)
         return _seen(value.copy(), blocks, size), changed
@@ -148,12 +156,14 @@ def _stamps(values: Sequence[Any], codec: Codec) -> list[Stamp]:
 
 def _differing(
     olds: list[Any], was: Block, news: list[Any], now: Block, codec: Codec
-) -> list[bool]:
+) -> Iterable[bool]:
     """Which values of a block differ; more may have come after the old ones."""
     if isinstance(was, bytes):
         if len(news) == 1:
             return [True]
         held = ormsgpack.unpackb(was)
+        if isinstance(now, bytes):
+            return [*map(ne, pack_each(held), pack_each(news))]
         return [not _same_plain(old, new) for old, new in zip(held, news, strict=False)]
     news = news[: len(olds)]
     before = [None] * len(olds) if was is None else was

@@ -56,6 +56,12 @@ _WORTHLESS = 16
 """Less than such a part of a list in another order is not worth to be kept."""
 _SAMPLES = 128
 """So many items of a long list that was made anew tell whether it still holds what it held."""
+_MANY = 64
+"""Up to so many pieces are kept, however small they are."""
+_CRUMB = 8
+"""A piece of less than so many times the bytes that its row takes is a crumb."""
+_RUNS = 256
+"""So many of more runs tell whether it is worth to find those that ascend."""
 
 
 def splices(
@@ -68,26 +74,32 @@ def splices(
         new: The list now.
         codec: Tells what items hold.
         limit: None is given where more than so many pieces of the old list would have to be kept.
-        look: Also between the ends that they share; else all that lies there has changed.
+        look: Also between the ends that they share; else all that lies there has changed, and None
+            is given where these ends are no more than half.
 
     >>> codec = Codec()
     >>> splices(Seen([1, 2, 3], codec), [1, 3, 4], codec, 9)
     [Splice(start=1, deleted=1, first=1, last=1), Splice(start=3, deleted=0, first=2, last=3)]
     """
     head, tail = _ends(old.items, new)
+    if not look and 2 * (head + tail) <= len(new):
+        return None
     altered = None
     if head or tail or (look and not _are_strangers(old, new)):
-        altered = old.altered()
-        head, tail = _unaltered(old.items, head, tail, altered)
+        altered = old.altered(roughly=not look)
+        head, tail = _unaltered(old.items, new, head, tail, altered)
+        if look and _are_scattered(old.items, altered, limit):
+            return None
     before, now = old.items[head : len(old.items) - tail], new[head : len(new) - tail]
     if not before and not now:
         return []
     gaps = [_Gap(0, len(before), 0, len(now))]
     if before and now and look:
         found = _Search(old, before, now, altered, codec, limit).differences()
-        if found is None:
+        if found is not None:
+            gaps = found
+        elif 2 * (head + tail) <= len(new):
             return None
-        gaps = found
     return [Splice(a + head, b - a, c + head, d + head) for a, b, c, d in gaps]
 
 
@@ -99,12 +111,28 @@ def _ends(old: list[Any], new: list[Any]) -> tuple[int, int]:
     return head, min(rest, next(compress(count(), map(is_not, reversed(old), reversed(new))), rest))
 
 
-def _unaltered(old: list[Any], head: int, tail: int, altered: set[int]) -> tuple[int, int]:
+def _unaltered(
+    old: list[Any], new: list[Any], head: int, tail: int, altered: set[int]
+) -> tuple[int, int]:
     """How many of the same objects at the ends are as they were."""
     if not altered:
         return head, tail
-    head = next((i for i in range(head) if id(old[i]) in altered), head)
-    return head, next((i for i in range(tail) if id(old[-1 - i]) in altered), tail)
+    first = next(compress(count(), map(altered.__contains__, map(id, old[:head]))), head)
+    if first < head:  # what comes after it may belong to the other end
+        rest = min(len(old), len(new)) - first
+        tail = next(compress(count(), map(is_not, reversed(old), reversed(new))), rest)
+        head, tail = first, min(rest, tail)
+    ends = map(altered.__contains__, map(id, reversed(old)))
+    return head, next(compress(range(tail), ends), tail)
+
+
+def _are_scattered(items: list[Any], altered: set[int], limit: int) -> bool:
+    """Whether items that were changed in place leave only crumbs of a list."""
+    if 2 * len(altered) < len(items):
+        return False
+    ends = [*map(altered.__contains__, map(id, items))]
+    pieces = 1 + sum(map(ne, ends, ends[1:])) // 2
+    return _are_crumbs(pieces, ends.count(False), len(items), limit)
 
 
 def _are_strangers(old: Seen, new: list[Any]) -> bool:
@@ -257,10 +285,9 @@ def _matched(old: _Keys, new: _Keys, limit: int) -> list[_Run] | None:
 
     None: there are more than `limit`.
     """
-    known = set(old)
-    if known.isdisjoint(new):
-        return []
     last = dict(zip(old, range(len(old)), strict=True))
+    if last.keys().isdisjoint(new):
+        return []
     return (_chained if len(last) == len(old) else _searched)(old, new, last, limit)
 
 
@@ -274,8 +301,9 @@ def _chained(old: _Keys, new: _Keys, places: dict[Hashable, int], limit: int) ->
     steps = [*map(sub, at[1:], at)]
     worth = max(1, len(old) // max(1, limit))
     going_on = steps.count(1)
-    many = len(at) - at.count(_NOWHERE) - going_on > limit
-    if many and going_on < worth:
+    known = len(at) - at.count(_NOWHERE)
+    many = known - going_on > limit
+    if (many and going_on < worth) or _are_crumbs(known - going_on, known, len(at), limit):
         return None
     begins = [0, *compress(range(1, len(at)), map(ne, steps, repeat(1)))]
     lengths = [*map(sub, chain(begins[1:], (len(at),)), begins)]
@@ -286,11 +314,31 @@ def _chained(old: _Keys, new: _Keys, places: dict[Hashable, int], limit: int) ->
     keep: Iterable[bool] = map(ne, olds, repeat(_NOWHERE))
     if many:
         keep = [*map(gt, lengths, repeat(worth))]
-        if not 0 < sum(keep) <= limit:
+        held = sum(compress(lengths, keep))
+        if sum(keep) > limit or held * _WORTHLESS < len(at):
             return None
-    runs = zip(olds, begins, lengths, strict=True)
-    found = [*starmap(_Run, compress(runs, keep))]
-    return found if _ascend(found) else _heaviest(found)
+    runs = [*compress(zip(olds, begins, lengths, strict=True), keep)]
+    if len(runs) > 2 * _RUNS:  # of what ascends, about as much ascends in a sample
+        some = [*starmap(_Run, runs[:: len(runs) // _RUNS])]
+        held = _held(some if _ascend(some) else _heaviest(some))
+        if _are_crumbs(len(runs), 3 * held // 2, _held(some), limit):
+            return None
+    found = [*starmap(_Run, runs)]
+    if not _ascend(found):
+        found = _heaviest(found)
+    return None if _are_crumbs(len(found), _held(found), len(at), limit) else found
+
+
+def _are_crumbs(pieces: int, kept: int, length: int, limit: int) -> bool:
+    """Whether no more than half of a list can be kept, and that in many small pieces.
+
+    To write it whole takes at most twice the bytes, and far less time, then and at each reading.
+    """
+    return 2 * kept <= length and pieces > max(_MANY, limit // _CRUMB)
+
+
+def _held(runs: list[_Run]) -> int:
+    return sum(run.length for run in runs)
 
 
 def _ascend(runs: list[_Run]) -> bool:

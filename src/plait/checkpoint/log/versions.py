@@ -38,6 +38,18 @@ WORTH = 512
 """Bytes of a list from which on it is borrowed, and looked for in what tasks write."""
 
 
+_PATIENCE = 64
+"""What was all new each time is looked at again after so many times, at the latest."""
+
+
+def may_keep(lost: int) -> bool:
+    """Whether to look for what may have stayed, after a value was all new so many times.
+
+    Less and less often, but so that what was not looked for is never more than what was.
+    """
+    return lost & (lost + 1) == 0 or lost % _PATIENCE == 0
+
+
 class Point:
     """A checkpoint as later ones build on it: its map of channels, its distance to a full map."""
 
@@ -103,21 +115,24 @@ class ListVersion(Version):
         self.written = written
         """Bytes of items written since the list was last whole, with that."""
         self.lost = lost
-        """How many versions up to this one, one after another, kept nothing of that before."""
+        """How many versions up to this one, one after another, kept next to nothing of the last."""
 
 
 class DictVersion(Version):
     """The last version of a dict."""
 
-    __slots__ = ("seen", "size", "written")
+    __slots__ = ("lost", "seen", "size", "written")
 
     def __init__(
-        self, id: bytes, anchor: bytes, depth: int, seen: SeenDict, size: int, written: int
-    ) -> None:
+        self, id: bytes, anchor: bytes, depth: int, seen: SeenDict, size: int, written: int,
+        lost: int = 0,
+    ) -> None:  # fmt: skip
         super().__init__(id, anchor, depth)
         self.seen = seen
         self.size = size
         self.written = written
+        self.lost = lost
+        """As of `ListVersion`."""
 
 
 class Encoded:

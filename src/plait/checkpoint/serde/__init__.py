@@ -4,7 +4,7 @@ Register a type of yours in one line, `plait.checkpoint.serde.register(Thing)`, 
 Types that a graph's schemas name are registered for that graph by themselves.
 """
 
-from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, pack_each, pack_plain
+from plait.checkpoint.serde.codec import MAX_DEPTH, Codec, may_hold_buffer, pack_each, pack_plain
 from plait.checkpoint.serde.envelope import (
     COMPRESSED,
     ENCRYPTED,
@@ -39,6 +39,7 @@ __all__ = [
     "UnstorableValueError",
     "guarded",
     "held_in",
+    "may_hold_buffer",
     "pack_each",
     "pack_plain",
     "parts_of",

@@ -81,6 +81,7 @@ _packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
 _BUFFERS = frozenset({bytearray, memoryview})
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, dict})
 _HOLDERS = frozenset({list, dict})
+_values_of = dict[str, Any].values
 _ATOMS = frozenset({type(None), bool, float, bytes, Fragment})
 _CLASSES: dict[str, type] = {
     c.__name__: c
@@ -144,6 +145,12 @@ def pack_each(values: Iterable[Any]) -> list[bytes]:
     return [*map(_packb, values, repeat(None), repeat(_OPTIONS))]
 
 
+def may_hold_buffer(packed: bytes) -> bool:
+    """Whether there may be bytes in what was packed: or a bytearray, which is packed as such."""
+    # Numbers, for `b"\xc4" in packed` makes and drops an exception before it looks.
+    return 0xC4 in packed or 0xC5 in packed or 0xC6 in packed
+
+
 class Codec:
     """Encode and decode values whose types a registry knows.
 
@@ -187,10 +194,15 @@ class Codec:
         """
         return self._pack(value) if value is not None else _NIL
 
-    def dumps_packed(self, value: Any, packed: bytes) -> bytes:
-        """As `dumps`, of a value that `pack_plain` packed so: nothing is encoded again."""
-        buffers = _may_hold_buffer(packed) and _has_buffer(value)
-        return self._careful(value, 0) if buffers else packed
+    def dumps_packed(self, value: Any, packed: bytes, suspects: list[Any]) -> bytes:
+        """As `dumps`, of a value that `pack_plain` packed so: nothing is encoded again.
+
+        Args:
+            value: The value.
+            packed: What it was packed to.
+            suspects: Those parts of it of which it `may_hold_buffer`.
+        """
+        return self._careful(value, 0) if suspects and _has_buffer(suspects) else packed
 
     def comparable(self, value: Any) -> bytes:
         """Bytes that tell whether a value has changed; they are never stored."""
@@ -557,12 +569,7 @@ def _of_plain(items: list[Any]) -> bytes | None:
         data = _packb(items, None, _OPTIONS)
     except TypeError:
         return None
-    return None if _may_hold_buffer(data) and _has_buffer(items) else data
-
-
-def _may_hold_buffer(data: bytes) -> bool:
-    """Whether there may be bytes in what was packed."""
-    return 0xC4 in data or 0xC5 in data or 0xC6 in data
+    return None if may_hold_buffer(data) and _has_buffer(items) else data
 
 
 def _has_buffer(value: Any) -> bool:
@@ -576,5 +583,8 @@ def _has_buffer(value: Any) -> bool:
             return False
         if not kinds <= _PLAIN:  # objects are packed by hooks, and looked through there
             level = [each for each in level if type(each) in _PLAIN]
+        if kinds == {dict}:
+            level = [*chain.from_iterable(map(_values_of, level))]  # their keys are plain text
+            continue
         level = get_referents(*level)  # what lists and dicts hold, in one step of C
     return False
