@@ -6,6 +6,7 @@ import sqlite3
 import struct
 from enum import StrEnum
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import ormsgpack
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from plait.checkpoint.serde import Codec, register, seal
 from plait.errors import CorruptCheckpointError
-from plait.store.base import GetOp, Item
+from plait.store.base import GetOp, SearchOp
 from plait.store.base.filters import judge_of
 from plait.store.memory import InMemoryStore
 from plait.store.sqlite import SqliteStore
@@ -147,18 +148,19 @@ def test_filtered_pages_are_cut_from_the_filtered_whole(
 def test_a_batch_of_reads_sees_one_moment(tmp_path: Any) -> None:
     path = tmp_path / "items.db"
     with SqliteStore(path) as store, SqliteStore(path) as other:
-        for key in "ab":
-            store.put(("u",), key, {"n": 1})
+        store.put(("u",), "a", {"n": 0})
 
-        class Late(GetOp):
+        class Late(SearchOp):
             """An operation in whose turn somebody else writes."""
 
             @property
-            def key(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-                other.put(("u",), "b", {"n": 2})
-                return "b"
+            def limit(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+                other.put(("u",), "a", {"n": next(fresh)})
+                return 10
 
-        ops: Any = [GetOp(("u",), "a"), Late(("u",), "b")]
-        first, second = (item for item in store.batch(ops) if isinstance(item, Item))
-        found: Any = store.get(("u",), "b")
-        assert (first.value, second.value, found.value) == ({"n": 1}, {"n": 1}, {"n": 2})
+        fresh = count(1)
+        ops: Any = [GetOp(("u",), "a"), Late(("u",))]
+        results: Any = store.batch(ops)
+        (found,) = results[1]
+        assert results[0].value == found.value
+        assert store.search(("u",))[0].value["n"] > found.value["n"]

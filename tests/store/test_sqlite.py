@@ -108,6 +108,10 @@ def test_a_record_moved_to_another_tenant_does_not_open(tmp_path: Path) -> None:
         assert found is not None
         with pytest.raises(CorruptCheckpointError):
             store.get(("other",), "k")
+        with pytest.raises(CorruptCheckpointError):
+            store.search(("other",), filter={"v": "secret"})
+        with pytest.raises(CorruptCheckpointError):
+            store.batch([GetOp(("acme",), "k"), GetOp(("other",), "k")])
 
 
 def test_the_text_of_sql_is_constant() -> None:

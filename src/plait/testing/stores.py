@@ -284,6 +284,20 @@ class StoreConformance(ABC):
         assert await store.namespaces(prefix=("a", "b", "c", "d")) == []
 
     @promise
+    async def test_a_batch_of_many_gets_finds_each_as_it_is_alone(self, store: Face) -> None:
+        for n in range(70):
+            await store.put(("b", str(n % 2)), f"k{n}", {"n": [n]})
+        wanted = [(("b", str(n % 2)), f"k{n}") for n in range(100)]
+        wanted += [*wanted[:3], (("b", "1"), "k0"), (("b",), "k1")]
+        found = await store.batch([GetOp(*each) for each in wanted])
+        assert found == [await store.get(*each) for each in wanted]
+        first, again = found[0], found[100]
+        assert isinstance(first, Item)
+        assert isinstance(again, Item)
+        first.value["n"].append("own")
+        assert again.value == {"n": [0]}
+
+    @promise
     async def test_a_batch_reads_before_it_writes(self, store: Face) -> None:
         await store.put(("b",), "old", {"v": 0})
         results = await store.batch(

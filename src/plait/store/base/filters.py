@@ -35,6 +35,9 @@ def judge_of(filter: Mapping[str, Any] | None) -> Judge | None:
 
 def _judge_of_key(key: str, wanted: Any) -> Judge:
     if _is_operators(wanted):
+        if len(wanted) == 1 and "$ne" in wanted and "." not in key:
+            refused = wanted["$ne"]
+            return lambda value: value.get(key) != refused
         judges = [_OPERATORS[name](operand) for name, operand in wanted.items()]
         if len(judges) == 1:
             only = judges[0]

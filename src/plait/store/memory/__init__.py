@@ -25,7 +25,7 @@ from plait.store.base import (
 )
 from plait.store.base.batches import Batch, Index, Place, value_of
 from plait.store.base.filters import judge_of
-from plait.store.base.items import AnyItem, Namespace, filled
+from plait.store.base.items import AnyItem, Namespace
 from plait.store.base.namespaces import checked, checked_key, listing, page
 from plait.store.base.vectors import best_scores
 
@@ -154,7 +154,7 @@ class InMemoryStore(BaseStore):
                 if row is None:
                     return None
                 rows.append(row)
-        return [row.item() for row in rows]
+        return [row.put_into(_new(Item)) for row in rows]
 
     def _puts(self, ops: list[Op]) -> list[Result] | None:
         """Do a batch of puts with nothing to embed; None for every other batch."""
@@ -285,18 +285,22 @@ class _Row:
     # What `Item.__init__` would look into is known here, so items are filled without it.
 
     def item(self) -> Item:
-        return self._put_into(_new(Item))
+        return self.put_into(_new(Item))
 
     def found(self, score: float | None) -> SearchItem:
-        item = self._put_into(_new(SearchItem))
+        item = self.put_into(_new(SearchItem))
         item.score = score
         return item
 
-    def _put_into(self, item: AnyItem) -> AnyItem:
-        copy = self.value.copy()
+    def put_into(self, item: AnyItem) -> AnyItem:
+        item.value = copy = self.value.copy()
         for name, copier in self.nested:
             copy[name] = copier(copy[name])
-        return filled(item, copy, self.key, self.namespace, self.created_at, self.updated_at)
+        item.key = self.key
+        item.namespace = self.namespace
+        item.created_at = self.created_at
+        item.updated_at = self.updated_at
+        return item
 
 
 _Items: TypeAlias = dict[Namespace, dict[str, _Row]]

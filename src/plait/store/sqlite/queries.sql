@@ -1,9 +1,18 @@
 -- Every statement of the SQLite store, by name. Values are always bound, never written into text.
--- Where times are compared, ?3 is now, or NULL to read items that have expired, too.
+-- Where times are compared, ?3 (of `get_some`: the last) is now, or NULL to read items that have expired, too.
 
 -- name: get
 SELECT id, namespace, key, value, created, updated, ttl, NULL FROM items
 WHERE namespace = ?1 AND key = ?2 AND (?3 IS NULL OR expires IS NULL OR expires > ?3);
+
+-- Fewer keys are given more than once.
+
+-- name: get_some
+SELECT id, namespace, key, value, created, updated, ttl, NULL FROM items
+WHERE namespace = ?1 AND key IN (
+  ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+  ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33
+) AND (?34 IS NULL OR expires IS NULL OR expires > ?34);
 
 -- Where a search sorts, it sorts ids, and reads the rows of the page after that, one by one. That
 -- they come in the order of the ids is held by the LIMIT and the CROSS JOIN.

@@ -34,6 +34,8 @@ ITEM = 48
 _HEAD = seal(ITEM, b"", b"")[:5]
 """How the record of a value begins, when it is neither encrypted nor compressed."""
 _DIGEST = len(seal(ITEM, b"", b"")) - len(_HEAD)
+_KEYS = 32
+"""How many items of a namespace `get_some` reads."""
 _TOGETHER = 64
 """How many values are decoded at a time."""
 _ABOVE = b"\xff"
@@ -71,12 +73,13 @@ class Reader:
         """What each operation finds; None for a put."""
         if len(ops) == 1 and isinstance(op := ops[0], GetOp):
             return [self._item(op, row, self._value(row)) for row in self._row(op)] or [None]
+        gets = [(number, op) for number, op in enumerate(ops) if isinstance(op, GetOp)]
+        items = self._gets(gets) if gets else {}
         results: list[Result] = []
-        gets: list[tuple[int, _Row]] = []
         for number, op in enumerate(ops):
             found: Result = None
-            if isinstance(op, GetOp):
-                gets += [(number, row) for row in self._row(op)]
+            if number in items:
+                found = items[number]
             elif isinstance(op, SearchOp):
                 found = self._search(op)
             elif isinstance(op, ListNamespacesOp):
@@ -84,11 +87,28 @@ class Reader:
                 rows = fetch(self._conn, SQL.list_namespaces, low, high, enough(op))
                 found = listing(op, [unpacked(name) for (name,) in rows])
             results.append(found)
-        if gets:
-            values = self._values([row for _, row in gets])
-            for (number, row), value in zip(gets, values, strict=True):
-                results[number] = self._item(cast("GetOp", ops[number]), row, value)
         return results
+
+    def _gets(self, ops: Sequence[tuple[int, GetOp]]) -> dict[int, Item]:
+        """What is found of several items, by their numbers."""
+        wanted: dict[bytes, list[str]] = {}
+        for _, op in ops:
+            wanted.setdefault(packed(op.namespace), []).append(op.key)
+        rows: dict[tuple[bytes, str], _Row] = {}
+        for namespace, keys in wanted.items():
+            for first in range(0, len(keys), _KEYS):
+                some = keys[first : first + _KEYS]
+                some += some[-1:] * (_KEYS - len(some))
+                found = self._cursor.execute(SQL.get_some, (namespace, *some, self._now))
+                rows.update({row[1:3]: row for row in found.fetchall()})
+        there = [
+            (number, op, row)
+            for number, op in ops
+            if (row := rows.get((packed(op.namespace), op.key))) is not None
+        ]
+        values = self._values([row for _, _, row in there])
+        pairs = zip(there, values, strict=True)
+        return {number: self._item(op, row, value) for (number, op, row), value in pairs}
 
     def _row(self, op: GetOp) -> list[_Row]:
         where = (packed(op.namespace), op.key, self._now)
@@ -101,8 +121,7 @@ class Reader:
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         found: list[SearchItem] = []
-        rows = self._passing(op)
-        for row, value in zip(rows, self._values(rows), strict=True):
+        for row, value in self._passing(op):
             if row[6] is not None:
                 self._touch(row, op.refresh_ttl)
             item = self._filled(_new(SearchItem), row, value, known(row[1]))
@@ -110,26 +129,26 @@ class Reader:
             found.append(item)
         return found
 
-    def _passing(self, op: SearchOp) -> list[_Row]:
-        """The rows of a search, in order, its filter and page applied."""
+    def _passing(self, op: SearchOp) -> Iterable[tuple[_Row, dict[str, Any]]]:
+        """The rows of a search and their values, in order, its filter and page applied."""
         judge = judge_of(op.filter)
         if judge is None:
-            with closing(self._rows(op, max(op.limit, -1), op.offset)) as rows:
-                return rows.fetchall()
+            with closing(self._rows(op, max(op.limit, -1), op.offset)) as found:
+                rows = found.fetchall()
+            return zip(rows, self._values(rows), strict=True)
         end = op.offset + op.limit if op.limit >= 0 else None
         size = _TOGETHER if end is None else max(8, min(2 * end, _TOGETHER))
-        met: list[_Row] = []
+        met: list[tuple[_Row, dict[str, Any]]] = []
         with (
             sifting(op.filter, _HEAD, _DIGEST) as self._sieve,
-            closing(self._rows(op, -1, 0)) as rows,
+            closing(self._rows(op, -1, 0)) as found,
         ):
-            while (end is None or len(met) < end) and (some := rows.fetchmany(size)):
-                for row, value in zip(some, self._peeked(some), strict=False):
-                    if judge(value):
-                        met.append(row)
-                        if len(met) == end:
-                            break
-        return met[op.offset : end]
+            while (end is None or len(met) < end) and (some := found.fetchmany(size)):
+                pairs = zip(some, self._peeked(some), strict=False)
+                met += [pair for pair in pairs if judge(pair[1])]
+        met = met[op.offset : end]
+        self._payloads([row for row, _ in met])  # what was only peeked at is proved whole
+        return met
 
     def _peeked(self, rows: Sequence[_Row]) -> Iterable[dict[str, Any]]:
         """The values of rows, not proved whole."""
@@ -171,13 +190,18 @@ class Reader:
         values: list[dict[str, Any]] = []
         for first in range(0, len(rows), _TOGETHER):
             some = rows[first : first + _TOGETHER]
-            places = [_place(row[1], row[2]) for row in some]
-            payloads = unseal_each(ITEM, places, [row[3] for row in some])
-            for at, payload in enumerate(payloads):
-                if payload is None:  # damaged: this says how
-                    payloads[at] = unseal(places[at], some[at][3])[1]
-            values += self._codec.loads_together(cast("list[bytes]", payloads))
+            values += self._codec.loads_together(self._payloads(some))
         return values
+
+    @staticmethod
+    def _payloads(rows: Sequence[_Row]) -> list[bytes]:
+        """The packed values of rows, proved whole."""
+        places = [_place(row[1], row[2]) for row in rows]
+        payloads = unseal_each(ITEM, places, [row[3] for row in rows])
+        for at, payload in enumerate(payloads):
+            if payload is None:  # damaged: this says how
+                payloads[at] = unseal(places[at], rows[at][3])[1]
+        return cast("list[bytes]", payloads)
 
     @staticmethod
     def _filled(item: AnyItem, row: _Row, value: dict[str, Any], namespace: Namespace) -> AnyItem:

@@ -17,6 +17,7 @@ from itertools import count
 from math import ceil, floor, inf, nextafter
 from typing import Any, NamedTuple
 
+_SCALARS = frozenset((str, int, float, bool))
 _MOST = 1000
 """Longer texts are not looked for."""
 _EXTENSION = rb"[\xc7-\xc9\xd4-\xd8]"
@@ -50,13 +51,27 @@ def sieve_of(filter: Mapping[str, Any] | None, head: bytes, digest: int) -> Siev
         digest: How many bytes stand between the head and the value.
     """
     parts = [
-        re.escape(key.encode("utf-8", "surrogatepass")) + b"(?:" + b"|".join(encodings) + b")"
-        for key, part in (filter or {}).items()
-        if "." not in key and len(key) <= _MOST and (encodings := [*_encodings(part)])
+        found
+        for key, wanted in (filter or {}).items()
+        if (found := (_known if wanted.__class__ in _SCALARS else _part)(key, wanted)) is not None
     ]
-    if not parts:
+    return Sieve(_plain(head, digest), tuple(parts)) if parts else None
+
+
+@lru_cache(maxsize=8)
+def _plain(head: bytes, digest: int) -> bytes:
+    return re.escape(head) + b".{%d}" % digest + rb"[\x80-\x8f\xde\xdf]"
+
+
+def _part(key: str, wanted: Any) -> bytes | None:
+    """The pattern of what is wanted under a key; None where bytes tell nothing."""
+    if "." in key or len(key) > _MOST or not (encodings := [*_encodings(wanted)]):
         return None
-    return Sieve(re.escape(head) + b".{%d}" % digest + rb"[\x80-\x8f\xde\xdf]", tuple(parts))
+    return re.escape(key.encode("utf-8", "surrogatepass")) + b"(?:" + b"|".join(encodings) + b")"
+
+
+_known = lru_cache(maxsize=256, typed=True)(_part)
+"""Of scalars: programs ask for few."""
 
 
 def may_hold(sieve: Sieve, record: Any) -> bool:
