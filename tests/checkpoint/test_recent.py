@@ -16,12 +16,25 @@ from plait.checkpoint.base.port import NewCheckpoint
 from plait.checkpoint.log.keys import pack
 from plait.checkpoint.log.recent import LONG, Kept, Recent
 from plait.checkpoint.log.requests import ReadLane, ReadValues, ReadVersions
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde import GLOBAL, Recipes
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 from plait.messages import AIMessage, HumanMessage, ToolMessage
 
 MANY = 3 * LONG
+
+
+class WatchedMemory(InMemorySaver):
+    """Counts the rows of values that it reads."""
+
+    rows = 0
+
+    def execute(self, request: Any) -> Any:
+        answer = super().execute(request)
+        if isinstance(request, ReadVersions | ReadValues):
+            self.rows += len(answer)
+        return answer
 
 
 class Watched(SqliteSaver):
@@ -132,6 +145,35 @@ def test_what_a_run_wrote_is_not_read_by_the_next(path: Path, saver: Watched) ->
         assert saver.loaded() == (fresh(path), 1)
     elsewhere(path, grown(fresh(path), 2))
     assert saver.loaded()[0] == fresh(path)
+
+
+def test_a_list_that_began_with_many_items_is_not_read_again(path: Path, saver: Watched) -> None:
+    """However few pieces it lies in."""
+    begun = [message(n) for n in range(100)]
+    commit(saver, [begun])
+    commit(saver, grown(begun, 1))
+    read, rows = saver.loaded()
+    assert rows == 1
+    assert read == [*begun, message(100)] == fresh(path)
+
+
+def test_long_messages_in_memory_are_taken_apart_once() -> None:
+    saver = WatchedMemory()
+    messages = grown([], MANY)
+    for each in messages[-1]:
+        each.content *= 20
+    commit(saver, messages)
+    counts: list[int] = []
+    for _ in range(3):
+        before = saver.rows
+        snapshot = saver.run(saver.open_session("t").load())
+        assert snapshot is not None
+        read = snapshot.values["messages"]
+        assert read == messages[-1]
+        read[0].content = read[1].tool_calls[0]["args"]["a"] = "another"
+        counts.append(saver.rows - before)
+    assert counts[1:] == [1, 1]
+    assert counts[0] >= MANY
 
 
 def test_a_list_that_is_larger_than_all_room_is_not_kept(path: Path, saver: Watched) -> None:

@@ -14,7 +14,16 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.patching import Base, Trail, patched
-from plait.checkpoint.log.recent import CHANNELS, LONG, Constant, Kept, KeptDict, Recent, is_small
+from plait.checkpoint.log.recent import (
+    CHANNELS,
+    LONG,
+    Constant,
+    Kept,
+    KeptDict,
+    Recent,
+    is_long,
+    is_small,
+)
 from plait.checkpoint.log.records import (
     ALL,
     BORROWED,
@@ -314,7 +323,7 @@ class ChainReader:
             kept = None
         items, recipes, runs, size, written = self._follow(base, trail)
         recent = self._source.recent
-        if kept is None and recent is not None and len(runs) >= LONG:
+        if kept is None and recent is not None and is_long(len(runs), len(items)):
             kept = Kept(key, proved, anchor, depth, recipes, runs.copy(), size, written)
             recent.keep(self._lane, self.channel, kept)
         seen = Seen([], self._codec)  # whoever goes on from here looks at the items
@@ -373,7 +382,7 @@ class ChainReader:
         if recent is None or (kept is not None and kept.id >= key):
             return
         _, runs, size, written = patched(base, walk.trail, counts)
-        if len(runs) >= LONG:
+        if is_long(len(runs), sum(run[2] for run in runs)):
             depth = walk.trail[-1][4] if walk.trail else 0
             kept = Kept(key, proved, walk.anchor, depth, recipes(), runs, size, written)
             recent.keep(self._lane, self.channel, kept)

@@ -27,14 +27,16 @@ from plait.forks import renew_in_child
 
 ROOM = 16 << 20
 """How many bytes of items a saver keeps recipes of."""
+ROOM_BESIDE = 4 << 20
+"""The same of a saver that has the records in memory, too."""
 LONG = 16
 """Lists and dicts that lie in so many pieces are worth it."""
+_MANY = 64
+"""Lists of so many items, too."""
 LANES = 256
 """Of so many lanes the last checkpoint is kept, and small values."""
 CHANNELS = 256
 """Of lanes with more channels, nothing is kept but lists and dicts."""
-_LITTLE = 256
-"""Of items of so many bytes in a record: with its checkpoint it takes some 700 more."""
 SHORT = 256
 """Texts and bytes up to this length are small."""
 T = TypeVar("T")
@@ -55,11 +57,6 @@ class Kept(NamedTuple):
     more: tuple[bytes, ...] = ()
     """Lists, packed, whose items come after those of the recipes."""
 
-    @property
-    def pieces(self) -> int:
-        """How many records hold its items."""
-        return len(self.runs)
-
 
 class KeptDict(NamedTuple):
     """A version of a dict."""
@@ -71,11 +68,6 @@ class KeptDict(NamedTuple):
     recipes: KeyedRecipes
     size: int
     written: int
-
-    @property
-    def pieces(self) -> int:
-        """About how many records hold its values."""
-        return self.depth
 
 
 @dataclass(slots=True)
@@ -111,8 +103,6 @@ class Recent:
 
     Args:
         room: so many bytes of items.
-        beside: whether the rows are in memory too. Then only lists and dicts are kept that take
-            little beside theirs: those of many small pieces, which are what takes long to read.
 
     >>> recent = Recent(room=100)
     >>> recent.keep(1, "a", Kept(b"1", b"", b"1", 0, Recipes(), [], 60, 60))
@@ -123,7 +113,6 @@ class Recent:
 
     __slots__ = (
         "__weakref__",
-        "_beside",
         "_constants",
         "_heads",
         "_lists",
@@ -132,9 +121,8 @@ class Recent:
         "room",
     )
 
-    def __init__(self, room: int = ROOM, *, beside: bool = False) -> None:
+    def __init__(self, room: int = ROOM) -> None:
         self.room = room
-        self._beside = beside
         self.after_fork()
         renew_in_child(self)
 
@@ -158,7 +146,7 @@ class Recent:
         """Keep a version in place of an older one."""
         with self._lock:
             self._drop((lane, channel))
-            if kept.size > self.room or (self._beside and kept.size > kept.pieces * _LITTLE):
+            if kept.size > self.room:
                 return
             self._lists[lane, channel] = kept
             self._taken += kept.size
@@ -192,6 +180,11 @@ class Recent:
         old = self._lists.pop(place, None)
         if old is not None:
             self._taken -= old.size
+
+
+def is_long(pieces: int, items: int) -> bool:
+    """Whether a list that lies in so many pieces, and has so many items, is worth to be kept."""
+    return pieces >= LONG or items >= _MANY
 
 
 def is_small(value: Any) -> bool:
@@ -257,7 +250,9 @@ class Written:
         """The run has stored these versions, and ends."""
         for name, growing in self._lists.items():
             version = versions.get(name)
-            if type(version) is ListVersion and len(version.runs) >= LONG:
+            if type(version) is not ListVersion:
+                continue
+            if is_long(len(version.runs), len(version.seen.items)):
                 kept = Kept(
                     version.id, proof(growing.record), version.anchor, version.depth,
                     growing.recipes, version.runs.copy(), version.size, version.written,

@@ -25,7 +25,7 @@ from plait.checkpoint.log.codecs import codec_for
 from plait.checkpoint.log.heartbeat import heart
 from plait.checkpoint.log.joined import joined
 from plait.checkpoint.log.looking import LogReading
-from plait.checkpoint.log.recent import Recent
+from plait.checkpoint.log.recent import ROOM, ROOM_BESIDE, Recent
 from plait.checkpoint.log.requests import Drain, Pause, Renew
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.tending import Tending
@@ -60,7 +60,7 @@ class NativeSaver(Tending):
     @cached_property
     def _recent(self) -> Recent:
         """What was read last."""
-        return Recent(beside=not self.shared)
+        return Recent(ROOM if self.shared else ROOM_BESIDE)
 
     # --- What a subclass adds --------------------------------------------------------------------
 
