@@ -8,9 +8,9 @@ data has a stamp per value. Python looks only into what may have changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import compress
+from itertools import chain, compress
 from operator import is_, is_not, ne
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import ormsgpack
 
@@ -24,6 +24,8 @@ _BLOCK, _FEW = 32, 4
 """How many values are in a block, small ones and large: what is looked into if one changed."""
 _LARGE = 4096
 """From how many bytes of a block on its values are large."""
+_SAMPLES = 16
+"""So many of more blocks tell whether it is worth to look into all."""
 _PLAIN = COMPARABLE | {float, dict, list}
 """Of these, equal bytes tell equal values."""
 
@@ -59,7 +61,7 @@ class SeenDict:
         Args:
             value: A dict that has the same keys first, in the same order.
             codec: What packs values that are no plain data.
-            roughly: Where more than half may do so, others near them are given, too.
+            roughly: Where very many may do so, do not look which; others near them are given, too.
         """
         if self._blocks is None:
             changed, fixed = self._replaced(value, codec)
@@ -70,18 +72,26 @@ class SeenDict:
         size = self._block
         blocks = _blocks_of(now, size, codec)
         names, olds = [*self.data], [*self.data.values()]
-        changed: list[Any] = []
-        same = [was.__class__ is bytes and was == blocks[i] for i, was in enumerate(self._blocks)]
-        roughly = roughly and 2 * sum(same) < len(same)
-        for i, was in enumerate(self._blocks):
-            if same[i]:
-                continue
+        pairs = enumerate(zip(self._blocks, blocks, strict=False))
+        differ = [i for i, (was, is_now) in pairs if was.__class__ is not bytes or was != is_now]
+
+        def changed_in(i: int) -> list[Any]:
             part = slice(i * size, (i + 1) * size)
-            if roughly:
-                changed += names[part]
-                continue
-            differ = _differing(olds[part], was, now[part], blocks[i], codec)
-            changed += compress(names[part], differ)
+            was = cast("list[Block]", self._blocks)[i]
+            return [
+                *compress(names[part], _differing(olds[part], was, now[part], blocks[i], codec))
+            ]
+
+        if 2 * len(differ) > len(self._blocks) > 2 * _SAMPLES:
+            sample = differ[:: len(differ) // _SAMPLES]
+            roughly = roughly or 2 * sum(len(changed_in(i)) for i in sample) >= size * len(sample)
+        else:
+            roughly = False
+        if roughly:
+            parts = (names[i * size : (i + 1) * size] for i in differ)
+        else:
+            parts = map(changed_in, differ)
+        changed = [*chain.from_iterable(parts)]
         return _seen(value.copy(), blocks, size), changed
 
     def without(self, gone: Iterable[Any], codec: Codec) -> SeenDict:

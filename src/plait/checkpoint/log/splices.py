@@ -60,8 +60,8 @@ _MANY = 64
 """Up to so many pieces are kept, however small they are."""
 _CRUMB = 8
 """A piece of less than so many times the bytes that its row takes is a crumb."""
-_RUNS = 256
-"""So many of more runs tell whether it is worth to find those that ascend."""
+_SAMPLED = 256
+"""So many places of a longer list tell whether it is worth to find those that ascend."""
 
 
 def splices(
@@ -127,12 +127,12 @@ def _unaltered(
 
 
 def _are_scattered(items: list[Any], altered: set[int], limit: int) -> bool:
-    """Whether items that were changed in place leave only crumbs of a list."""
+    """Whether items that were changed in place leave nothing of a list, or only crumbs."""
     if 2 * len(altered) < len(items):
         return False
     ends = [*map(altered.__contains__, map(id, items))]
-    pieces = 1 + sum(map(ne, ends, ends[1:])) // 2
-    return _are_crumbs(pieces, ends.count(False), len(items), limit)
+    kept, pieces = ends.count(False), 1 + sum(map(ne, ends, ends[1:])) // 2
+    return not kept or _are_crumbs(pieces, kept, len(items), limit)
 
 
 def _are_strangers(old: Seen, new: list[Any]) -> bool:
@@ -302,8 +302,11 @@ def _chained(old: _Keys, new: _Keys, places: dict[Hashable, int], limit: int) ->
     worth = max(1, len(old) // max(1, limit))
     going_on = steps.count(1)
     known = len(at) - at.count(_NOWHERE)
-    many = known - going_on > limit
-    if (many and going_on < worth) or _are_crumbs(known - going_on, known, len(at), limit):
+    pieces = known - going_on
+    many = pieces > limit
+    if (many and going_on < worth) or _are_crumbs(pieces, known, len(at), limit):
+        return None
+    if _are_shuffled(at, pieces, limit):
         return None
     begins = [0, *compress(range(1, len(at)), map(ne, steps, repeat(1)))]
     lengths = [*map(sub, chain(begins[1:], (len(at),)), begins)]
@@ -317,16 +320,24 @@ def _chained(old: _Keys, new: _Keys, places: dict[Hashable, int], limit: int) ->
         held = sum(compress(lengths, keep))
         if sum(keep) > limit or held * _WORTHLESS < len(at):
             return None
-    runs = [*compress(zip(olds, begins, lengths, strict=True), keep)]
-    if len(runs) > 2 * _RUNS:  # of what ascends, about as much ascends in a sample
-        some = [*starmap(_Run, runs[:: len(runs) // _RUNS])]
-        held = _held(some if _ascend(some) else _heaviest(some))
-        if _are_crumbs(len(runs), 3 * held // 2, _held(some), limit):
-            return None
-    found = [*starmap(_Run, runs)]
+    runs = zip(olds, begins, lengths, strict=True)
+    found = [*starmap(_Run, compress(runs, keep))]
     if not _ascend(found):
         found = _heaviest(found)
-    return None if _are_crumbs(len(found), _held(found), len(at), limit) else found
+    held = sum(run.length for run in found)
+    return None if _are_crumbs(len(found), held, len(at), limit) else found
+
+
+def _are_shuffled(at: list[int], pieces: int, limit: int) -> bool:
+    """Whether what stays in order of a long list will be crumbs: in a sample, about as much does.
+
+    `at`: for each of the new items, its place in the old list.
+    """
+    if len(at) < 2 * _SAMPLED or not _are_crumbs(pieces, 0, len(at), limit):
+        return False
+    sample = at[:: len(at) // _SAMPLED]
+    some = [_Run(old, new, 1) for new, old in enumerate(sample) if old != _NOWHERE]
+    return _are_crumbs(pieces, len(_heaviest(some)) * 3 // 2, len(sample), limit)
 
 
 def _are_crumbs(pieces: int, kept: int, length: int, limit: int) -> bool:
@@ -335,10 +346,6 @@ def _are_crumbs(pieces: int, kept: int, length: int, limit: int) -> bool:
     To write it whole takes at most twice the bytes, and far less time, then and at each reading.
     """
     return 2 * kept <= length and pieces > max(_MANY, limit // _CRUMB)
-
-
-def _held(runs: list[_Run]) -> int:
-    return sum(run.length for run in runs)
 
 
 def _ascend(runs: list[_Run]) -> bool:
