@@ -6,23 +6,34 @@
 
     MyModel(model="x")
 
-The annotations are names only: values are taken as given. Defaults made with pydantic's `Field`
-and `PrivateAttr` are understood (default, default_factory, alias), and its decorators
-`model_validator` and `field_validator` are called (before and after), without importing pydantic.
+The fields of plait's classes are names only: values are taken as given. Defaults made with
+pydantic's `Field` and `PrivateAttr` are understood (default, default_factory, alias), and its
+`model_validator` is called (before and after), without importing pydantic. What the class of a
+program declares is checked (`own_fields.py`).
 """
 
 from collections.abc import Callable, Mapping
 from copy import copy, deepcopy
-from functools import lru_cache, partial
+from functools import partial
 from inspect import get_annotations
 from itertools import repeat
 from operator import is_
-from typing import Any, Self, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from plait.errors import nearest
+from plait.own_fields import OwnFields, is_own, refusal, schema_of_field
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 _NOTHING: Any = object()
+
+
+class _ModelFields:
+    """What pydantic says of the fields of a class, as its models have it."""
+
+    def __get__(self, made: Any, kind: type) -> Mapping[str, "FieldInfo"]:
+        return _known(kind).own(kind).described
 
 
 class AnnotatedFields:
@@ -30,19 +41,42 @@ class AnnotatedFields:
 
     Raises:
         TypeError: A field without a default is missing, or a name is not a field.
+        ValidationError: pydantic's: what the class of a program declares does not fit.
     """
+
+    model_fields = _ModelFields()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in [n for n, value in vars(cls).items() if n[0] == "_" and _is_unset(value)]:
+            delattr(cls, name)  # a private attribute without a value is none until it is set
 
     def __init__(self, **values: Any) -> None:
         kind = type(self)
-        checks = _checks(kind)
-        values = checks.before(values) if checks else values
         fields = _known(kind)
+        checks = fields.checks
+        values = checks.before(values) if checks else values
+        if fields.is_checked and (values or not fields.is_complete):
+            values = fields.own(kind).fitted(values)
         if fields.fit(values):
             vars(self).update(fields.filled(values))
         else:
             _set_each(self, fields, values)
+        if fields.goes_on:
+            self.model_post_init(None)
         if checks:
             checks.after(self)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """What is left to do once the fields are set: define it, if there is something."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return schema_of_field(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        return {"title": cls.__name__, "type": "object"}
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other values of some fields."""
@@ -75,19 +109,30 @@ class _Fields:
     """The fields of a class, as they are while nobody sets attributes of the class anew."""
 
     def __init__(self, kind: type) -> None:
-        found: dict[str, Any] = {}
-        for base in reversed(kind.__mro__):
-            for name, annotation in get_annotations(base).items():
-                if "ClassVar" not in str(annotation) and not name.startswith("__"):
-                    found[name] = _NOTHING
-            found.update({name: value for name, value in vars(base).items() if name in found})
+        found, annotating = _annotated(kind)
         self.names = tuple(found)
         self.seen = [getattr(kind, name, _NOTHING) for name in found]
-        self.defaults = {n: default for n, default in found.items() if not _is_code(default)}
+        self.defaults = {
+            name: default
+            for name, (default, source) in found.items()
+            if not _is_code(default) or (callable(default) and source is annotating[name])
+        }
+        self.declared = {
+            name: annotating[name] for name in self.defaults if not name.startswith("_")
+        }
+        """Public fields, and the class that annotates each last."""
+        self.validators = _decorated(kind, "FieldValidatorDecoratorInfo", "ValidatorDecoratorInfo")
+        self.is_checked = bool(self.validators) or any(map(is_own, self.declared.values()))
+        whole = _decorated(kind, "ModelValidatorDecoratorInfo", "RootValidatorDecoratorInfo")
+        self.checks = _Checks(kind, list(whole.values())) if whole else None
+        self.extra = getattr(kind, "model_config", {}).get("extra")
+        """What the class says of unknown names, as in pydantic: "allow", "ignore" or "forbid"."""
+        own = getattr(kind, "model_post_init", None)
+        self.goes_on = own is not AnnotatedFields.model_post_init
         aliased = any(getattr(one, "alias", None) is not None for one in self.defaults.values())
         self.is_plain = kind.__setattr__ in _PLAIN and not aliased
         """Whether setting a field does no more than that, and is done under its own name."""
-        self.public = frozenset(name for name in self.defaults if not name.startswith("_"))
+        self.public = frozenset(self.declared)
         lacking = {name for name, default in self.defaults.items() if _lacks(default)}
         self.required = self.public & lacking
         self.start = {
@@ -96,6 +141,17 @@ class _Fields:
         self.made = [
             (n, _maker(d)) for n, d in self.start.items() if n not in lacking and _is_made(d)
         ]
+        fields = [its for name, its in self.defaults.items() if name in self.public]
+        self.is_complete = not (self.required or any(hasattr(its, "get_default") for its in fields))
+        """Whether there is nothing to check where no value is given."""
+        self._own: OwnFields | None = None
+
+    def own(self, kind: type) -> OwnFields:
+        """What checks the fields that classes of programs declare."""
+        if self._own is None:
+            defaults = {n: ... if its is _NOTHING else its for n, its in self.defaults.items()}
+            self._own = OwnFields(kind, self.declared, defaults, self.validators)
+        return self._own
 
     def hold(self, kind: type) -> bool:
         """Whether the class still has the attributes that were seen."""
@@ -116,6 +172,19 @@ class _Fields:
         return held
 
 
+def _annotated(kind: type) -> tuple[dict[str, tuple[Any, type]], dict[str, type]]:
+    """By name: the default of a field and the class that gives it; the class that annotates it."""
+    found: dict[str, tuple[Any, type]] = {}
+    annotating: dict[str, type] = {}
+    for base in reversed(kind.__mro__):
+        for name, annotation in get_annotations(base).items():
+            if "ClassVar" not in str(annotation) and not name.startswith("__"):
+                found[name] = (_NOTHING, base)
+                annotating[name] = base
+        found.update({name: (its, base) for name, its in vars(base).items() if name in found})
+    return found, annotating
+
+
 def _set_each(made: Any, fields: _Fields, values: dict[str, Any]) -> None:
     """Set the fields one by one, with aliases; a value that does not fit is named."""
     for name, default in fields.defaults.items():
@@ -134,7 +203,9 @@ def _set_each(made: Any, fields: _Fields, values: dict[str, Any]) -> None:
                     f"{alias or name}=... or give the field a default in the class."
                 )
         setattr(made, name, value)
-    if values:
+    if fields.extra == "allow":
+        made.__dict__.update(values)
+    elif values and fields.extra != "ignore":
         name = next(iter(values))
         known = [field for field in fields.defaults if not field.startswith("_")]
         raise TypeError(f"{type(made).__name__} has no field {name!r}. {nearest(name, known)}")
@@ -150,13 +221,11 @@ def sets_plainly(setter: _Setter) -> _Setter:
     return setter
 
 
-_FIELDS: WeakKeyDictionary[type, _Fields] = WeakKeyDictionary()
-
-
 def _known(kind: type) -> _Fields:
-    known = _FIELDS.get(kind)
+    known = kind.__dict__.get("_known_fields")
     if known is None or not known.hold(kind):
-        known = _FIELDS[kind] = _Fields(kind)
+        known = _Fields(kind)
+        type.__setattr__(kind, "_known_fields", known)  # it goes when the class goes
     return known
 
 
@@ -170,6 +239,13 @@ def _lacks(default: Any) -> bool:
         return default is _NOTHING
     required = getattr(default, "is_required", None)
     return required is not None and required()
+
+
+def _is_unset(value: Any) -> bool:
+    """Whether it is pydantic's `PrivateAttr()`."""
+    if type(value).__name__ != "ModelPrivateAttr" or value.default_factory is not None:
+        return False
+    return type(value.default).__name__ == "PydanticUndefinedType"
 
 
 def _is_made(default: Any) -> bool:
@@ -194,19 +270,19 @@ def _default(default: Any) -> Any:
     return _maker(default)() if _is_made(default) else default
 
 
-@lru_cache(maxsize=1024)
-def _checks(kind: type) -> "_Checks | None":
-    found = {
+def _decorated(kind: type, *infos: str) -> dict[str, Any]:
+    """What a class and its bases declare with those of pydantic's decorators, by name."""
+    return {
         name: value
         for base in reversed(kind.__mro__)
         for name, value in vars(base).items()
         if type(value).__name__ == "PydanticDescriptorProxy"
+        and type(value.decorator_info).__name__ in infos
     }
-    return _Checks(kind, list(found.values())) if found else None
 
 
 class _Checks:
-    """The validators that a class declares with pydantic's decorators."""
+    """The validators of the whole that a class declares with pydantic's decorators."""
 
     def __init__(self, kind: type, proxies: list[Any]) -> None:
         self.kind = kind
@@ -214,32 +290,26 @@ class _Checks:
         for info in (proxy.decorator_info for proxy in proxies):
             if getattr(info, "mode", None) not in ("before", "after"):
                 raise TypeError(
-                    f"{kind.__name__}: only validators with mode 'before' or 'after' are "
-                    "understood, of fields and of the whole."
+                    f"{kind.__name__}: only validators of the whole with mode 'before' or 'after' "
+                    "are understood."
                 )
 
     def before(self, values: dict[str, Any]) -> dict[str, Any]:
         """The values as the validators leave them that come before construction."""
         for proxy in self._of("before"):
-            fields = getattr(proxy.decorator_info, "fields", None)
-            if fields is None:
-                values = self._call(proxy, values)
-            else:
-                new = {name: self._call(proxy, values[name]) for name in fields if name in values}
-                values = {**values, **new}
+            values = self._call(values, proxy.wrapped.__get__(None, self.kind), values)
         return values
 
     def after(self, made: Any) -> None:
-        """Let the validators check what was made, fields first."""
-        whole = [p for p in self._of("after") if getattr(p.decorator_info, "fields", None) is None]
+        """Let the validators check what was made."""
         for proxy in self._of("after"):
-            for name in getattr(proxy.decorator_info, "fields", None) or ():
-                setattr(made, name, self._call(proxy, getattr(made, name)))
-        for proxy in whole:
-            proxy.wrapped(made)
+            self._call(made.__dict__, proxy.wrapped, made)
 
     def _of(self, mode: str) -> list[Any]:
         return [proxy for proxy in self.proxies if proxy.decorator_info.mode == mode]
 
-    def _call(self, proxy: Any, value: Any) -> Any:
-        return proxy.wrapped.__get__(None, self.kind)(value)
+    def _call(self, values: dict[str, Any], validator: Callable[[Any], Any], value: Any) -> Any:
+        try:
+            return validator(value)
+        except (ValueError, AssertionError) as error:
+            raise refusal(self.kind, values, error) from error

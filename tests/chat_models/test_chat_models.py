@@ -11,7 +11,7 @@ import langchain_core.language_models.fake_chat_models as their_fakes
 import langchain_core.messages as their_messages
 import langchain_core.outputs as their_outputs
 import pytest
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, ValidationError
 
 import plait.chat_models.fake as our_fakes
 import plait.messages as our_messages
@@ -381,7 +381,7 @@ def test_annotated_fields_are_keyword_arguments_with_errors_that_name_them():
     one.stops.append("x")
     assert two.stops == []
     assert repr(two) == "Model(model='m')"
-    with pytest.raises(TypeError, match="needs a value for 'model'"):
+    with pytest.raises(ValidationError, match=r"model\n  Field required"):
         Model()
     with pytest.raises(TypeError, match=r"no field 'modle'\. Did you mean 'model'"):
         Model(model="m", modle="x")

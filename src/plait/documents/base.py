@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, cast
 
 from plait.errors import InvalidInputError
+from plait.fields import AnnotatedFields
 from plait.lazy import lazily
 from plait.runnables.config import run_in_executor
 
@@ -151,7 +152,7 @@ class BaseDocumentTransformer:
         return await run_in_executor(None, self.transform_documents, documents, **kwargs)
 
 
-class BaseDocumentCompressor:
+class BaseDocumentCompressor(AnnotatedFields):
     """Picks and shortens documents for a query. Derive from it and define `compress_documents`."""
 
     def compress_documents(

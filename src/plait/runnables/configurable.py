@@ -7,8 +7,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ConfigError
-from plait.fields import AnnotatedFields
-from plait.fields import fields_of as annotated_fields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs
 from plait.runnables.fields import (
@@ -256,13 +254,9 @@ def with_fields(
 
 
 def fields_of(runnable: Any) -> Mapping[str, Any]:
-    """The fields of a runnable that its class takes: pydantic's, or annotated ones."""
+    """The fields of a runnable, as pydantic's models tell theirs."""
     known = getattr(cast("Any", type(runnable)), "model_fields", None)
-    if isinstance(known, Mapping):
-        return cast("Mapping[str, Any]", known)
-    if isinstance(runnable, AnnotatedFields):
-        return {k: v for k, v in annotated_fields(type(runnable)).items() if k[0] != "_"}
-    return {}
+    return cast("Mapping[str, Any]", known) if isinstance(known, Mapping) else {}
 
 
 class RunnableConfigurableAlternatives(DynamicRunnable[Input, Output]):

@@ -1,0 +1,268 @@
+"""Classes that programs derive from plait's, with fields, bounds and validators of their own."""
+
+import asyncio
+from collections.abc import Callable
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
+
+from langchain_core.documents import Document
+from langchain_core.documents.compressor import BaseDocumentCompressor
+from langchain_core.language_models import LLM, BaseChatModel, SimpleChatModel
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.output_parsers import BaseTransformOutputParser
+from langchain_core.prompts import PromptTemplate, StringPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import ConfigurableField, RunnableSerializable
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationInfo,
+    computed_field,
+    field_validator,
+    model_validator,
+)
+
+
+class Options(BaseModel):
+    top: int = 1
+
+
+class Provider(SimpleChatModel):
+    """A model as packages of providers write theirs."""
+
+    model_name: str = Field(default="m-1", alias="model")
+    temperature: float | None = Field(default=None, le=2, description="how warm")
+    max_tokens: int | None = Field(None, validation_alias=AliasChoices("max_tokens", "limit"))
+    api_key: SecretStr | None = None
+    options: Options = Field(default_factory=Options)
+    model_kwargs: dict[str, Any] = Field(default_factory=dict)
+    client: Any = Field(default=None, exclude=True)
+    kind: ClassVar[str] = "provider"
+    _count: int = PrivateAttr(default=0)
+    _url: str = PrivateAttr()
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def build_extra(cls, values: dict[str, Any]) -> Any:
+        known = {*cls.model_fields, "model", "limit"}
+        extra = {key: values[key] for key in values if key not in known}
+        rest = {key: values[key] for key in values if key in known}
+        return {**rest, "model_kwargs": {**extra, **rest.get("model_kwargs", {})}}
+
+    @field_validator("temperature")
+    @classmethod
+    def not_negative(cls, value: float | None, info: ValidationInfo) -> float | None:
+        if value is not None and value < 0:
+            raise ValueError(f"{cls.kind}: {info.field_name} of {info.data['model_name']}")
+        return value
+
+    @model_validator(mode="after")
+    def connect(self) -> Self:
+        if self.model_name == "broken":
+            raise ValueError("no such model")
+        key = self.api_key.get_secret_value() if self.api_key else None
+        self.client = self.client or {"key": key, "url": self._url}
+        return self
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        self._url = f"https://{self.model_name}"
+
+    @property
+    def _llm_type(self):
+        return "provider"
+
+    def _call(self, messages, stop=None, run_manager=None, **kwargs):
+        self._count += 1
+        return f"{self.model_name} {self._count} {self.temperature} {self.max_tokens}"
+
+
+def case_models_of_providers(env):
+    warm = Provider(model="m-2", temperature=1, api_key="s3", options={"top": 4}, top_p=0.5)
+    small = Provider(model_name="m-3", limit="7")
+    return (
+        [warm.invoke("x").content, warm.invoke("x").content, small.invoke("x").content],
+        [warm.options, warm.model_kwargs, str(warm.api_key), warm.client, type(warm.temperature)],
+        [small.max_tokens, small.client, Provider.kind, hasattr(small, "_unknown")],
+        [Provider.model_fields["temperature"].description, "cache" in Provider.model_fields],
+    )
+
+
+def case_values_that_do_not_fit(env):
+    return [
+        env.error(lambda values=values: Provider(**values))
+        for values in (
+            {"temperature": 3},
+            {"temperature": -1},
+            {"limit": "many"},
+            {"options": {"top": "high"}},
+            {"model": "broken"},
+            {"model": None},
+        )
+    ]
+
+
+def case_what_a_program_may_configure(env):
+    model = Provider(model="a").configurable_fields(
+        temperature=ConfigurableField(id="t"),
+        max_tokens=ConfigurableField(id="limit", name="Limit"),
+    )
+    chosen = model.with_config(configurable={"t": 0.5, "limit": 3})
+    return (
+        model.config_schema().model_json_schema(),
+        [tuple(spec) for spec in model.config_specs],
+        chosen.invoke("q").content,
+        env.error(lambda: chosen.invoke("q", {"configurable": {"t": "hot"}})),
+    )
+
+
+class FromFile(LLM):
+    path: str
+    size: int = 3
+
+    def __init__(self, path: str, **kwargs: Any):
+        super().__init__(path=path, **kwargs)
+        self.size += 1
+
+    @property
+    def _llm_type(self):
+        return "file"
+
+    @cached_property
+    def loaded(self):
+        return self.path * 2
+
+    @computed_field
+    @property
+    def area(self) -> int:
+        return self.size**2
+
+    def _call(self, prompt, stop=None, run_manager=None, **kwargs):
+        return f"{self.loaded} {self.size} {self.area} {prompt}"
+
+
+def case_an_init_and_computed_fields(env):
+    model = FromFile("p", size="5")
+    return model.invoke("q"), asyncio.run(model.abatch(["a", "b"])), model.size
+
+
+class SearchInput(BaseModel):
+    query: str = Field(min_length=2)
+
+
+class Search(BaseTool):
+    name: str = "search"
+    description: str = "Searches."
+    args_schema: type[BaseModel] = SearchInput
+    handle_tool_error: bool | str = True
+    top: int = Field(default=2, gt=0)
+    rank: Callable[[str], str] = str.upper
+    shorten: Callable[[str], str] = lambda text: text[:3]
+    model_config = ConfigDict(extra="allow")
+
+    def _run(self, query: str) -> str:
+        if query == "boom":
+            raise ToolException("bad query")
+        return f"{self.rank(query)} {self.shorten(query)} {self.top}"
+
+
+def case_tools_with_settings(env):
+    search = Search(top="3", index="news")
+    return (
+        [search.invoke({"query": "abcd"}), search.invoke({"query": "boom"}), search.index],
+        [Search(name="other", rank=str.title).invoke({"query": "abcd"})],
+        env.error(lambda: Search(top=0)),
+    )
+
+
+class Toy(BaseRetriever):
+    documents: list[Document]
+    k: int = Field(default=1, ge=1)
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return [each for each in self.documents if query in each.page_content][: self.k]
+
+
+class Twice(BaseRetriever):
+    inner: BaseRetriever
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return self.inner.invoke(query, {"callbacks": run_manager.get_child()}) * 2
+
+
+class First(BaseDocumentCompressor):
+    n: int = 1
+
+    def compress_documents(self, documents, query, callbacks=None):
+        return documents[: self.n]
+
+
+def case_retrievers_with_settings(env):
+    documents = [Document("cat one"), Document("cat two")]
+    twice = Twice(inner=Toy(documents=documents, k="2"))
+    return (
+        twice.invoke("cat"),
+        First(n="3").compress_documents(twice.invoke("cat"), "cat"),
+        [env.error(lambda: Toy(documents=documents, k=0)), env.error(lambda: Toy())],
+        [env.error(lambda: Twice(inner=3)), env.error(lambda: Toy(documents=["cat"]))],
+    )
+
+
+class Lines(BaseTransformOutputParser[list[str]]):
+    sep: Annotated[str, Field(min_length=1)] = "\n"
+
+    def parse(self, text: str) -> list[str]:
+        return text.split(self.sep)
+
+
+class Explain(StringPromptTemplate):
+    @field_validator("input_variables")
+    @classmethod
+    def only_one(cls, names: list[str]) -> list[str]:
+        if names != ["it"]:
+            raise ValueError("`it` must be the only variable")
+        return names
+
+    def format(self, **kwargs: Any) -> str:
+        return f"Explain {kwargs['it'].__name__}"
+
+
+def case_parsers_and_prompts_with_settings(env):
+    explain = Explain(input_variables=["it"])
+    return (
+        (explain | FromFile("p") | Lines(sep=" ")).invoke({"it": max}),
+        env.error(lambda: Lines(sep="")),
+        env.error(lambda: Explain(input_variables=["other"])),
+    )
+
+
+class Settings(BaseModel):
+    llm: BaseChatModel
+    prompt: PromptTemplate | None = None
+    tools: list[BaseTool] = []
+
+
+class Chain(RunnableSerializable[str, str]):
+    llm: BaseChatModel
+    prompt: PromptTemplate = PromptTemplate.from_template("say {it}")
+
+    def invoke(self, input, config=None, **kwargs):
+        return (self.prompt | self.llm).invoke({"it": input}, config).content
+
+
+def case_objects_as_fields_of_models(env):
+    llm = FakeListChatModel(responses=["one"])
+    settings = Settings(llm=llm, tools=[Search()])
+    return (
+        [settings.llm.invoke("x").content, settings.tools[0].name],
+        Chain(llm=llm).invoke("hi"),
+        [env.error(lambda: Settings(llm=3)), env.error(lambda: Settings(llm=llm, tools=[llm]))],
+        env.error(lambda: Chain(llm="gpt")),
+    )
