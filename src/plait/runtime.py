@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, cast, runtime_checkable
 
 from plait.errors import ConfigError
 from plait.scope import current_scope
+from plait.typing import ContextT
 
 if TYPE_CHECKING:
     from plait.store.base import BaseStore
     from plait.types import StreamWriter
-
-ContextT = TypeVar("ContextT")
 
 
 @dataclass(frozen=True, slots=True)
