@@ -18,13 +18,21 @@ from functools import partial
 from inspect import get_annotations
 from itertools import repeat
 from operator import is_
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from plait.errors import nearest
 from plait.own_fields import OwnFields, is_own, refusal, schema_of_field
 
 if TYPE_CHECKING:
+    from pydantic import Field, PrivateAttr
     from pydantic.fields import FieldInfo
+
+    @dataclass_transform(kw_only_default=True, field_specifiers=(Field, PrivateAttr))
+    class _Declaring:
+        """Tells type checkers what classes that derive from it are constructed with."""
+
+else:
+    _Declaring = object
 
 _NOTHING: Any = object()
 
@@ -36,7 +44,7 @@ class _ModelFields:
         return _known(kind).own(kind).described
 
 
-class AnnotatedFields:
+class AnnotatedFields(_Declaring):
     """Takes its annotated fields as keyword arguments.
 
     Raises:
@@ -46,7 +54,14 @@ class AnnotatedFields:
 
     model_fields = _ModelFields()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, init: bool = True, **kwargs: Any) -> None:
+        """Take a class in.
+
+        Args:
+            init: For type checkers: False lets classes that derive from this one hand fields of
+                their own to `super().__init__`.
+            kwargs: For other bases of the class.
+        """
         super().__init_subclass__(**kwargs)
         for name in [n for n, value in vars(cls).items() if n[0] == "_" and _is_unset(value)]:
             delattr(cls, name)  # a private attribute without a value is none until it is set

@@ -16,10 +16,11 @@ from plait.agents.middleware import (
 )
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
+from plait.output_parsers import BaseOutputParser
 from plait.runtime import Runtime
 from plait.store.memory import InMemoryStore
 from plait.testing import ScriptedChatModel
-from plait.tools import tool
+from plait.tools import BaseTool, tool
 from plait.types import Command, RetryPolicy, Send
 
 
@@ -109,6 +110,27 @@ def without_handler(request: ModelRequest):
 def without_runtime(state: AgentState):
     return None
 
+
+class Lines(BaseOutputParser[list[str]]):
+    sep: str = ","
+
+    def parse(self, text: str) -> list[str]:
+        return text.split(self.sep)
+
+
+class Search(BaseTool):
+    name: str = "search"
+    description: str = "Searches."
+    index: str
+
+    def _run(self, query: str) -> str:
+        return f"{query} in {self.index}"
+
+
+Lines(seb=";")  # red
+Lines(sep=3)  # red
+Search()  # red
+Search(index="news", nam="find")  # red
 
 builder = StateGraph(State).add_node("n", misspelled_key_read)
 builder.add_edge(START, ["n"])  # red

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 
 
-class BaseChatModel(Projected, BaseLanguageModel):
+class BaseChatModel(Projected, BaseLanguageModel, init=False):
     """A chat model. Annotated fields of a subclass are its keyword arguments.
 
     Define `_generate` and `_llm_type`; define `_stream` to stream; `_agenerate` and `_astream` to

@@ -27,7 +27,7 @@ LS_PARAMS = {
 """What tracers ask for, and the fields or arguments that may hold it."""
 
 
-class BaseLanguageModel(AnnotatedFields, Runnable[Any, Any]):
+class BaseLanguageModel(AnnotatedFields, Runnable[Any, Any], init=False):
     """A model of language. Annotated fields of a subclass are its keyword arguments.
 
     Args:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 
 
-class BaseLLM(BaseLanguageModel):
+class BaseLLM(BaseLanguageModel, init=False):
     """A model from text to text that may answer several prompts in one request.
 
     Define `_generate`; `_agenerate`, `_stream` and `_astream` where the provider has them.
@@ -389,7 +389,7 @@ class BaseLLM(BaseLanguageModel):
         return runs[0]
 
 
-class LLM(BaseLLM):
+class LLM(BaseLLM, init=False):
     """Define `_call`, which answers a text with a text, and have a model.
 
     >>> class Reverse(LLM):

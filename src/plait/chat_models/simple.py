@@ -8,7 +8,7 @@ from plait.messages import AIMessage
 from plait.runnables.config import run_in_executor
 
 
-class SimpleChatModel(BaseChatModel):
+class SimpleChatModel(BaseChatModel, init=False):
     """Define `_call`, which answers messages with a text, and have a chat model.
 
     >>> class Shout(SimpleChatModel):

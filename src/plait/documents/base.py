@@ -152,7 +152,7 @@ class BaseDocumentTransformer:
         return await run_in_executor(None, self.transform_documents, documents, **kwargs)
 
 
-class BaseDocumentCompressor(AnnotatedFields):
+class BaseDocumentCompressor(AnnotatedFields, init=False):
     """Picks and shortens documents for a query. Derive from it and define `compress_documents`."""
 
     def compress_documents(

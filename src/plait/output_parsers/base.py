@@ -39,7 +39,9 @@ class BaseLLMOutputParser(Generic[T]):
         return await run_in_executor(None, self.parse_result, result, partial=partial)
 
 
-class BaseGenerationOutputParser(AnnotatedFields, BaseLLMOutputParser[T], Runnable[Any, T]):
+class BaseGenerationOutputParser(
+    AnnotatedFields, BaseLLMOutputParser[T], Runnable[Any, T], init=False
+):
     """A Runnable that parses what a model said. A subclass defines `parse_result`."""
 
     name: str | None = None
@@ -99,7 +101,7 @@ class BaseGenerationOutputParser(AnnotatedFields, BaseLLMOutputParser[T], Runnab
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
 
-class BaseOutputParser(BaseGenerationOutputParser[T]):
+class BaseOutputParser(BaseGenerationOutputParser[T], init=False):
     """A Runnable that parses the text of what a model said. A subclass defines `parse`.
 
     Annotated fields of a subclass are its keyword arguments.

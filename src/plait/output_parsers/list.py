@@ -10,7 +10,7 @@ from plait.output_parsers.base import generation_of
 from plait.output_parsers.transform import BaseTransformOutputParser
 
 
-class ListOutputParser(BaseTransformOutputParser[list[str]]):
+class ListOutputParser(BaseTransformOutputParser[list[str]], init=False):
     """A list. A stream gives each item, in a list of its own, when the next one begins.
 
     A subclass defines `parse`, and `parse_iter` if a pattern finds the items.

@@ -22,7 +22,7 @@ class UnexpectedCallError(OutputParserException, KeyError, TypeError):
     __str__ = Exception.__str__  # KeyError shows the repr of its message
 
 
-class OutputFunctionsParser(BaseGenerationOutputParser[Any]):
+class OutputFunctionsParser(BaseGenerationOutputParser[Any], init=False):
     """The function call of a message: its arguments as they were written.
 
     Args:

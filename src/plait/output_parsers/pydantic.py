@@ -26,7 +26,7 @@ class PydanticOutputParser(JsonOutputParser[T]):
     City(name='Paris')
     """
 
-    pydantic_object: Any
+    pydantic_object: Any  # pyright: ignore[reportGeneralTypeIssues] - it must be given here
 
     @property
     def OutputType(self) -> Any:

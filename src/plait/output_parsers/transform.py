@@ -13,7 +13,7 @@ from plait.runnables.stream_runs import atransform_as_run, transform_as_run
 T = TypeVar("T")
 
 
-class BaseTransformOutputParser(BaseOutputParser[T]):
+class BaseTransformOutputParser(BaseOutputParser[T], init=False):
     """A parser that parses each chunk as it comes."""
 
     def _transform(self, input: Iterator[Any]) -> Iterator[T]:
@@ -51,7 +51,7 @@ class BaseTransformOutputParser(BaseOutputParser[T]):
         )
 
 
-class BaseCumulativeTransformOutputParser(BaseTransformOutputParser[T]):
+class BaseCumulativeTransformOutputParser(BaseTransformOutputParser[T], init=False):
     """A parser that parses all that came so far, each time a chunk comes.
 
     Args:

@@ -23,7 +23,7 @@ class UnknownMessageError(InvalidTemplateError, NotImplementedError):
     """Something among the messages of a chat prompt is none."""
 
 
-class BaseChatPromptTemplate(BasePromptTemplate):
+class BaseChatPromptTemplate(BasePromptTemplate, init=False):
     """A prompt that is messages. A subclass defines `format_messages`."""
 
     def format_messages(self, **kwargs: Any) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any, cast
 from plait.fields import AnnotatedFields, fields_of
 
 
-class BaseMessagePromptTemplate(AnnotatedFields):
+class BaseMessagePromptTemplate(AnnotatedFields, init=False):
     """What stands among the messages of a chat prompt. A subclass defines `format_messages`."""
 
     @property

@@ -11,7 +11,7 @@ from plait.prompts.template_formats import (
 )
 
 
-class StringPromptTemplate(BasePromptTemplate):
+class StringPromptTemplate(BasePromptTemplate, init=False):
     """A prompt that is one text. A subclass defines `format`.
 
     >>> class Shout(StringPromptTemplate):

@@ -506,7 +506,7 @@ def _wire(
         kwargs["run_manager"] = failures.unheard(target.call) if run is None else run
 
 
-class BaseToolkit(AnnotatedFields, ABC):
+class BaseToolkit(AnnotatedFields, ABC, init=False):
     """Tools that share something, such as a connection. Derive from it and define `get_tools`."""
 
     @abstractmethod

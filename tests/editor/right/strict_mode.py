@@ -18,7 +18,7 @@ from plait.graph import END, START, StateGraph
 from plait.graph.message import add_messages
 from plait.language_models import BaseChatModel
 from plait.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, SystemMessage
-from plait.output_parsers import StrOutputParser
+from plait.output_parsers import BaseOutputParser, StrOutputParser
 from plait.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from plait.prebuilt import ToolRuntime
 from plait.prompts import ChatPromptTemplate
@@ -67,6 +67,16 @@ class Shelf(BaseRetriever):
         return [one for one in self.documents if query in one.page_content][: self.k]
 
 
+class Lines(BaseOutputParser[list[str]]):
+    sep: str
+
+    def __init__(self, sep: str, **kwargs: Any) -> None:
+        super().__init__(sep=sep, **kwargs)
+
+    def parse(self, text: str) -> list[str]:
+        return text.split(self.sep)
+
+
 class Question(BaseModel):
     question: str
 
@@ -94,6 +104,8 @@ shelf = Shelf(documents=[Document("cats purr")])
 rag = {"context": shelf | joined, "question": RunnablePassthrough()} | prompt | model
 said: str = (rag | StrOutputParser()).invoke("cats")
 assert said == "cats cats pu"
+words: list[str] = (rag | Lines(" ", name="words")).invoke("cats")
+assert words == ["cats", "cats", "pu"]
 
 
 # --- a graph --------------------------------------------------------------------------------------
