@@ -102,7 +102,7 @@ class Server:
         if own is not None:  # no test here cuts the power
             self.execute("ALTER SYSTEM SET fsync = off")
             self.execute("SELECT pg_reload_conf()")
-        if self.execute("SELECT FROM pg_available_extensions WHERE name = 'vector'"):
+        if self.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
             self.execute("CREATE EXTENSION IF NOT EXISTS vector")
 
     @classmethod
