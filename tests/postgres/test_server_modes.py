@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
+import psycopg
 import pytest
-from tests.durability.graphs import CONFIG, adder, chain
+from psycopg.conninfo import make_conninfo
+from tests.durability.graphs import CONFIG, adder, chain, config
 
+from plait.chat_history.postgres import PostgresChatMessageHistory
 from plait.checkpoint.postgres import PostgresSaver
-from plait.errors import StorageUnavailableError
+from plait.errors import ConfigError, StorageError, StorageUnavailableError
+from plait.messages import HumanMessage
+from plait.store.postgres import PostgresStore
+
+from .server import Server, name_of, new_name
+
+HARD = "é 日本 'a' \\ {}"
+"""What is easily read as something else."""
 
 
 def under(url: str, setting: str) -> str:
     """The URL of the same schema, for sessions with a setting."""
-    return url.replace("options=", f"options=-c{setting}%20", 1)
+    return url.replace("options=", f"options={quote(f'-c{setting} ')}", 1)
 
 
 def graph_of(saver: Any) -> Any:
@@ -24,9 +39,9 @@ def graph_of(saver: Any) -> Any:
 @pytest.mark.parametrize(
     "setting",
     [
-        "default_transaction_isolation%3Dserializable",
-        "default_transaction_isolation%3Drepeatable%5C%20read",
-        "synchronous_commit%3Doff",
+        "default_transaction_isolation=serializable",
+        "default_transaction_isolation=repeatable\\ read",
+        "synchronous_commit=off",
     ],
 )
 def test_threads_that_begin_together_set_the_tables_up_once(
@@ -48,7 +63,149 @@ def test_a_server_that_can_only_be_read_is_named(postgres_url: str, prepared: bo
         with PostgresSaver(postgres_url) as saver:
             saver.setup()
     with (
-        PostgresSaver(under(postgres_url, "default_transaction_read_only%3Don")) as saver,
+        PostgresSaver(under(postgres_url, "default_transaction_read_only=on")) as saver,
         pytest.raises(StorageUnavailableError, match=r"standby.*primary"),
     ):
         graph_of(saver).invoke({"items": []}, CONFIG)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "standard_conforming_strings=off",
+        "bytea_output=escape",
+        "array_nulls=off",
+        "DateStyle=German",
+        "TimeZone=Asia/Kathmandu",
+        "extra_float_digits=-15",
+        "client_encoding=LATIN1",
+        "client_encoding=SQL_ASCII",
+    ],
+)
+def test_what_is_stored_does_not_depend_on_how_sessions_write_and_read(
+    postgres_url: str, setting: str
+) -> None:
+    stores_all(under(postgres_url, setting), HARD)
+
+
+def stores_all(url: str, name: str) -> None:
+    """A thread, items and messages, whose names and values are read back as they were."""
+    with PostgresSaver(url) as saver:
+        graph = chain(saver, ("a", adder(name)), ("b", adder(b"\x00\\\xff")))
+        done = {"items": [1.1, name, b"\x00\\\xff"]}
+        assert graph.invoke({"items": [1.1]}, config(name)) == done
+        saver.copy_thread(name, "copy")
+        saver.prune(["copy"])
+        assert graph.get_state(config("copy")).values == done
+        assert asyncio.run(graph.ainvoke(None, config(name))) == done
+        assert next(graph.get_state_history(config(name))).values == done
+    with PostgresStore(url) as store:
+        now = datetime.now(UTC)
+        store.put(("items", name), name, {"of": name}, ttl=5)
+        store.put(("items", name), "gone", {"of": name})
+        store.delete(("items", name), "gone")
+        [found] = store.search(("items",), filter={"of": name})
+        assert (found.namespace, found.key, found.value) == (("items", name), name, {"of": name})
+        assert abs(found.created_at - now) < timedelta(minutes=5)
+        assert store.list_namespaces() == [("items", name)]
+    with PostgresChatMessageHistory(name, url) as history:
+        history.add_messages([HumanMessage(name)])
+        assert [message.content for message in history.messages] == [name]
+
+
+@contextmanager
+def encoded(server: Server, encoding: str) -> Iterator[str]:
+    """The URL of a new database of this encoding."""
+    name = new_name()
+    server.execute(
+        f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' "
+        "LC_COLLATE 'C' LC_CTYPE 'C'"
+    )
+    yield make_conninfo(server.url, dbname=name)
+    server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"), [("LATIN1", "é 'a' \\ {}"), ("SQL_ASCII", HARD), ("EUC_JP", HARD)]
+)
+def test_a_database_of_another_encoding_holds_what_it_can(
+    postgres_server: Server, encoding: str, name: str
+) -> None:
+    with encoded(postgres_server, encoding) as url:
+        stores_all(url, name)
+
+
+def test_a_name_that_the_encoding_of_a_database_does_not_know_is_a_named_error(
+    postgres_server: Server,
+) -> None:
+    with encoded(postgres_server, "LATIN1") as url, PostgresSaver(url) as saver:
+        with pytest.raises(StorageError, match=r"LATIN1.*ENCODING 'UTF8'"):
+            graph_of(saver).invoke({"items": []}, config("日本"))
+        assert graph_of(saver).invoke({"items": ["日本"]}, CONFIG) == {"items": ["日本", "a", "b"]}
+
+
+def test_a_connection_of_the_user_that_speaks_another_encoding_is_refused(
+    postgres_url: str,
+) -> None:
+    with (
+        psycopg.connect(postgres_url, client_encoding="LATIN1") as conn,
+        pytest.raises(ConfigError, match=r"LATIN1.*client_encoding='UTF8'"),
+    ):
+        PostgresSaver(conn).setup()
+
+
+def test_a_search_path_without_a_schema_is_named(postgres_server: Server) -> None:
+    url = make_conninfo(postgres_server.url, options="-csearch_path=nowhere")
+    with PostgresSaver(url) as saver, pytest.raises(StorageUnavailableError, match="search_path"):
+        saver.setup()
+
+
+@pytest.mark.parametrize("limit", ["statement_timeout", "transaction_timeout"])
+def test_a_limit_of_time_is_named_and_nothing_is_stored(
+    postgres_server: Server, postgres_url: str, limit: str
+) -> None:
+    if not postgres_server.execute(f"SELECT 1 FROM pg_settings WHERE name = '{limit}'"):
+        pytest.skip(f"this server has no {limit}")
+    with PostgresSaver(postgres_url) as saver:
+        graph_of(saver).invoke({"items": []}, CONFIG)
+        before = graph_of(saver).get_state(CONFIG).config
+        with (
+            psycopg.connect(postgres_url) as other,
+            PostgresSaver(under(postgres_url, f"{limit}=100")) as limited,
+        ):
+            other.execute("LOCK TABLE plait_lanes IN SHARE MODE")
+            with pytest.raises(StorageUnavailableError, match=limit):
+                graph_of(limited).invoke({"items": []}, CONFIG)
+        assert graph_of(saver).get_state(CONFIG).config == before
+
+
+def test_who_waits_for_a_lock_longer_than_the_server_likes_tries_again(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    with PostgresSaver(postgres_url) as saver:
+        saver.setup()
+    with (
+        psycopg.connect(postgres_url) as other,
+        PostgresSaver(under(postgres_url, "lock_timeout=1000")) as saver,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        other.execute("LOCK TABLE plait_lanes IN SHARE MODE")
+        run = pool.submit(graph_of(saver).invoke, {"items": []}, CONFIG)
+        tries: set[Any] = set()
+        while len(tries) < 2 and not run.done():
+            sql = (
+                "SELECT query_start FROM pg_stat_activity "
+                f"WHERE application_name = '{name_of(postgres_url)}' AND wait_event_type = 'Lock'"
+            )
+            tries.update(postgres_server.execute(sql))
+        other.rollback()
+        assert run.result() == {"items": ["a", "b"]}
+
+
+def test_connections_that_the_server_ends_while_they_are_idle_are_opened_again(
+    postgres_server: Server, postgres_url: str
+) -> None:
+    with PostgresSaver(under(postgres_url, "idle_session_timeout=100")) as saver:
+        assert graph_of(saver).invoke({"items": []}, CONFIG) == {"items": ["a", "b"]}
+        postgres_server.wait_until_left(postgres_url)
+        assert graph_of(saver).get_state(CONFIG).values == {"items": ["a", "b"]}

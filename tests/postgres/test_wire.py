@@ -50,5 +50,3 @@ def test_values_of_other_types_are_for_a_cursor(postgres_url: str) -> None:
         assert packed(conn, [1, Jsonb({})]) is None
         with conn.pipeline():
             assert packed(conn, [1]) is None
-    with psycopg.connect(postgres_url, autocommit=True, client_encoding="latin1") as conn:
-        assert packed(conn, ["\u20ac"]) is None

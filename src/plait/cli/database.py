@@ -37,7 +37,7 @@ def _connected(url: str) -> Any:
     from plait.postgres.failures import explain
 
     try:
-        return psycopg.connect(url)
+        return psycopg.connect(url, client_encoding="UTF8")
     except psycopg.Error as error:
         raise explain(error, "The Postgres database of --db") from error
 

@@ -80,7 +80,7 @@ class PostgresSource(Source):
 
     def __init__(self, url: str) -> None:
         with _reached():
-            self._conn = psycopg.connect(url, autocommit=True)
+            self._conn = psycopg.connect(url, autocommit=True, client_encoding="UTF8")
         try:
             self.rows("SET default_transaction_read_only = on")
             missing = _TABLES - {row[0] for row in self.rows(_FIND_TABLES)}

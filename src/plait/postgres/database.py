@@ -22,7 +22,13 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from plait.errors import StorageUnavailableError
 from plait.postgres.arrays import teach
-from plait.postgres.failures import dropped, explain, rolled_back, transaction_open
+from plait.postgres.failures import (
+    dropped,
+    explain,
+    other_encoding,
+    rolled_back,
+    transaction_open,
+)
 from plait.postgres.pool import AsyncPool, Pool
 from plait.postgres.schema import Schema
 from plait.postgres.single import AsyncSingle, Single
@@ -111,10 +117,8 @@ class Database:
             except (psycopg.Error, OSError) as error:
                 raise explain(cast("Exception", error), self._where) from error
             try:
-                if conn.pgconn.transaction_status == TransactionStatus.INTRANS:
-                    raise transaction_open(self._where)
                 if self._given is not None:
-                    teach(conn.adapters)
+                    self._accept(conn)
                 return run_steps(conn, make(), together)
             except psycopg.Error as error:
                 tries -= 1
@@ -178,10 +182,8 @@ class Database:
             except (psycopg.Error, OSError) as error:
                 raise explain(cast("Exception", error), self._where) from error
             try:
-                if conn.pgconn.transaction_status == TransactionStatus.INTRANS:
-                    raise transaction_open(self._where)
                 if self._agiven is not None:
-                    teach(conn.adapters)
+                    self._accept(conn)
                 return await arun_steps(conn, make(), together)
             except psycopg.Error as error:
                 tries -= 1
@@ -217,6 +219,15 @@ class Database:
         self._lock = Lock()
         _inherited.extend((self._pool, self._apool))
         self._given = self._agiven = self._pool = self._apool = self._home = None
+
+    def _accept(self, conn: Connection[Any] | AsyncConnection[Any]) -> None:
+        """Make a connection that was given ready for a call, or refuse it."""
+        if conn.pgconn.transaction_status == TransactionStatus.INTRANS:
+            raise transaction_open(self._where)
+        encoding = conn.pgconn.parameter_status(b"client_encoding")
+        if encoding != b"UTF8":
+            raise other_encoding(self._where, encoding)
+        teach(conn.adapters)
 
     def _refuse_closed(self) -> None:
         if self._closed:

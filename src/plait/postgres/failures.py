@@ -10,12 +10,14 @@ from psycopg import errors
 
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
 
-_ROLLED_BACK = (errors.SerializationFailure, errors.DeadlockDetected)
+_ROLLED_BACK = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+_TIME_LIMITS = {"57014", "55P03", "25P03", "25P04", "57P05"}
+"""The server's codes for what it gives up after a statement_timeout, lock_timeout and the like."""
 
 
 def dropped(error: BaseException, conn: Any) -> bool:
     """Whether the connection broke, so that nobody knows what the server still did."""
-    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and conn.closed
+    return isinstance(error, psycopg.Error) and conn.closed
 
 
 def rolled_back(error: BaseException) -> bool:
@@ -43,6 +45,23 @@ def explain(error: Exception, where: str) -> Exception:
             "is set. Nothing of this call was stored. Connect to the primary; in a connection "
             "string with several hosts, target_session_attrs=read-write finds it."
         )
+    if isinstance(error, errors.InvalidSchemaName):
+        return StorageUnavailableError(
+            f"{where}: {text}. No schema of its search_path exists. Create one, or name another; a "
+            "connection string does so by ?options=-csearch_path%3Dagents."
+        )
+    if isinstance(error, errors.UntranslatableCharacter | errors.CharacterNotInRepertoire):
+        return StorageError(
+            f"{where} cannot hold a text ({text}). Nothing of this call was stored. Names of "
+            "threads, namespaces and keys may be any text in a database with ENCODING 'UTF8'."
+        )
+    if getattr(error, "sqlstate", None) in _TIME_LIMITS:
+        return StorageUnavailableError(
+            f"{where} gave up a call ({text}). Nothing of it was stored. Where this was a limit of "
+            "time, give the role more, for example by ALTER ROLE agent SET statement_timeout = "
+            "'1min'; others are lock_timeout, transaction_timeout, "
+            "idle_in_transaction_session_timeout and idle_session_timeout."
+        )
     if isinstance(error, errors.DiskFull | errors.OutOfMemory):
         return StorageUnavailableError(f"{where}: {text}. Nothing of this call was stored.")
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
@@ -51,6 +70,15 @@ def explain(error: Exception, where: str) -> Exception:
             "string is right; then go on with the thread: what was acknowledged is stored."
         )
     return StorageError(f"{where} refused a statement ({type(error).__name__}: {text}).")
+
+
+def other_encoding(where: str, encoding: bytes | None) -> ConfigError:
+    """The error of a connection given by the user whose texts are not in UTF-8."""
+    name = (encoding or b"no encoding").decode()
+    return ConfigError(
+        f"{where}: the connection that was given speaks {name}, and names of threads and keys are "
+        "UTF-8. Open it with client_encoding='UTF8', or give a connection string."
+    )
 
 
 def transaction_open(where: str) -> ConfigError:

@@ -21,7 +21,11 @@ from psycopg_pool import PoolTimeout
 
 C = TypeVar("C", bound="Connection[Any] | AsyncConnection[Any]")
 
-_OPTIONS: dict[str, Any] = {"autocommit": True, "prepare_threshold": None}
+_OPTIONS: dict[str, Any] = {
+    "autocommit": True,
+    "prepare_threshold": None,
+    "client_encoding": "UTF8",  # whatever the server's is
+}
 _IDLE_SECONDS = 600.0
 """After so long unused, a connection is closed when another one comes back."""
 _KNOCK = 0.1

@@ -56,8 +56,6 @@ def packed(conn: Connection[Any] | AsyncConnection[Any], values: Sequence[Any]) 
     pgconn = conn.pgconn
     if _fetch is None or pgconn.pipeline_status != PipelineStatus.OFF:
         return None
-    if pgconn.parameter_status(b"client_encoding") != b"UTF8":
-        return None
     try:
         known = [_PACK[value.__class__] for value in values]
     except KeyError:

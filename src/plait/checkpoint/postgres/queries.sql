@@ -84,7 +84,7 @@ WHERE lane = $1::bigint AND name = 'c' AND acks IS NOT NULL AND id > $2::bytea
   AND id <= coalesce((
     SELECT id FROM plait_records
     WHERE lane = $1::bigint AND name = 'c' AND id > $3::bytea ORDER BY id LIMIT 1
-  ), '\xffff');
+  ), decode('ffff', 'hex'));
 
 -- name: commit
 SELECT * FROM plait_commit(

@@ -14,7 +14,16 @@ from typing import Any, TypeAlias
 
 from plait.checkpoint.serde import Codec, peek, place, seal, unseal
 from plait.errors import StorageError
-from plait.postgres import Schema, Steps, from_text, to_text
+from plait.postgres import (
+    Schema,
+    Steps,
+    bytes_array,
+    float_array,
+    from_text,
+    int_array,
+    text_array,
+    to_text,
+)
 from plait.sql import Statements
 from plait.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
 from plait.store.base.batches import Batch
@@ -170,7 +179,17 @@ def writer(batch: Batch, codec: Codec) -> Callable[[], Steps[None]]:
         vectors += ["{" + ",".join(map(repr, unpack(vector))) + "}" for vector in put.vectors]
 
     def steps() -> Steps[None]:
-        yield SQL.put, (namespaces, keys, values, ttls, owners or None, vectors or None)
+        yield (
+            SQL.put,
+            (
+                bytes_array(namespaces),
+                text_array(keys),
+                bytes_array(values),
+                float_array(ttls),
+                int_array(owners),
+                text_array(vectors),
+            ),
+        )
 
     return steps
 
