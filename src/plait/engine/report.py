@@ -142,7 +142,7 @@ def nested_config(task: Task, configurable: Mapping[str, Any]) -> dict[str, Any]
 
 
 def task_in_checkpoint(
-    task: Task, stream: Reads, configurable: Mapping[str, Any]
+    task: Task, output: Reads, configurable: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A task of a checkpoint that is reported, with its outcome so far."""
     shown: dict[str, Any] = {"id": task.id, "name": task.name}
@@ -152,8 +152,8 @@ def task_in_checkpoint(
     else:
         shown["interrupts"] = tuple(interrupt_payload(asked) for asked in prior.get(INTERRUPT, ()))
     shown["state"] = nested_config(task, configurable)
-    if task.saved and (result := result_of(task.writes, stream)):
-        shown["result"] = result
+    if task.saved and (result := result_of(task.writes, output)):
+        shown["result"] = result.get(output) if isinstance(output, str) else result
     return shown
 
 

@@ -158,8 +158,7 @@ class Reporting:
             "metadata": {**self._metadata(stored=False), "step": self.step - 1},
             "next": [task.name for task in tasks],
             "tasks": [
-                report.task_in_checkpoint(task, self.plan.stream, spec.configurable)
-                for task in tasks
+                report.task_in_checkpoint(task, self.output, spec.configurable) for task in tasks
             ],
         }
         self._debug("checkpoint", self.step - 1, payload)

@@ -109,3 +109,21 @@ async def case_the_config_of_an_empty_thread_async(env):
     async with env.asaver() as saver:
         graph = StateGraph(State).add_node("a", more).add_edge(START, "a").compile(saver)
         return (await graph.aget_state({**CONFIG, "max_concurrency": 3})).config
+
+
+class Two(TypedDict, total=False):
+    n: int
+    word: str
+
+
+def case_results_of_tasks_with_some_output_keys(env):
+    builder = StateGraph(Two)
+    builder.add_node("asks", lambda state: {"n": interrupt("?")})
+    builder.add_node("both", lambda state: {"n": 1, "word": "both"})
+    app = builder.add_edge(START, "asks").add_edge(START, "both").compile(env.saver())
+    app.invoke({"n": 0}, CONFIG)
+    found = []
+    for keys in (None, ["word"], "word"):
+        for part in app.stream(None, CONFIG, stream_mode="checkpoints", output_keys=keys):
+            found.append([(task["name"], task.get("result")) for task in part["tasks"]])
+    return found
