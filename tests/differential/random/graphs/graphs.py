@@ -15,6 +15,29 @@ KEYS = {
 }
 """The keys that a state may have: type and reducer. A subgraph's keys have the same names."""
 
+MORE_KEYS: dict[str, tuple[str, str | None]] = {
+    "steps": ("RemainingSteps", None),
+    "is_last": ("IsLastStep", None),
+    "tags": ("set", "operator.or_"),
+    "frozen": ("frozenset", "operator.or_"),
+    "price": ("float", "operator.add"),
+    "text": ("str", "operator.add"),
+    "flag": ("bool", "operator.or_"),
+    "top": ("int", "most"),
+    "queue": ("deque", "operator.add"),
+    "topic": ("list", "Topic(str)"),
+    "topics": ("list", "Topic(str, accumulate=True)"),
+    "spark": ("str", "EphemeralValue(str, guard=False)"),
+    "any": ("str", "AnyValue(str)"),
+    "loose": ("str", "UntrackedValue(str, guard=False)"),
+    "secret": ("str", "latest"),
+}
+"""Keys that wider programs have."""
+MANAGED = ("steps", "is_last")
+ODD_KEYS = ("tags", "frozen", "price", "text", "flag", "top", "queue")
+LASTING_CHANNELS = ("topics", "loose")
+CHANNELS_OF_A_STEP = ("topic", "spark", "any")
+
 
 def graph_specs(dice: Dice) -> list[Spec]:
     """A root graph and the subgraphs that its nodes use, the innermost first."""
@@ -63,7 +86,7 @@ def _checkpointer(dice: Dice, inner: Spec | None) -> str:
 def sends(spec: Spec) -> bool:
     """Whether a path or a Command of a graph sends."""
     gotos = [node["goto"] for node in spec["nodes"] if node["goto"]]
-    return any(way["kind"] == "send" for way in [*spec["paths"], *gotos])
+    return any(way["kind"] in ("send", "mix") for way in [*spec["paths"], *gotos])
 
 
 def _put_inside(dice: Dice, nodes: list[Spec], inner: Spec) -> None:
@@ -105,7 +128,7 @@ def _node(dice: Dice, name: str, keys: list[str], names: list[str], graph: str) 
 def _goto(dice: Dice, names: list[str], graph: str) -> Spec:
     kind = dice.weighted(one=4, several=2, send=3, parent=1 if graph != "root" else 0)
     if kind == "parent":
-        return {"kind": kind, "to": dice.some(["a", "b", "c"], 0, 2)}
+        return {"kind": kind, "to": dice.some(["a", "b", "g1a", "g1b"], 0, 2)}
     targets = dice.some([*names, "END"], 1, 2)
     return {"kind": kind, "to": targets}
 

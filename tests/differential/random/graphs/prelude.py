@@ -8,7 +8,7 @@ what came of it, and then what the thread looks like.
 import asyncio
 import inspect
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from itertools import islice
 from typing import Any
@@ -33,6 +33,11 @@ def latest(left: str | None, right: str | None) -> str | None:
     return right or left
 
 
+def most(left: int | None, right: int | None) -> int:
+    """The reducer of the greatest number."""
+    return max(left or 0, right or 0)
+
+
 def look(state: Any, key: str) -> Any:
     """A key of a state of any kind, None where it has none."""
     return state.get(key) if isinstance(state, dict) else getattr(state, key, None)
@@ -46,7 +51,7 @@ def seen(state: Any) -> str:
 
 
 def _brief(value: Any) -> str:
-    if isinstance(value, list | dict):
+    if isinstance(value, list | dict | set | frozenset | deque):
         return f"{type(value).__name__}{len(value)}"
     return repr(value)[:12]
 
@@ -71,16 +76,16 @@ class Trouble:
     def __init__(self) -> None:
         self._calls: Counter[str] = Counter()
 
-    def maybe(self, node: str, *calls: int) -> None:
+    def maybe(self, node: str, *calls: int, late: int = 0) -> None:
         """Raises in the given calls of `node`, counted from 1 over all runs."""
         if self._is_due(node, calls):
-            time.sleep(A_MOMENT)
+            time.sleep(A_MOMENT * (1 + late))
             raise Planned(f"{node}, call {self._calls[node]}")
 
-    async def amaybe(self, node: str, *calls: int) -> None:
+    async def amaybe(self, node: str, *calls: int, late: int = 0) -> None:
         """`maybe` of an async node."""
         if self._is_due(node, calls):
-            await asyncio.sleep(A_MOMENT)
+            await asyncio.sleep(A_MOMENT * (1 + late))
             raise Planned(f"{node}, call {self._calls[node]}")
 
     def _is_due(self, node: str, calls: tuple[int, ...]) -> bool:
@@ -91,24 +96,38 @@ class Trouble:
 class Player:
     """Does the actions of a script on one graph and keeps a record of each."""
 
-    def __init__(self, graph: Any, command: type, *, aio: bool, saved: bool) -> None:
+    def __init__(self, graph: Any, command: type, *, aio: bool, saved: bool, sync: bool) -> None:
         self.record: list[Any] = []
+        self._options = {"durability": "sync"} if sync else {}
         self._graph, self._command, self._aio, self._saved = graph, command, aio, saved
         self._threads: dict[str, None] = {}
 
-    async def invoke(self, value: Any, thread: str = "t", at: int | None = None, **kw: Any) -> None:
+    async def invoke(
+        self, value: Any, thread: str = "t", at: int | None = None, limit: int = LIMIT, **kw: Any
+    ) -> None:
         """A run to its end, on the newest checkpoint or (`at`) the kth newest."""
-        await self._act(
-            "invoke", thread, lambda config: self._call("invoke", value, config, **kw), at
-        )
+
+        async def run(config: Any) -> Any:
+            return await self._call("invoke", value, {**config, "recursion_limit": limit}, **kw)
+
+        kw = {**self._options, **kw}
+        await self._act("invoke", thread, run, at)
 
     async def stream(
-        self, value: Any, modes: Any, thread: str = "t", stop: int | None = None, **kw: Any
+        self,
+        value: Any,
+        modes: Any,
+        thread: str = "t",
+        stop: int | None = None,
+        limit: int = LIMIT,
+        **kw: Any,
     ) -> None:
-        """A run as a stream, left after `stop` parts."""
+        """A run as a stream. What one that is left after `stop` parts has done is chance."""
+
+        kw = {**self._options, **kw}
 
         async def read(config: Any) -> Any:
-            parts = []
+            config, parts = {**config, "recursion_limit": limit}, []
             if not self._aio:
                 stream = self._graph.stream(value, config, stream_mode=modes, **kw)
                 try:
@@ -120,6 +139,8 @@ class Player:
             return await _some(self._graph.astream(value, config, stream_mode=modes, **kw), stop)
 
         await self._act("stream", thread, read)
+        if stop is not None:
+            self.record[-1] = "left"
 
     async def resume(
         self,
@@ -137,12 +158,12 @@ class Player:
             self.record.append("nothing waits")
             return
         answer = self._command(
-            resume=dict(zip(ids, answers, strict=False)) if mapped else answers[0], **kw
+            resume=dict(zip(ids, answers, strict=False)) if mapped else answers[0]
         )
         if modes is None:
-            await self.invoke(answer, thread)
+            await self.invoke(answer, thread, **kw)
         else:
-            await self.stream(answer, modes, thread)
+            await self.stream(answer, modes, thread, **kw)
 
     async def update(
         self, values: Any, as_node: str | None = None, thread: str = "t", at: int | None = None
@@ -189,7 +210,7 @@ class Player:
         config = self._config(thread)
         if at is not None:
             config = await self._place(config, at)
-        outcome = await _outcome(act({**config, "recursion_limit": LIMIT}))
+        outcome = await _outcome(act(config))
         after = (
             await _outcome(self._call("get_state", self._config(thread), subgraphs=True))
             if self._saved
@@ -244,21 +265,35 @@ def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 
 async def play_async(
-    env: Any, build: Callable[..., Any], script: Any, command: type, *, saved: bool
+    env: Any,
+    build: Callable[..., Any],
+    script: Any,
+    command: type,
+    *,
+    saved: bool,
+    sync: bool = False,
 ) -> Any:
     """The record of a script on the async methods of a graph."""
     async with env.asaver() as saver, env.astore() as store:
         graph = build(saver if saved else None, store, Trouble())
-        player = Player(graph, command, aio=True, saved=saved)
+        player = Player(graph, command, aio=True, saved=saved, sync=sync)
         await script(player)
         await player.close()
     return player.record
 
 
-def play(env: Any, build: Callable[..., Any], script: Any, command: type, *, saved: bool) -> Any:
+def play(
+    env: Any,
+    build: Callable[..., Any],
+    script: Any,
+    command: type,
+    *,
+    saved: bool,
+    sync: bool = False,
+) -> Any:
     """The record of a script on the sync methods of a graph."""
     graph = build(env.saver() if saved else None, env.store(), Trouble())
-    player = Player(graph, command, aio=False, saved=saved)
+    player = Player(graph, command, aio=False, saved=saved, sync=sync)
     at_once(script(player))
     at_once(player.close())
     return player.record

@@ -87,8 +87,32 @@ def _next(dice: Dice, root: Spec, named: bool) -> Spec:
         steps = [[_values(dice, root), dice.one(names)] for _ in range(dice.number(1, 3))]
         return {"do": "bulk", "steps": steps}
     at = dice.number(0, 6) if kind == "fork" else None
+    named = named or at is not None  # "Updates at an input"
     node = dice.one(names) if named or dice.chance(0.6) else None
     return {"do": "update", "values": _values(dice, root), "node": node, "at": at}
+
+
+ODD = ("__start__", "__input__", "__end__", "__copy__", "nobody")
+
+
+def at_places(dice: Dice, root: Spec, actions: list[Spec]) -> list[Spec]:
+    """A script with updates in odd names, at old checkpoints, and of several nodes at once."""
+    names = [node["name"] for node in root["nodes"] if not node["defer"]] or ["__start__"]
+    found: list[Spec] = []
+    for action in actions:
+        if found and dice.chance(0.5):
+            node = dice.one([*ODD, *names])
+            values = None if dice.chance(0.2) or node == "__copy__" else _values(dice, root)
+            at = dice.number(0, 6) if dice.chance(0.4) else None
+            found.append({"do": "update", "values": values, "node": node, "at": at})
+        if action["do"] == "update":  # "Updates after updates"
+            action["node"] = action["node"] or dice.one(names)
+        found.append(action)
+        if dice.chance(0.4):
+            go = {"do": "invoke", "input": None, "at": dice.number(0, 6)}
+            found.append(dice.one([go, {**go, "at": None}, {**go, "input": _values(dice, root)}]))
+    _name_questions(found)
+    return found
 
 
 def _run(dice: Dice, root: Spec) -> Spec:

@@ -1,11 +1,13 @@
 """The program of a seed."""
 
+from itertools import pairwise
 from typing import Any
 
 from tests.differential.random.dice import Dice, Spec
 
 from .graphs import graph_specs, sends
 from .scripts import script
+from .wider import widen
 
 
 def generate(seed: int) -> Spec:
@@ -14,6 +16,7 @@ def generate(seed: int) -> Spec:
     saved = dice.chance(0.93)
     graphs = graph_specs(dice)
     aio = dice.chance(0.5)
+    _lead_to_known(graphs)
     fails = _has(graphs, "fail")
     if fails and _has(graphs, "ask"):
         _take_out(graphs, dice.one(["fail", "ask"]))
@@ -33,13 +36,27 @@ def generate(seed: int) -> Spec:
                 node["aio"] = True
             for path in graph["paths"]:
                 path["aio"] = True
-    return {
+    program: Spec = {
         "aio": aio,
         "saved": saved,
         "kind": "memory" if dice.chance(0.7) else "sqlite",
         "graphs": graphs,
         "script": script(dice, graphs, saved),
     }
+    widen(Dice(f"wider:{seed}"), program)
+    return program
+
+
+def _lead_to_known(graphs: list[Spec]) -> None:
+    """Commands for the graph around one lead to nodes of it ("Routes to nodes that do not exist").
+
+    A graph inside another stands in the one that follows it.
+    """
+    for graph, around in pairwise(graphs):
+        names = {node["name"] for node in around["nodes"]}
+        for node in graph["nodes"]:
+            if node["goto"] and node["goto"]["kind"] == "parent":
+                node["goto"]["to"] = [name for name in node["goto"]["to"] if name in names]
 
 
 def _has(graphs: list[Spec], kind: str) -> bool:

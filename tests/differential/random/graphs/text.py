@@ -4,23 +4,28 @@ from typing import Any
 
 from tests.differential.random.dice import Spec
 
-from .graphs import KEYS
+from .graphs import KEYS, MANAGED, MORE_KEYS
 
 HEAD = """\
 import operator
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from langchain_core.messages import AIMessage
+from langgraph.cache.memory import InMemoryCache
+from langgraph.channels import AnyValue, EphemeralValue, Topic, UntrackedValue
 from langgraph.config import get_store, get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from langgraph.types import Command, RetryPolicy, Send, StateUpdate, interrupt
+from langgraph.managed import IsLastStep, RemainingSteps
+from langgraph.runtime import Runtime
+from langgraph.types import CachePolicy, Command, RetryPolicy, Send, StateUpdate, interrupt
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from tests.differential.random.graphs.prelude import (
-    Planned, latest, look, merge, pick, play, play_async, seen, size
+    Planned, latest, look, merge, most, pick, play, play_async, seen, size
 )
 """
 
@@ -29,6 +34,8 @@ def program(spec: Spec) -> str:
     """The text of a program; its one case is `case_random`."""
     graphs = [_known(graph) for graph in spec["graphs"]]
     lines = [HEAD]
+    if spec.get("context"):
+        lines += _class("Context", spec["context"], ["user: str"])
     for graph in graphs:
         lines += _schemas(graph)
     lines += ["", "", "def build(saver, store, trouble):"]
@@ -36,12 +43,29 @@ def program(spec: Spec) -> str:
         lines += _indent(_graph(graph, spec))
     lines += ["    return root", "", "", "async def script(do):"]
     lines += _indent([_action(action) for action in spec["script"]] or ["pass"])
-    call = f"(env, build, script, Command, saved={spec['saved']})"
+    call = f"(env, build, script, Command, saved={spec['saved']}, sync={_grows(spec)})"
     if spec["aio"]:
         lines += ["", "", "async def case_random(env):", f"    return await play_async{call}"]
     else:
         lines += ["", "", "def case_random(env):", f"    return play{call}"]
     return "\n".join(lines) + "\n"
+
+
+def _grows(spec: Spec) -> bool:
+    """Whether a graph has joins or topics: in its default mode the peer stores them while the next
+    super-step changes them. What has no checkpoints stores nothing at once ("Graphs without
+    checkpoints that are to store at once").
+    """
+    if not may_store_at_once(spec):
+        return False
+    starts = [start for graph in spec["graphs"] for start, _ in graph["edges"]]
+    keys = {key for graph in spec["graphs"] for key in graph["keys"]}
+    return any(isinstance(start, list) for start in starts) or bool(keys & {"topic", "topics"})
+
+
+def may_store_at_once(spec: Spec) -> bool:
+    """Whether `durability="sync"` may be asked for."""
+    return spec["saved"] and all(graph["checkpointer"] != "false" for graph in spec["graphs"])
 
 
 def _known(graph: Spec) -> Spec:
@@ -58,7 +82,7 @@ def _known(graph: Spec) -> Spec:
         if path["of"] in names
     ]
     nodes = [_known_routes(node, names) for node in graph["nodes"]]
-    kept = {at: [n for n in graph[at] if n in names] for at in ("before", "after")}
+    kept = {at: [n for n in graph[at] if n in names | {"*"}] for at in ("before", "after")}
     return {**graph, "edges": edges, "paths": paths, "nodes": nodes, **kept}
 
 
@@ -67,6 +91,8 @@ def _known_routes(node: Spec, names: set[str]) -> Spec:
     if goto is None or goto["kind"] == "parent":
         return node
     to = [t for t in goto["to"] if t in names]
+    if goto["kind"] == "mix" and goto["send"] not in names:
+        return {**node, "goto": None}
     return {**node, "goto": {**goto, "to": to} if to else None}
 
 
@@ -79,24 +105,33 @@ def _schemas(graph: Spec) -> list[str]:
     for part in ("input", "output"):
         if graph[part] is not None:
             lines += _schema(f"{graph['name'].title()}{part.title()}", "typed", graph[part])
+    for node in graph["nodes"]:
+        if node.get("reads"):
+            lines += _schema(f"{node['name'].title()}Reads", node["reads"], ["secret", "log"])
     return lines
 
 
 def _schema(name: str, kind: str, keys: list[str]) -> list[str]:
+    return _class(name, kind, [_field(key, kind) for key in keys] or ["pass"])
+
+
+def _class(name: str, kind: str, fields: list[str]) -> list[str]:
     head = {
         "typed": [f"class {name}(TypedDict, total=False):"],
         "pydantic": [f"class {name}(BaseModel):"],
         "dataclass": ["@dataclass", f"class {name}:"],
     }[kind]
-    return ["", "", *head, *_indent([_field(key, kind) for key in keys] or ["pass"])]
+    return ["", "", *head, *_indent(fields)]
 
 
 def _field(key: str, kind: str) -> str:
-    of, reducer = KEYS[key]
+    of, reducer = (KEYS | MORE_KEYS)[key]
     declared = f"Annotated[{of}, {reducer}]" if reducer else of
     if kind == "typed":
         return f"{key}: {declared}"
-    if of in ("list", "dict"):
+    if key in MANAGED:
+        return f"{key}: {declared} = None"
+    if of not in ("str", "int", "float", "bool"):
         default = of + "()" if kind == "pydantic" else f"field(default_factory={of})"
         return f"{key}: {declared} = {default}"
     return f"{key}: {declared} = {of}()"
@@ -116,25 +151,28 @@ def _graph(graph: Spec, spec: Spec) -> list[str]:
             lines += [*_node(node, graph, spec), ""]
     for index, path in enumerate(graph["paths"]):
         lines += [*_path(path, index, name, spec), ""]
+    if spec.get("context"):
+        schemas += ", context_schema=Context"
     lines.append(f"b = StateGraph({name.title()}{schemas})")
     lines += [_add_node(node) for node in nodes]
     for start, end in graph["edges"]:
         lines.append(f"b.add_edge({_source(start)}, {_name(end)})")
     for index, path in enumerate(graph["paths"]):
         lines.append(_add_path(path, index, name))
-    lines.append(f"{name} = b.compile({_compile(graph)})")
+    lines.append(f"{name} = b.compile({_compile(graph, spec)})")
     return [*lines, ""]
 
 
-def _compile(graph: Spec) -> str:
+def _compile(graph: Spec, spec: Spec) -> str:
     saver = {"saver": "saver", "none": "None", "true": "True", "false": "False"}
     parts = [f"checkpointer={saver[graph['checkpointer'] or 'none']}"]
     if graph["name"] == "root":
         parts.append("store=store")
-    if graph["before"]:
-        parts.append(f"interrupt_before={graph['before']}")
-    if graph["after"]:
-        parts.append(f"interrupt_after={graph['after']}")
+    if spec.get("cache"):
+        parts.append("cache=InMemoryCache()")
+    for when in ("before", "after"):
+        if graph[when]:
+            parts.append(f"interrupt_{when}={('*' if '*' in graph[when] else graph[when])!r}")
     return ", ".join(parts)
 
 
@@ -154,6 +192,8 @@ def _add_node(node: Spec) -> str:
     parts = [repr(node["name"]), node.get("sub") or f"{node['name']}_node"]
     if node["defer"]:
         parts.append("defer=True")
+    if node.get("cache"):
+        parts.append("cache_policy=CachePolicy(key_func=seen)")
     if node["retry"]:
         parts.append(
             f"retry_policy=RetryPolicy(max_attempts={node['retry']}, initial_interval=0, "
@@ -167,17 +207,25 @@ def _node(node: Spec, graph: Spec, spec: Spec) -> list[str]:
     aio = spec["aio"] and node["aio"]
     body: list[str] = []
     answers: list[str] = []
+    if node.get("runtime"):
+        user = "['user']" if spec["context"] == "typed" else ".user"
+        body.append(f"user = runtime.context and runtime.context{user}")
+        answers.append("user")
     for step in node["steps"]:
         body += _step(step, node, aio, answers)
     body += _result(node, answers)
-    return [f"{'async ' if aio else ''}def {name}_node(state):", *_indent(body)]
+    given = f"state: {name.title()}Reads" if node.get("reads") else "state"
+    if node.get("runtime"):
+        given += ", runtime: Runtime[Context]"
+    return [f"{'async ' if aio else ''}def {name}_node({given}):", *_indent(body)]
 
 
 def _step(step: list[Any], node: Spec, aio: bool, answers: list[str]) -> list[str]:
     name = node["name"]
     if step[0] == "fail":
         maybe = "await trouble.amaybe" if aio else "trouble.maybe"
-        return [f"{maybe}({name!r}, {', '.join(map(str, step[1]))})"]
+        late = f", late={step[2]}" if step[2:] and step[2] else ""
+        return [f"{maybe}({name!r}, {', '.join(map(str, step[1]))}{late})"]
     if step[0] == "ask":
         answers.append(f"answer{len(answers)}")
         return [f"{answers[-1]} = interrupt({{'of': {name!r}, 'seen': seen(state)}})"]
@@ -188,9 +236,9 @@ def _step(step: list[Any], node: Spec, aio: bool, answers: list[str]) -> list[st
         put, get = ("aput", "aget") if aio else ("put", "get")
         wait = "await " if aio else ""
         return [
-            f"item = {wait}get_store().{get}(('a', 'b'), 'k')",
+            f"item = {wait}get_store().{get}(('a', 'b'), {name!r})",
             "kept = item and item.value['size']",
-            f"{wait}get_store().{put}(('a', 'b'), 'k', {{'size': (kept or 0) + 1}})",
+            f"{wait}get_store().{put}(('a', 'b'), {name!r}, {{'size': (kept or 0) + 1}})",
         ]
     answers.append("called")
     call = f"await {step[1]}.ainvoke" if aio else f"{step[1]}.invoke"
@@ -207,6 +255,19 @@ def _update(node: Spec, answers: list[str]) -> str:
         "last": repr(node["name"]),
         "bare": repr(node["name"]),
         "extra": f"f'{node['name']}{{size(state)}}'",
+        "tags": f"{{{node['name']!r}}}",
+        "frozen": f"frozenset([{node['name']!r}])",
+        "price": "0.5",
+        "text": repr(node["name"]),
+        "flag": "size(state) % 2 == 1",
+        "top": "size(state)",
+        "queue": f"deque([{node['name']!r}])",
+        "topic": f"[{node['name']!r}, 'more']",
+        "topics": repr(node["name"]),
+        "spark": repr(node["name"]),
+        "any": "'any'",
+        "loose": repr(node["name"]),
+        "secret": repr(node["name"]),
     }
     return "{" + ", ".join(f"{key!r}: {values[key]}" for key in node["writes"]) + "}"
 
@@ -228,6 +289,13 @@ def _result(node: Spec, answers: list[str]) -> list[str]:
             "if size(state) > 8:",
             f"    return {update}",
             f"return Command(goto=[{sends}], update={update})",
+        ]
+    if goto["kind"] == "mix":
+        send = f"Send({goto['send']!r}, {{'log': ['sent'], 'n': 1}})"
+        return [
+            "if size(state) > 8:",
+            f"    return {update}",
+            f"return Command(goto=[{send}, *{targets}], update={update})",
         ]
     if goto["kind"] == "one":
         return [f"return Command(goto=pick(state, {targets}), update={update})"]
@@ -273,6 +341,19 @@ INPUTS = {
     "last": "'in'",
     "bare": "'in'",
     "extra": "'in'",
+    "tags": "{'in'}",
+    "frozen": "frozenset(['in'])",
+    "price": "0.25",
+    "text": "'in'",
+    "flag": "False",
+    "top": "1",
+    "queue": "deque(['in'])",
+    "topic": "['in']",
+    "topics": "['in']",
+    "spark": "'in'",
+    "any": "'any'",
+    "loose": "'in'",
+    "secret": "'in'",
 }
 
 
@@ -286,18 +367,19 @@ def _action(action: Spec) -> str:
     do = action["do"]
     thread = f", thread={action['thread']!r}" if action.get("thread") else ""
     at = f", at={action['at']}" if action.get("at") is not None else ""
+    more = "".join(f", {option}" for option in action.get("options") or [])
     if do == "invoke":
-        return f"await do.invoke({_input(action['input'])}{thread}{at})"
+        return f"await do.invoke({_input(action['input'])}{thread}{at}{more})"
     if do == "stream":
         extra = ", subgraphs=True" if action["subgraphs"] else ""
         stop = f", stop={action['stop']}" if action["stop"] else ""
         version = f", version={action['version']!r}" if action["version"] else ""
         given = _input(action["input"])
-        return f"await do.stream({given}, {action['modes']!r}{thread}{extra}{stop}{version})"
+        return f"await do.stream({given}, {action['modes']!r}{thread}{extra}{stop}{version}{more})"
     if do == "resume":
         mapped = ", mapped=True" if action["mapped"] else ""
         modes = f", modes={action['modes']!r}" if action["modes"] else ""
-        return f"await do.resume({action['answers']}{mapped}{modes})"
+        return f"await do.resume({action['answers']}{mapped}{modes}{more})"
     if do == "history":
         return f"await do.history(limit={action['limit']}, before={action['before']})"
     if do == "bulk":
