@@ -52,6 +52,7 @@ class Running(Guards):
         "_held",
         "_inflight",
         "_interrupted",
+        "_leaving",
         "_timers",
         "_waiting",
         "answered",
@@ -79,6 +80,9 @@ class Running(Guards):
         """The first task that failed for good, and why: the run ends with it."""
         self._failed_too: dict[Task, BaseException] = NONE_YET
         """Those that failed after it, of themselves."""
+        self._leaving: tuple[Task, BaseException] | None = None
+        """The first task, in the order of tasks, that leads out of the graph: it ends the run once
+        all others have ended, so that it does not matter who is fast."""
         self._interrupted: dict[Task, tuple[Interrupt, ...]] = NONE_YET
         self._drained: GraphDrained | None = None
         """A run inside a task stopped because it was asked to."""
@@ -174,6 +178,10 @@ class Running(Guards):
             if self._limits:
                 yield from self._unlimit()
             busy = self._busy()
+            if not busy and self._leaving is not None and self._failure is None:
+                self._failure = self._leaving
+                yield from self._cancel(resolved)
+                busy = self._busy()
             for task in resolved:  # closing one may settle the task that called it
                 self._closed(task, resolved)
             if self._lost or (self._unsaved and (busy or resolved)):
@@ -318,7 +326,12 @@ class Running(Guards):
         self._give_up(task, error, resolved)
         if isinstance(error, NodeTimeoutError):
             yield from self._orphan(task, resolved)
-        if self._failure is not None and self._inflight:
+        if self._failure is not None:
+            yield from self._cancel(resolved)
+
+    def _cancel(self, resolved: list[Task]) -> Flow:
+        """The run ends: stop what runs."""
+        if self._inflight:
             never_began = yield Cancel(list(self._inflight))
             for stopped in never_began:
                 self._inflight.pop(stopped, None)
@@ -345,7 +358,10 @@ class Running(Guards):
                 failure = [*kept, *marks_of(task, error), (ERROR, repr(error))]
                 self._lost = self._lost or []
                 self._lost.append(task.outcome(failure))
-        elif self._failure is None:
+        elif isinstance(error, ParentCommand):
+            if self._leaving is None or task.order < self._leaving[0].order:
+                self._leaving = (task, error)
+        elif self._failure is None or self._failure is self._leaving:
             self._failure = (task, error)
             self._drop((*self._waiting, *self._timers), resolved)
             self._waiting.clear()

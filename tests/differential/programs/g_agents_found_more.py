@@ -1,5 +1,6 @@
 """What random and hostile agents found: each case was a difference, or is one that has a row."""
 
+import asyncio
 import operator
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -292,3 +293,38 @@ def case_tools_selected_without_a_message_of_the_user(env):
 
 def case_a_negative_number_of_tools(env):
     return picked(env, {"tools": ["add"]}, max_tools=-1)
+
+
+def leaving(count, ended):
+    """A graph inside another, all of whose nodes lead out of it; the last ends first."""
+
+    class State(TypedDict):
+        log: Annotated[list, operator.add]
+
+    def leave(number):
+        async def node(state):
+            for _ in range(5 * (count - number)):
+                await asyncio.sleep(0)
+            ended.append(number)
+            return Command(graph=Command.PARENT, goto="end", update={"log": [number]})
+
+        return node
+
+    inner = StateGraph(State)
+    for number in range(count):
+        inner.add_node(str(number), leave(number)).add_edge(START, str(number))
+    outer = StateGraph(State).add_node("inner", inner.compile())
+    outer.add_node("end", lambda state: {"log": ["end"]}).add_edge(START, "inner")
+    return outer.compile()
+
+
+async def case_all_end_before_one_that_leads_out_of_a_graph_is_followed(env):
+    ended: list[int] = []
+    await leaving(4, ended).ainvoke({"log": []})
+    return ended
+
+
+async def case_several_that_lead_out_of_a_graph(env):
+    """The peer follows any of them: over many runs not always the first."""
+    found = [await leaving(4, []).ainvoke({"log": []}) for _ in range(60)]
+    return all(one["log"] == [0, "end"] for one in found)
