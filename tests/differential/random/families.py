@@ -12,4 +12,4 @@ from .runnables.family import RUNNABLES
 FAMILIES: dict[str, Family[Any]] = {
     family.name: family for family in (GRAPHS, FUNCTIONAL, *AGENTS, Haystack(), *RUNNABLES)
 }
-"""Graphs, the functional API, five families of agents, and nine of runnables and their parts."""
+"""Graphs, the functional API, six families of agents, and nine of runnables and their parts."""

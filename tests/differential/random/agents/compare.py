@@ -125,7 +125,9 @@ def _is_documented(found: Difference) -> bool:
 
 def _races(program: Spec) -> bool:
     """Whether several tools may run at once."""
-    replies = program.get("model", {}).get("script", [{"calls": program.get("calls", [])}])
+    models = [one.get("model", {}) for one in (program, *program.get("members", []))]
+    replies = [{"calls": program.get("calls", [])}]
+    replies += [reply for one in models for reply in one.get("script", [])]
     return any(len(one.get("calls", [])) > 1 for one in replies)
 
 

@@ -1,4 +1,4 @@
-"""The families of agents: `react`, `agents`, `nodes` and `reviews`.
+"""The families of agents: `react`, `agents`, `teams`, `nodes` and `reviews`.
 
 A program is plain data: what the scripted model says, which tools, hooks and options the agent has,
 and what is done with it. The files in `stage/` play it (written against the peers, their import
@@ -20,11 +20,14 @@ from .agents import agents
 from .compare import parted
 from .nodes import nodes, reviews
 from .react import react
+from .teams import teams
 
 _REACT = ("models", "tools", "structures", "actions", "react")
+_AGENTS = (*_REACT, "hooks", "shipped", "agents")
 STAGES = {
     "react": _REACT,
-    "agents": (*_REACT, "hooks", "shipped", "agents"),
+    "agents": _AGENTS,
+    "teams": (*_AGENTS, "teams"),
     "nodes": (*_REACT, "hooks", "nodes"),
 }
 """Which files of the stage a program needs, in the order of their imports."""
@@ -33,7 +36,7 @@ PARTS = Parts(
     kept=frozenset(
         (
             *("family", "name", "do", "script", "actions", "model", "tools", "kind", "args", "id"),
-            *("error", "options", "system_prompt", "blocks"),
+            *("error", "options", "system_prompt", "blocks", "by", "to", "ask", "form"),
         )
     ),
     whole=frozenset(("args", "blocks", "input", "profile", "values")),
@@ -71,4 +74,4 @@ class Agents(Family[Spec]):
         return parted(program, oracle, ours)
 
 
-AGENTS = [Agents(maker) for maker in (react, agents, nodes, reviews)]
+AGENTS = [Agents(maker) for maker in (react, agents, teams, nodes, reviews)]

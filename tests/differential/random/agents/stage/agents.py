@@ -56,7 +56,7 @@ def agent_of(spec, env, log):
     for one in spec.get("middleware", []):
         middleware += by_hand(one) if one["kind"] == "hand" else [shipped(one, log)]
     model = model_of(spec["model"], log)
-    tools = [tool_of(one) for one in spec["tools"]]
+    tools = [*(tool_of(one) for one in spec["tools"]), *spec.get("more_tools", [])]
     return create_agent(model, tools, middleware=middleware, **more)
 
 

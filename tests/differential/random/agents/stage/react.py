@@ -132,7 +132,7 @@ def context_of(spec):
 def react_of(spec, env, log):
     """The agent of a program."""
     model = model_of(spec["model"], log)
-    tools: Any = [tool_of(one) for one in spec["tools"]]
+    tools: Any = [*(tool_of(one) for one in spec["tools"]), *spec.get("more_tools", [])]
     if "handle_tool_errors" in spec:
         tools = ToolNode(tools, handle_tool_errors=handler_of(spec["handle_tool_errors"]))
     more = options_of(spec)
