@@ -22,8 +22,8 @@ def teams(dice: Dice) -> Spec:
     spec["members"] = [member(dice, spec, names, name, asyncs) for name in names]
     if dice.chance(0.6):
         spec["saver"] = True
-    if dice.chance(0.4):
-        spec["store"] = True
+    if dice.chance(0.4) or "wrap_tool_call" in str(spec["members"]):
+        spec["store"] = True  # what a wrapper puts in its place needs what the tool needs, or not
     spec["actions"] = actions(dice, spec, asyncs, [{}, {"notes": ["given"]}])
     for one in spec["actions"]:
         if one.get("as_node"):
@@ -69,9 +69,10 @@ def member(dice: Dice, spec: Spec, names: list[str], name: str, asyncs: bool) ->
 
 
 def _leading_once(calls: list[Spec]) -> list[Spec]:
-    """Calls of which one leads out at most: "Several that lead out of a graph"."""
-    first = next((one for one in calls if one["name"].startswith("to_")), None)
-    return [one for one in calls if one is first or not one["name"].startswith("to_")]
+    """Calls of which one leads to another agent at most: of several, chance tells which goes on
+    ("Several that lead out of a graph"), or which is asked first."""
+    leading = [one for one in calls if one["name"].startswith(("to_", "ask_"))]
+    return [one for one in calls if one not in leading[1:]]
 
 
 for _name in NAMES:
