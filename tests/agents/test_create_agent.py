@@ -351,3 +351,9 @@ def test_an_agent_tells_its_tool_calls_and_what_its_middleware_transforms() -> N
 def test_a_prompt_that_is_none_says_what_to_use() -> None:
     with pytest.raises(ConfigError, match="dynamic_prompt"):
         create_agent(ScriptedChatModel([]), system_prompt=lambda state: "x")  # type: ignore[arg-type]
+
+
+def test_tools_of_a_generator_are_those_of_a_list() -> None:
+    model = ScriptedChatModel([ADD, "end"])
+    agent = create_agent(model, (one for one in [add]))  # pyright: ignore[reportArgumentType]
+    assert texts(agent.invoke(USER))[2:] == ["3", "end"]

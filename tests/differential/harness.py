@@ -110,6 +110,10 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     ),
     "g_agents_found_more::a_negative_number_of_tools": "Options of middleware",
     "g_agents_found_more::several_that_lead_out_of_a_graph": "Several that lead out of a graph",
+    "g_agents_found_more::results_of_tools_that_are_no_values": (
+        "Results of tools that are no values"
+    ),
+    "g_agents_found_more::tools_of_a_generator": "Tools of a generator",
     "g_agents_found_more::a_tag_that_is_given_twice": "Tags given twice",
     "g_agents_found_more::values_of_a_state_without_keys": "States without keys",
     "g_agents_found_more::states_of_agents_that_are_none": "States of agents that are none",

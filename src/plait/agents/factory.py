@@ -21,6 +21,7 @@ from plait.prebuilt.agent_models import as_agent_model
 from plait.prebuilt.tool_node import ToolNode
 from plait.pregel.streamed import tool_calls
 from plait.runnables.config import RunnableConfig
+from plait.tools.guests import each_tool
 
 if TYPE_CHECKING:
     from plait.graph.state import CompiledStateGraph
@@ -108,7 +109,7 @@ def create_agent(
     middleware = [adopted(one) for one in middleware]
     _check(middleware)
     responses = Responses(response_format)
-    node, model_tools = _tools(tools or (), middleware)
+    node, model_tools = _tools(() if tools is None else tools, middleware)
     first = _system_message(system_prompt)
     schemas = merged_schemas(
         [*(one.state_schema for one in middleware), state_schema or AgentState], responses.type()
@@ -188,7 +189,7 @@ def _tools(
     if isinstance(given, ToolNode):
         base = given
     else:
-        own, others = _parted(given)
+        own, others = _parted(each_tool(given))
         base = ToolNode(own)
         provided += others
     wraps = with_hook(middleware, "wrap_tool_call")

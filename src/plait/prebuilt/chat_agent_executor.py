@@ -16,6 +16,7 @@ from plait.messages import AnyMessage
 from plait.prebuilt.agent_models import AgentModel
 from plait.prebuilt.agent_nodes import ModelNode, Prompt, Routes, StructuredNode
 from plait.prebuilt.tool_node import ToolNode
+from plait.tools.guests import each_tool
 
 if TYPE_CHECKING:
     from plait.graph.state import CompiledStateGraph
@@ -226,7 +227,7 @@ def _tools(tools: Any) -> tuple[ToolNode, list[Any]]:
     """The node that runs the tools, and what is bound to the model."""
     if isinstance(tools, ToolNode):
         return tools, list(tools.tools_by_name.values())
-    given: list[Any] = list(cast("Sequence[Any]", tools))
+    given = each_tool(tools)
     own: list[Any] = [
         one for one in given if isinstance(one, Mapping)
     ]  # the provider runs these itself

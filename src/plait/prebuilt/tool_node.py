@@ -46,6 +46,7 @@ from plait.runnables.config import RunnableConfig, ensure_config, run_in_executo
 from plait.scope import current_scope, current_tool_call
 from plait.tools import coerce_to_tool
 from plait.tools.failures import is_validation_error
+from plait.tools.guests import each_tool
 
 
 @dataclass
@@ -142,7 +143,7 @@ class ToolNode(Runnable[Any, Any]):
         self._wrap = wrap_tool_call
         self._awrap = awrap_tool_call
         self._tools: dict[str, Any] = {}
-        for tool in map(coerce_to_tool, tools):
+        for tool in map(coerce_to_tool, each_tool(tools)):
             self._tools[tool.name] = tool
         self._injections: dict[str, Injections] = {}
         self._supervised = supervised(self._tools, policies, journal)

@@ -1,6 +1,7 @@
 """Tools of other frameworks: recognised without importing their packages."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from plait.errors import ToolDefinitionError
 from plait.runnables.base import Runnable
@@ -15,7 +16,7 @@ def coerce_to_tool(value: Any) -> Any:
 
     Args:
         value: A tool, plait's or langchain_core's (both are handed back as they are), a Haystack
-            tool, or a function.
+            tool, a function, or a class that is made from what the model supplies.
 
     Raises:
         ToolDefinitionError: It is none of these.
@@ -30,12 +31,26 @@ def coerce_to_tool(value: Any) -> Any:
         return value
     if is_haystack_tool(value):
         return _of_haystack(value)
-    if callable(value) and not isinstance(value, (type, Runnable)):
+    if isinstance(value, type):
+        if not issubclass(value, Runnable) and value.__module__ != "builtins":
+            return tool(value)
+    elif callable(value) and not isinstance(value, Runnable):
         return tool(value)
     raise ToolDefinitionError(
         f"{value!r} is no tool. Pass a tool, or a function with a docstring; a runnable becomes "
         "one by its as_tool()."
     )
+
+
+def each_tool(tools: Any) -> list[Any]:
+    """What stands in a list of tools.
+
+    Raises:
+        ToolDefinitionError: It is no list, but a tool, a text or nothing of the kind.
+    """
+    if isinstance(tools, (str, BaseTool)) or not isinstance(tools, Iterable):
+        raise ToolDefinitionError(f"tools is a list of tools, not {tools!r:.200}. Write [...].")
+    return list(cast("Iterable[Any]", tools))
 
 
 def is_haystack_tool(value: Any) -> bool:

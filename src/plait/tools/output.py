@@ -1,9 +1,11 @@
 """What a tool returned, in the form that its caller gets: as it is, or as a `ToolMessage`."""
 
 import json
+from collections.abc import AsyncIterator, Awaitable, Generator
 from functools import lru_cache
 from typing import Any, cast
 
+from plait.errors import ToolInputError
 from plait.messages import ToolMessage
 from plait.messages.tool import ToolOutputMixin
 from plait.types import Command
@@ -45,11 +47,14 @@ def as_output(content: Any, artifact: Any, call_id: str | None, name: str, statu
 
     What a tool may return instead of a message (a `ToolMessage`, a `Command`, a list of them) is
     handed on as it is.
+
+    Raises:
+        ToolInputError: The content still has to be awaited or iterated.
     """
     if call_id is None or is_finished(content):
         return content
     if content.__class__ is not str and not _is_content(content):
-        content = _as_text(content)
+        content = _as_text(content, name)
     if artifact is None and status == "success":
         return ToolMessage(content, tool_call_id=call_id, name=name)
     return ToolMessage(
@@ -83,15 +88,27 @@ def _is_content(content: Any) -> bool:
     )
 
 
+def _check_is_value(content: Any, name: str) -> None:
+    """Refuse what still has to be awaited or iterated: the model would be told its repr."""
+    if not isinstance(content, (Awaitable, Generator, AsyncIterator)):
+        return
+    advice = "Make its function async" if isinstance(content, Awaitable) else "Return a list"
+    raise ToolInputError(
+        f"Tool {name!r} returned {type(content).__name__!r}, which the model cannot be told. "
+        f"{advice}."
+    )
+
+
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def _as_text(content: Any) -> str:
+def _as_text(content: Any, name: str) -> str:
     if content.__class__ is int:
         return as_text(content)
     try:
         return _encoded(content)
     except (TypeError, ValueError, RecursionError):
+        _check_is_value(content, name)
         return as_text(content)
 
 

@@ -77,9 +77,19 @@ def parameters(func: Callable[..., Any]) -> list[Parameter]:
 def _hints(func: Any) -> dict[str, Any]:
     while isinstance(func, partial):
         func = cast("partial[Any]", func).func
+    if isinstance(func, type):
+        return _hints_of_class(func)
     if not hasattr(func, "__code__") and not inspect.ismethod(func):
         func = cast("Any", type(func)).__call__
     return get_type_hints(func, include_extras=True)
+
+
+def _hints_of_class(kind: type) -> dict[str, Any]:
+    """The types of what a class is made from: of its fields, or of its constructor's parameters."""
+    own: Any = kind.__init__
+    if hasattr(kind, "__pydantic_fields__") or not hasattr(own, "__code__"):
+        return get_type_hints(kind, include_extras=True)
+    return get_type_hints(own, include_extras=True)
 
 
 def string_mark(annotation: Any) -> str | None:

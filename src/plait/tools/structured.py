@@ -181,7 +181,9 @@ class StructuredTool(BaseTool):
                 said, docs = _documented(code, its, error_on_invalid_docstring)
             schema = {"_inferred": (name, its, said, docs)}
         about = description or said or code.__doc__ or schema_description(args_schema)
-        if not about:
+        if about is None and isinstance(code, type):
+            about = ""  # its name and fields say what it is
+        elif not about:
             raise ToolDefinitionError(
                 f"Tool {name!r} has no description: give the function a docstring, or pass "
                 "description=... . Models decide by it."

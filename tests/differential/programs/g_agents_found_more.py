@@ -20,7 +20,9 @@ from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.managed import RemainingSteps
+from langgraph.prebuilt import create_react_agent
 from langgraph.types import Command
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 
@@ -328,3 +330,75 @@ async def case_several_that_lead_out_of_a_graph(env):
     """The peer follows any of them: over many runs not always the first."""
     found = [await leaving(4, []).ainvoke({"log": []}) for _ in range(60)]
     return all(one["log"] == [0, "end"] for one in found)
+
+
+class Point(BaseModel):
+    """A point."""
+
+    x: int
+    y: str = "a"
+
+
+class Unsaid(BaseModel):
+    data: list[int]
+
+
+@dataclass
+class Pair:
+    """A pair."""
+
+    left: int
+    right: "str" = "b"
+
+
+def case_classes_as_tools(env):
+    found = []
+    for made in map(tool, (Point, Unsaid, Pair)):
+        found.append((made.name, made.description, made.args))
+    given = [
+        ({"x": "3"}, Point),
+        ({"data": [1]}, Unsaid),
+        ({"left": "4"}, Pair),
+    ]
+    for args, kind in given:
+        says = [calls(args, name=kind.__name__), AIMessage("end")]
+        for build in (create_agent, create_react_agent):
+            found.append(
+                build(Script(says=list(says)), [kind]).invoke(HELLO)["messages"][2].content
+            )
+    return found
+
+
+def run_with(tools, build=create_agent):
+    return build(Script(says=[calls({"a": 1}), AIMessage("end")]), tools).invoke(HELLO)
+
+
+def case_tools_of_a_generator(env):
+    return [run_with((one for one in [add]), build) for build in (create_agent, create_react_agent)]
+
+
+def case_tools_that_are_no_list(env):
+    found = []
+    for build in (create_agent, create_react_agent):
+        found += [env.error(lambda b=build, t=t: run_with(t, b)) for t in (add, 5, object())]
+    return found
+
+
+def returning(value):
+    @tool("add")
+    def give(a: int) -> Any:
+        """Give it."""
+        return value()
+
+    return give
+
+
+def case_results_of_tools_that_are_no_values(env):
+    async def later():
+        return 1
+
+    found = []
+    for value in (later, lambda: (n for n in [1])):
+        content = run_with([returning(value)])["messages"][2].content
+        found.append(content.split(" at ")[0])
+    return found
