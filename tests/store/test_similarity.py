@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,6 +135,14 @@ def test_vectors_of_another_model_are_told_apart(tmp_path: Path) -> None:
     other: Any = {"dims": 2, "embed": lambda texts: [[1.0, 0.0] for _ in texts]}
     with SqliteStore(path, index=other) as store, pytest.raises(InvalidStoreOpError, match="model"):
         store.search(("d",), query="a")
+
+
+@given(st.lists(st.one_of(st.floats(), st.integers(-9, 9), st.sampled_from([1e39, -1e300]))))
+def test_a_list_of_any_numbers_is_packed_as_an_array_packs_it(numbers: list[float]) -> None:
+    packed = vectors.pack(numbers)
+    assert packed == vectors.pack(tuple(numbers)) == array("f", numbers).tobytes()
+    with pytest.raises(TypeError):
+        vectors.pack([*numbers, "1"])  # pyright: ignore[reportArgumentType]
 
 
 @given(
