@@ -6,6 +6,7 @@ from functools import partial
 
 from benchmarks import (
     agents,
+    changes,
     floors,
     functional,
     haystack,
@@ -377,7 +378,7 @@ CASES: tuple[Case, ...] = (
             per=stores.SEARCHES if work in ("search", "range") else None,
         )
         for kind in ("memory", "sqlite")
-        for work in ("put", "get", "search", "range")
+        for work in ("put", "get", "batch", "search", "range")
     ),
     *(
         Case(
@@ -490,14 +491,35 @@ CASES: tuple[Case, ...] = (
                 *(threads.crowd, threads.crowd_floor, 200, "us/call"),
             ),
             (
-                *("turned", "a list of 2,000 turned round at each step"),
-                *(threads.turned, threads.turned_floor, 2_000, "us/step"),
+                *("crowd-all", "list of a saver over 30 threads"),
+                partial(threads.crowd, limit=None),
+                *(partial(threads.crowd_floor, limit=None), 30, "us/call"),
+            ),
+            (
+                *("long", "get_state of 300 messages of 1 KB"),
+                *(threads.long, threads.long_floor, 300, "us/call"),
             ),
             (
                 *("turns", "one turn more of a conversation of 100 messages"),
                 *(threads.turns, threads.turns_floor, 100, "us/turn"),
             ),
         )
+        for saver in ("memory", "sqlite")
+    ),
+    *(
+        Case(
+            f"changes-{how}-{saver}",
+            f"{title}, 4,000 of them, {saver}",
+            partial(changes.changed, how=how, saver=saver),
+            partial(changes.floor, how=how),
+            4_000,
+            "us/step",
+            INFORMS,
+            5,
+            0,
+            per=changes.STEPS,
+        )
+        for how, (title, *_) in changes.WORKS.items()
         for saver in ("memory", "sqlite")
     ),
     *(

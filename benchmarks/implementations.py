@@ -156,6 +156,10 @@ class Implementation:
         """The saver that keeps checkpoints in dicts."""
         return self._get("checkpoint.memory", "InMemorySaver")
 
+    def store_op(self, name: str) -> Any:
+        """The class of an operation of stores."""
+        return self._get("store.base", name)
+
     def store(self, kind: str) -> Any:
         """A new store, in dicts or in a SQLite file, open for the whole process."""
         if kind == "memory":

@@ -1,4 +1,5 @@
-"""Owns the workloads of stores, and their floors: items put, got and searched for.
+"""Owns the workloads of stores, and their floors: items put, got, one by one or in one batch, and
+searched for.
 
 Every store holds ``size`` items in ten namespaces. A search has a filter that every fifth item
 meets, or that asks for a range of numbers, over one namespace; what it finds is compared between
@@ -12,7 +13,7 @@ from benchmarks.implementations import Implementation
 from benchmarks.measure import Job
 
 Kind = Literal["memory", "sqlite"]
-Work = Literal["put", "get", "search", "range"]
+Work = Literal["put", "get", "batch", "search", "range"]
 SEARCHES = 50
 
 
@@ -34,6 +35,10 @@ def _got(store: Any, size: int) -> int:
     return sum(store.get(_namespace(i), str(i)).value["n"] for i in range(size))
 
 
+def _got_together(store: Any, ops: list[Any]) -> int:
+    return sum(item.value["n"] for item in store.batch(ops))
+
+
 def _found(store: Any) -> list[list[str]]:
     wanted = {"kind": "task"}
     pages = [store.search(_namespace(i), filter=wanted, limit=100) for i in range(SEARCHES)]
@@ -48,20 +53,23 @@ def _within(store: Any, size: int) -> list[list[str]]:
 
 def store(impl: Implementation, size: int, *, kind: Kind, work: Work) -> Job:
     """One kind of work on one kind of store; what is not timed is done before."""
-    return _job(lambda: impl.store(kind), size, work)
+    return _job(lambda: impl.store(kind), size, work, impl.store_op("GetOp"))
 
 
 def floor(size: int, *, kind: Kind, work: Work) -> Job:
     """A dict of dicts, and a comprehension that searches it."""
-    return _job(_Plain, size, work)
+    return _job(_Plain, size, work, lambda *place: place)
 
 
-def _job(make: Callable[[], Any], size: int, work: Work) -> Job:
+def _job(make: Callable[[], Any], size: int, work: Work, get: Callable[..., Any]) -> Job:
     if work == "put":
         return Job(lambda: _fill(make(), size), lambda filled: _got(filled, size))
     filled = _fill(make(), size)
     if work == "range":
         return Job(lambda: _within(filled, size))
+    if work == "batch":
+        ops = [get(_namespace(i), str(i)) for i in range(size)]
+        return Job(lambda: _got_together(filled, ops))
     return Job(lambda: _got(filled, size) if work == "get" else _found(filled))
 
 
@@ -76,6 +84,9 @@ class _Plain:
 
     def get(self, namespace: tuple[str, ...], key: str) -> "_Item":
         return self._items[namespace][key]
+
+    def batch(self, places: list[tuple[tuple[str, ...], str]]) -> list["_Item"]:
+        return [self._items[namespace][key] for namespace, key in places]
 
     def search(self, namespace: tuple[str, ...], **options: Any) -> list["_Item"]:
         wanted = options["filter"]

@@ -29,13 +29,6 @@ class Items(TypedDict):
     items: Annotated[list[Any], operator.add]
 
 
-class Turned(TypedDict):
-    """A list that is replaced."""
-
-    items: list[str]
-    n: int
-
-
 class Table(TypedDict):
     """A dict that grows."""
 
@@ -73,13 +66,14 @@ def _thread(
     builder.add_conditional_edges(
         "work", lambda s: "work" if count(s["items"]) < steps else impl.END, ["work", impl.END]
     )
-    graph = builder.compile(checkpointer=_saver(impl, saver, opened))
+    graph = builder.compile(checkpointer=open_saver(impl, saver, opened))
     config = {"configurable": {"thread_id": "1"}}
     graph.invoke(given, {**config, "recursion_limit": steps + 10})
     return graph, config
 
 
-def _saver(impl: Implementation, kind: str, opened: ExitStack) -> Any:
+def open_saver(impl: Implementation, kind: str, opened: ExitStack) -> Any:
+    """A saver in memory, or in a SQLite file that is deleted with what was opened."""
     if kind == "memory":
         return impl.InMemorySaver()
     path = opened.enter_context(TemporaryDirectory(prefix="plait-bench-"))
@@ -131,7 +125,7 @@ def some(impl: Implementation, steps: int, *, how: str, saver: str) -> Job:
     )
 
 
-def crowd(impl: Implementation, threads: int, *, saver: str) -> Job:
+def crowd(impl: Implementation, threads: int, *, saver: str, limit: int | None = 10) -> Job:
     """What a saver says of the newest checkpoints of all its many threads, `CALLS` times."""
     opened = ExitStack()
     graph, _ = _thread(impl, 3, "list", saver, opened)
@@ -140,36 +134,16 @@ def crowd(impl: Implementation, threads: int, *, saver: str) -> Job:
     kept = graph.checkpointer
     # The peer's saver in memory does not list threads by time: only how many are found is compared.
     return Job(
-        lambda: [sum(1 for _ in kept.list(None, limit=10)) for _ in range(CALLS)],
+        lambda: [sum(1 for _ in kept.list(None, limit=limit)) for _ in range(CALLS)],
         close=opened.close,
     )
 
 
-def crowd_floor(threads: int) -> Job:
+def crowd_floor(threads: int, *, limit: int | None = 10) -> Job:
     """Decoding as many values with ormsgpack."""
-    packed = [ormsgpack.packb({"items": [str(n), TEXT, TEXT]}) for n in range(10)]
+    found = limit or 4 * threads + 5  # four checkpoints of each, and the five of the first thread
+    packed = [ormsgpack.packb({"items": [str(n), TEXT, TEXT]}) for n in range(found)]
     return Job(lambda: [sum(1 for _ in map(ormsgpack.unpackb, packed)) for _ in range(CALLS)])
-
-
-def turned(impl: Implementation, items: int, *, saver: str) -> Job:
-    """`CALLS` super-steps, each of which turns a long list round."""
-    opened = ExitStack()
-    builder = impl.StateGraph(Turned)
-    builder.add_node("turn", lambda s: {"items": s["items"][::-1], "n": s["n"] + 1})
-    builder.add_edge(impl.START, "turn")
-    builder.add_conditional_edges(
-        "turn", lambda s: "turn" if s["n"] < CALLS else impl.END, ["turn", impl.END]
-    )
-    graph = builder.compile(checkpointer=_saver(impl, saver, opened))
-    given = {"items": [f"{n:099}" for n in range(items)], "n": 0}
-    fresh = count()
-
-    def run() -> Any:
-        return graph.invoke(
-            given, {"configurable": {"thread_id": str(next(fresh))}, "recursion_limit": 2 * CALLS}
-        )
-
-    return Job(run, close=opened.close)
 
 
 def turns(impl: Implementation, messages: int, *, saver: str) -> Job:
@@ -180,7 +154,7 @@ def turns(impl: Implementation, messages: int, *, saver: str) -> Job:
     builder = impl.StateGraph(schema)
     builder.add_node("answer", lambda s: {"items": [impl.AIMessage(TEXT)]})
     builder.add_edge(impl.START, "answer")
-    graph = builder.compile(checkpointer=_saver(impl, saver, opened))
+    graph = builder.compile(checkpointer=open_saver(impl, saver, opened))
     begins = {"items": [("user", TEXT)] * messages}
     fresh = count()
 
@@ -194,6 +168,32 @@ def turns(impl: Implementation, messages: int, *, saver: str) -> Job:
     return Job(run, _told, opened.close)
 
 
+def long(impl: Implementation, messages: int, *, saver: str) -> Job:
+    """The head of a conversation of long messages, `CALLS` times."""
+    opened = ExitStack()
+    schema, _, _, _ = _parts(impl, "conversation")
+    builder = impl.StateGraph(schema)
+    builder.add_node("say", lambda s: {"items": [impl.AIMessage(TEXT * 10)]})
+    builder.add_edge(impl.START, "say")
+    builder.add_conditional_edges(
+        "say", lambda s: "say" if len(s["items"]) < messages else impl.END, ["say", impl.END]
+    )
+    graph = builder.compile(checkpointer=open_saver(impl, saver, opened))
+    config = {"configurable": {"thread_id": "1"}}
+    graph.invoke({"items": []}, {**config, "recursion_limit": messages + 10})
+    return Job(
+        lambda: [graph.get_state(config).values for _ in range(CALLS)],
+        lambda found: [_told(values) for values in found],
+        opened.close,
+    )
+
+
+def long_floor(messages: int) -> Job:
+    """Decoding as many messages with ormsgpack."""
+    packed = ormsgpack.packb({"items": [TEXT * 10] * messages})
+    return Job(lambda: [ormsgpack.unpackb(packed) for _ in range(CALLS)])
+
+
 def turns_floor(messages: int) -> Job:
     """Decoding and encoding as many messages with ormsgpack."""
 
@@ -202,19 +202,6 @@ def turns_floor(messages: int) -> Job:
         for _ in range(CALLS):
             items = [*ormsgpack.unpackb(ormsgpack.packb(items)), TEXT, TEXT]
         return {"items": items}
-
-    return Job(run)
-
-
-def turned_floor(items: int) -> Job:
-    """Encoding as many lists with ormsgpack."""
-    values = [f"{n:099}" for n in range(items)]
-
-    def run() -> Any:
-        for _ in range(CALLS):
-            values.reverse()
-            ormsgpack.packb(values)
-        return {"items": values, "n": CALLS}
 
     return Job(run)
 
