@@ -120,6 +120,19 @@ def fields_of(kind: type) -> Mapping[str, Any]:
     return _known(kind).defaults
 
 
+def own_values(kind: type, values: dict[str, Any]) -> dict[str, Any]:
+    """The values of the fields that classes of programs declare, made to fit, with defaults.
+
+    Raises:
+        ValidationError: pydantic's: one is missing, or does not fit.
+    """
+    fields = _known(kind)
+    if not fields.is_checked:
+        return {}
+    own = fields.own(kind)
+    return {n: its for n, its in own.fitted(values).items() if n in own.model.model_fields}
+
+
 class _Fields:
     """The fields of a class, as they are while nobody sets attributes of the class anew."""
 

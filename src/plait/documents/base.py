@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self, cast
 
 from plait.errors import InvalidInputError
-from plait.fields import AnnotatedFields
+from plait.fields import AnnotatedFields, own_values
 from plait.lazy import lazily
 from plait.runnables.config import run_in_executor
 
@@ -57,10 +57,26 @@ class Document(BaseMedia):
         self.metadata = metadata
         self.id = None if id is None else str(id)
         self.type = "Document"
+        if type(self) is not Document:
+            for name, value in own_values(type(self), ignored).items():
+                setattr(self, name, value)
 
     def __repr__(self) -> str:
         known = "" if self.id is None else f"id={self.id!r}, "
-        return f"Document({known}metadata={self.metadata!r}, page_content={self.page_content!r})"
+        shown = f"{known}metadata={self.metadata!r}, page_content={self.page_content!r}"
+        own = "".join(f", {name}={value!r}" for name, value in self._own().items())
+        return f"{type(self).__name__}({shown}{own})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        its = cast("Document", other)
+        mine = (self.id, self.metadata, self.page_content, self._own())
+        return mine == (its.id, its.metadata, its.page_content, its._own())
+
+    def _own(self) -> dict[str, Any]:
+        """What a class of a program adds."""
+        return getattr(self, "__dict__", {})
 
     def __str__(self) -> str:
         # Without the id: text of documents goes into prompts.
@@ -74,6 +90,7 @@ class Document(BaseMedia):
             "metadata": deepcopy(self.metadata),
             "page_content": self.page_content,
             "type": self.type,
+            **deepcopy(self._own()),
         }
 
     def model_dump_json(self, **options: Any) -> str:

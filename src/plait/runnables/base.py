@@ -21,6 +21,7 @@ from plait.runnables.config import (
 )
 from plait.runnables.contexts import await_under, call_under
 from plait.runnables.described import Described
+from plait.runnables.own_runs import OwnRuns
 from plait.runnables.runs import unnamed
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _PEER = "langchain_core.runnables.base"
 _known_to_peer: list[Any] = []
 
 
-class Runnable(Described, Generic[Input, Output]):
+class Runnable(Described, OwnRuns, Generic[Input, Output]):
     """Base of everything that can be invoked, streamed, batched and composed with `|`.
 
     >>> class Double(Runnable[int, int]):

@@ -12,7 +12,7 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.output_parsers import BaseTransformOutputParser
 from langchain_core.prompts import PromptTemplate, StringPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import ConfigurableField, RunnableSerializable
+from langchain_core.runnables import ConfigurableField, Runnable, RunnableSerializable
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import (
     AliasChoices,
@@ -215,6 +215,20 @@ def case_retrievers_with_settings(env):
     )
 
 
+class Scored(Document):
+    score: float = 0.0
+    tags: list[str] = Field(default_factory=list)
+
+
+def case_documents_with_fields(env):
+    scored = Scored("y", score="2.5", metadata={"a": 1})
+    return (
+        [repr(scored), str(scored), scored.score, scored.tags, scored.model_dump()],
+        [scored == Scored("y", score=2.5, metadata={"a": 1}), scored == Scored("y")],
+        env.error(lambda: Scored("y", score="high")),
+    )
+
+
 class Lines(BaseTransformOutputParser[list[str]]):
     sep: Annotated[str, Field(min_length=1)] = "\n"
 
@@ -265,4 +279,68 @@ def case_objects_as_fields_of_models(env):
         Chain(llm=llm).invoke("hi"),
         [env.error(lambda: Settings(llm=3)), env.error(lambda: Settings(llm=llm, tools=[llm]))],
         env.error(lambda: Chain(llm="gpt")),
+    )
+
+
+class Shout(Runnable[str, str]):
+    """What it does is a run: of a call, and of a stream."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def invoke(self, input, config=None, **kwargs):
+        return self._call_with_config(self._shout, input, config, **kwargs)
+
+    async def ainvoke(self, input, config=None, **kwargs):
+        return await self._acall_with_config(self._ashout, input, config, **kwargs)
+
+    def transform(self, input, config=None, **kwargs):
+        yield from self._transform_stream_with_config(input, self._letters, config, **kwargs)
+
+    async def atransform(self, input, config=None, **kwargs):
+        async for chunk in self._atransform_stream_with_config(input, self._aletters, config):
+            yield chunk
+
+    def stream(self, input, config=None, **kwargs):
+        yield from self.transform(iter([input]), config, **kwargs)
+
+    async def astream(self, input, config=None, **kwargs):
+        async def one():
+            yield input
+
+        async for chunk in self.atransform(one(), config, **kwargs):
+            yield chunk
+
+    def _shout(self, text, run_manager, config, mark="!"):
+        inner = self.inner.invoke(text, {"callbacks": run_manager.get_child()})
+        return f"{inner.content.upper()}{mark} {config['tags']}"
+
+    async def _ashout(self, text, config):
+        return (await self.inner.ainvoke(text, config)).content.upper()
+
+    def _letters(self, chunks, run_manager):
+        for chunk in chunks:
+            yield from chunk.upper()
+
+    async def _aletters(self, chunks):
+        async for chunk in chunks:
+            for letter in chunk.upper():
+                yield letter
+
+
+def case_runnables_that_are_runs(env):
+    shout = Shout(FakeListChatModel(responses=["yes"]))
+
+    async def heard(chain):
+        return [
+            (each["event"], each["name"], each["tags"], each["data"].get("output"))
+            async for each in chain.astream_events("ab", version="v2")
+        ]
+
+    loud = shout.with_config(tags=["loud"], run_name="loud")
+    return (
+        [shout.invoke("x", mark="?"), loud.invoke("x"), asyncio.run(shout.ainvoke("x"))],
+        [list(shout.stream("ab")), (shout | shout).invoke("x")],
+        [each[:3] for each in asyncio.run(heard(loud))],
+        asyncio.run(heard(shout)),
     )
