@@ -37,7 +37,7 @@ class BaseCallbackHandler(
       instead of on a thread.
     - `wants_tokens`: a chat model that can stream does so even when it is only invoked, so that
       the handler hears each token (`on_llm_new_token`).
-    - `ignore_*`: the events of that kind are not delivered.
+    - `ignore_*`: the events of that kind are not delivered. Properties may say so too.
 
     >>> class Names(BaseCallbackHandler):
     ...     def on_chain_start(self, serialized, inputs, *, name=None, **kwargs):
@@ -51,13 +51,14 @@ class BaseCallbackHandler(
     raise_error: bool = False
     run_inline: bool = False
     wants_tokens: bool = False
-    ignore_llm: bool = False
-    ignore_chat_model: bool = False
-    ignore_chain: bool = False
-    ignore_agent: bool = False
-    ignore_retriever: bool = False
-    ignore_retry: bool = False
-    ignore_custom_event: bool = False
+    # Any: type checkers let a class define a property in their place, as LangChain has them.
+    ignore_llm: Any = False
+    ignore_chat_model: Any = False
+    ignore_chain: Any = False
+    ignore_agent: Any = False
+    ignore_retriever: Any = False
+    ignore_retry: Any = False
+    ignore_custom_event: Any = False
 
 
 class TokenListener(BaseCallbackHandler):

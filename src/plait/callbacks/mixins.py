@@ -116,7 +116,7 @@ class CallbackManagerMixin:
 
     def on_chain_start(
         self,
-        serialized: dict[str, Any] | None,
+        serialized: Any,
         inputs: Any,
         *,
         run_id: "UUID",
@@ -125,7 +125,7 @@ class CallbackManagerMixin:
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> Any:
-        """A chain starts with `inputs`."""
+        """A chain starts with `inputs`. `serialized` may be None."""
 
     def on_chat_model_start(
         self,
