@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from threading import Event
-from time import perf_counter
 from typing import Any, TypedDict
 
 import pytest
@@ -87,11 +86,11 @@ def sync_program(gates: Gates) -> Any:
         return f"{topic}: {child.invoke({'topic': topic})['verdict']}"
 
     @entrypoint(checkpointer=InMemorySaver())
-    def spike(topic: str) -> dict[str, str]:
+    def write_about(topic: str) -> dict[str, str]:
         first, second = plain(topic), asked(topic)
         return {"plain": first.result(), "asked": second.result()}
 
-    return spike
+    return write_about
 
 
 def async_program(gates: Gates, write: Callable[[str], Any]) -> Any:
@@ -118,11 +117,11 @@ def async_program(gates: Gates, write: Callable[[str], Any]) -> Any:
         return f"{topic}: {(await child.ainvoke({'topic': topic}))['verdict']}"
 
     @entrypoint(checkpointer=InMemorySaver())
-    async def spike(topic: str) -> dict[str, str]:
+    async def write_about(topic: str) -> dict[str, str]:
         first, second = plain(topic), asked(topic)
         return {"plain": await first, "asked": await second}
 
-    return spike
+    return write_about
 
 
 MODES = ["custom", "updates"]
@@ -161,7 +160,7 @@ def check_second(gates: Gates, graph: Any) -> None:
     assert state.interrupts == ()
 
 
-def test_spike_with_threads() -> None:
+def test_tasks_ask_and_tell_while_they_run_with_threads() -> None:
     gates = Gates()
     graph = sync_program(gates)
 
@@ -177,7 +176,7 @@ def test_spike_with_threads() -> None:
     check_second(gates, graph)
 
 
-async def test_spike_with_asyncio() -> None:
+async def test_tasks_ask_and_tell_while_they_run_with_asyncio() -> None:
     gates = Gates()
     graph = async_program(gates, gates.awrite)
 
@@ -195,7 +194,7 @@ async def test_spike_with_asyncio() -> None:
 
 @pytest.mark.parametrize("flavor", ["sync", "async"])
 @pytest.mark.parametrize("seed", range(25))
-def test_spike_simulated(flavor: Any, seed: int) -> None:
+def test_tasks_ask_and_tell_while_they_run_in_a_simulation(flavor: Any, seed: int) -> None:
     gates = Gates()
 
     async def write(chunk: str) -> None:
@@ -227,45 +226,3 @@ def test_spike_simulated(flavor: Any, seed: int) -> None:
     answer = check_first(gates, play("essay"))
     play(answer)
     check_second(gates, graph)
-
-
-STEPS = 300
-
-
-class Count(TypedDict):
-    """A number that goes up."""
-
-    n: int
-
-
-def counter(node: Any) -> Any:
-    builder: Any = StateGraph(Count)
-    builder.add_node("up", node)
-    builder.add_edge(START, "up")
-    builder.add_conditional_edges("up", lambda state: "up" if state["n"] < STEPS else "__end__")
-    return builder.compile(checkpointer=InMemorySaver())
-
-
-def test_microseconds_per_super_step(capsys: pytest.CaptureFixture[str]) -> None:
-    def up(state: Count) -> Count:
-        return {"n": state["n"] + 1}
-
-    async def aup(state: Count) -> Count:
-        return up(state)
-
-    def drive_sync() -> Any:
-        return counter(up).invoke({"n": 0}, CONFIG)
-
-    def drive_aio() -> Any:
-        return asyncio.run(counter(aup).ainvoke({"n": 0}, CONFIG))
-
-    def drive_sim() -> Any:
-        return simulate(counter(up), {"n": 0}, CONFIG, seed=1, stream_mode=["values"]).states[-1]
-
-    lines: list[str] = []
-    for name, drive in (("threads", drive_sync), ("asyncio", drive_aio), ("simulated", drive_sim)):
-        began = perf_counter()
-        assert drive() == {"n": STEPS}
-        lines.append(f"{name} {(perf_counter() - began) / STEPS * 1e6:.0f}")
-    with capsys.disabled():
-        print(f"\n[spike] µs per super-step with InMemorySaver: {', '.join(lines)}")
