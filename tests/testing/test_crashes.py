@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import os
+import warnings
 from pathlib import Path
 from threading import Thread
 from typing import Annotated, Any, TypedDict
@@ -22,6 +24,7 @@ from plait.testing import (
     explore,
     until_done,
 )
+from plait.testing.processes import fork
 from plait.types import interrupt
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
@@ -173,3 +176,22 @@ def test_only_savers_that_take_requests_can_be_faulty() -> None:
         FaultySaver(object())
     with pytest.raises(ConfigError, match="commit then raise"):
         FaultySaver(InMemorySaver(), fault="commit than raise")  # type: ignore[arg-type]
+
+
+def test_a_program_with_threads_is_forked_where_python_warns_of_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = os.fork
+
+    def forks_as_python_3_12_does() -> int:
+        pid = real()
+        if pid:
+            warnings.warn("use of fork() may lead to deadlocks", DeprecationWarning, stacklevel=2)
+        return pid
+
+    monkeypatch.setattr(os, "fork", forks_as_python_3_12_does)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        child = fork(lambda tell: tell("here"))
+    assert child.hear() == "here"
+    assert child.wait() == 0

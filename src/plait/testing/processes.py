@@ -10,6 +10,7 @@ import select
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
@@ -72,7 +73,9 @@ def fork(work: Callable[[Callable[[str], Any]], Any]) -> Child:
     sys.stdout.flush()
     sys.stderr.flush()
     ours, theirs = os.pipe()
-    pid = os.fork()
+    with warnings.catch_warnings():  # the child runs nothing of the threads that Python warns of
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
     if pid:
         os.close(theirs)
         return Child(pid, ours)
