@@ -5,15 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from plait.cache.sqlite import SqliteCache
+from plait.chat_history.sqlite import SQLiteChatMessageHistory
+from plait.checkpoint.base import empty_checkpoint, new_checkpoint_id
+from plait.checkpoint.log.requests import Renew
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import InvalidValueError, StorageUnavailableError
+from plait.messages import HumanMessage
+from plait.store.sqlite import SqliteStore
 
-from .graphs import config, line
+from .graphs import chain, config, line
 
 
 @pytest.mark.parametrize("given", ["threads.db", "file:threads.db", "file:threads.db?mode=rwc"])
@@ -65,6 +72,101 @@ async def crowd(graph: Any) -> list[type]:
     """What runs at the same time, whose commits share transactions, end with."""
     runs = (graph.ainvoke({"items": []}, config(f"of many {n}")) for n in range(8))
     return [*map(type, await asyncio.gather(*runs, return_exceptions=True))]
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "get_state": lambda graph: graph.get_state(config("1")),
+    "history": lambda graph: next(graph.get_state_history(config("1")), None),
+    "update_state": lambda graph: graph.update_state(config("1"), {"items": ["x"]}),
+    "list": lambda graph: next(graph.checkpointer.list(None), None),
+    "put": lambda graph: graph.checkpointer.put(config("1"), empty_checkpoint(), {}, {}),
+    "put_writes": lambda graph: graph.checkpointer.put_writes(AT, [("items", ["x"])], "task"),
+    "usage": lambda graph: graph.checkpointer.usage("1"),
+    "prune": lambda graph: graph.checkpointer.prune(["1"]),
+    "copy": lambda graph: graph.checkpointer.copy_thread("1", "2"),
+    "delete": lambda graph: graph.checkpointer.delete_thread("1"),
+    "sweep": lambda graph: graph.checkpointer.sweep(ttl=1),
+    "renew": lambda graph: graph.checkpointer.renew(Renew([(1, 1)], 1.0)),
+}
+AT: Any = {"configurable": {"thread_id": "1", "checkpoint_id": new_checkpoint_id()}}
+
+
+def taken_away(path: Path, replaced: bool) -> None:
+    """The file is deleted with what lies beside it; `replaced`: by another one."""
+    for each in path.parent.glob(f"{path.name}*"):
+        each.unlink()
+    if replaced:
+        with SqliteSaver(path) as other:
+            line(other).invoke({"items": ["other"]}, config("1"))
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+@pytest.mark.parametrize("name", CALLS)
+def test_nothing_is_read_from_or_written_to_a_file_in_the_place_of_the_one_that_was_opened(
+    tmp_path: Path, name: str, replaced: bool
+) -> None:
+    path = tmp_path / "threads.db"
+    with SqliteSaver(path) as saver:
+        graph = line(saver)
+        graph.invoke({"items": []}, config("1"))
+        taken_away(path, replaced)
+        with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
+            CALLS[name](graph)
+        assert path.exists() == replaced
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+@pytest.mark.parametrize("api", ["sync", "async"])
+def test_a_run_whose_file_is_taken_away_ends_with_an_error_at_its_next_commit(
+    tmp_path: Path, api: str, replaced: bool
+) -> None:
+    path = tmp_path / "threads.db"
+    ran: list[str] = []
+
+    def takes(state: Any) -> dict[str, Any]:
+        taken_away(path, replaced)
+        return {"items": ["a"]}
+
+    with SqliteSaver(path) as saver:
+        graph = chain(saver, ("a", takes), ("b", lambda state: ran.append("b")))
+        run = graph.invoke if api == "sync" else lambda *given: asyncio.run(graph.ainvoke(*given))
+        with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
+            run({"items": []}, config("1"))
+    assert not ran
+
+
+def test_a_connection_that_a_fork_closed_does_not_make_another_file(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    with SqliteSaver(path) as saver:
+        line(saver).invoke({"items": []}, config("1"))
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        taken_away(path, False)
+        with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
+            line(saver).get_state(config("1"))
+        assert not path.exists()
+
+
+def test_items_and_messages_are_not_put_into_a_file_that_is_gone(tmp_path: Path) -> None:
+    with (
+        SqliteStore(tmp_path / "items.db") as store,
+        SQLiteChatMessageHistory("1", tmp_path / "messages.db") as history,
+        SqliteCache(path=str(tmp_path / "cache.db")) as cache,
+    ):
+        store.put(("n",), "k", {"v": 1})
+        history.add_messages([HumanMessage("hi")])
+        cache.set({(("n",), "k"): (1, None)})
+        for each in tmp_path.iterdir():
+            each.unlink()
+        with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
+            store.put(("n",), "k", {"v": 2})
+        with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
+            store.get(("n",), "k")
+        with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
+            history.add_messages([HumanMessage("lost")])
+        assert cache.get([(("n",), "k")]) == {(("n",), "k"): 1}, "of a cache, nothing need last"
 
 
 @pytest.mark.parametrize(

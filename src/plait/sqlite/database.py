@@ -36,6 +36,8 @@ class Database:
             loss of power.
         timeout: Seconds to wait for other writers.
         folds: Whether commits fold the log beside the file in when it is long.
+        lasting: Whether calls are refused once the file was deleted or replaced: nobody would find
+            what is stored then.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Database:
         synchronous: Synchronous = "NORMAL",
         timeout: float = 30.0,
         folds: bool = True,
+        lasting: bool = True,
     ) -> None:
         self._given = target if isinstance(target, sqlite3.Connection) else None
         self.path = (
@@ -54,11 +57,12 @@ class Database:
             else settled(os.fspath(target))
         )
         self._file: File | None = None
-        """The file that is open."""
+        """The file that was opened first, if it must stay the same."""
         self._schema = schema
         self._synchronous: Synchronous = synchronous
         self._timeout = timeout
         self._folds = folds
+        self._lasting = lasting
         self._conn: sqlite3.Connection | None = None
         self._closed = False
         self._lock = Lock()
@@ -72,6 +76,7 @@ class Database:
     def run(self, work: Callable[[sqlite3.Connection, *Args], T], *args: *Args) -> T:
         """Do work on the connection, alone, with errors told in our words."""
         with self._lock:
+            self.check()
             conn = self._conn
             if conn is None:
                 conn = self._open()
@@ -81,11 +86,7 @@ class Database:
                 raise explain(error, self.path) from error
 
     def check(self) -> None:
-        """Look whether the file is still there.
-
-        Raises:
-            StorageUnavailableError: It was deleted or replaced: nobody would find what is stored.
-        """
+        """Raise StorageUnavailableError if the file was deleted or replaced since it was opened."""
         if self._file is not None:
             self._file.check()
 
@@ -169,7 +170,8 @@ class Database:
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
         self._conn = conn
-        self._file = File(path_of(conn)) if self.shared else None
+        if self._lasting and self.shared:
+            self._file = File(path_of(conn))
         return conn
 
     def _connect(self) -> sqlite3.Connection:

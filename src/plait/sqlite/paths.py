@@ -66,7 +66,7 @@ class File:
             raise StorageUnavailableError(
                 f"SQLite database {self._path!r} was deleted or replaced while it was open. What "
                 "this program stored since then is lost with the old file; nothing of this call "
-                "was stored. Open the new file with a new saver."
+                "was done. Open the new file with a new saver or store."
             )
 
 

@@ -40,7 +40,7 @@ class SqliteCache(BaseCache[ValueT]):
     ) -> None:
         super().__init__(serde=serde)
         self._clock = clock
-        self._database = Database(path, _SCHEMA)
+        self._database = Database(path, _SCHEMA, lasting=False)
         self._worker = Worker("plait-sqlite-cache")
 
     def __enter__(self) -> SqliteCache[ValueT]:

@@ -97,6 +97,7 @@ class SqliteSaver(NativeSaver):
 
     def _renewer(self) -> Database:
         if self._heartbeat is None:
+            self._database.check()  # or it would open, or make, the file that has the name now
             self._heartbeat = Database(self._database.path, SCHEMA, timeout=5.0)
         return self._heartbeat
 
@@ -145,14 +146,11 @@ class SqliteSaver(NativeSaver):
     def _do_on(self, database: Database, request: Any) -> Any:
         kind = request.__class__
         if kind is Transact:
-            if request.claim is not None:
-                database.check()
             return database.run(transact_alone, request)
         read = READS.get(kind)
         if read is not None:
             return database.run(read, request)
         if kind is Together:
-            database.check()
             parts = [(ANY[each.__class__], each) for each in request.requests]
             return database.transact(lambda conn: [do(conn, each) for do, each in parts])
         write = WRITES[kind]
