@@ -16,6 +16,7 @@ from typing import Any
 from tests.differential.normal import ErrorInfo
 
 A_MOMENT = 0.03
+LARGE = 100  # items of a state that may double with each super-step: nothing more is done
 LIMIT = 12  # super-steps of a run: enough for each shape, and a loop without an end is soon over
 
 
@@ -101,6 +102,7 @@ class Player:
         self._options = {"durability": "sync"} if sync else {}
         self._graph, self._command, self._aio, self._saved = graph, command, aio, saved
         self._threads: dict[str, None] = {}
+        self._is_large = False
 
     async def invoke(
         self, value: Any, thread: str = "t", at: int | None = None, limit: int = LIMIT, **kw: Any
@@ -139,7 +141,7 @@ class Player:
             return await _some(self._graph.astream(value, config, stream_mode=modes, **kw), stop)
 
         await self._act("stream", thread, read)
-        if stop is not None:
+        if stop is not None and self.record:
             self.record[-1] = "left"
 
     async def resume(
@@ -206,6 +208,8 @@ class Player:
         act: Callable[[Any], Coroutine[Any, Any, Any]],
         at: int | None = None,
     ) -> None:
+        if self._is_large:
+            return
         self._threads[thread] = None
         config = self._config(thread)
         if at is not None:
@@ -217,6 +221,8 @@ class Player:
             else None
         )
         self.record.append((name, outcome, after))
+        values = getattr(after, "values", None)
+        self._is_large = isinstance(values, dict) and len(look(values, "log") or ()) > LARGE
 
     async def _place(self, config: Any, at: int) -> Any:
         history = await self._history(config)

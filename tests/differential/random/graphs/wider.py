@@ -137,12 +137,14 @@ def _durability(dice: Dice, program: Spec) -> None:
 
 
 def _mixes(dice: Dice, program: Spec) -> None:
-    """Commands that go to nodes and send at once; deferred nodes among them."""
+    """A Command that goes to nodes and sends at once."""
     for graph in program["graphs"]:
-        names = [node["name"] for node in graph["nodes"]]
-        nodes = [node for node in graph["nodes"] if not node.get("sub")]
-        for node in dice.some(nodes, 1, 2):
-            node["goto"] = {"kind": "mix", "to": dice.some(names, 1, 2), "send": dice.one(names)}
+        nodes = [node for node in graph["nodes"] if not node.get("sub") and not node["goto"]]
+        if len(nodes) < 2:
+            continue
+        first, *others = dice.mixed(nodes, len(nodes), len(nodes))
+        names = [node["name"] for node in others]  # none that goes on and on
+        first["goto"] = {"kind": "mix", "to": dice.some(names, 1, 2), "send": dice.one(names)}
         for node in graph["nodes"]:
             node["defer"] = False  # "Deferred nodes beside a Send"
 
