@@ -175,7 +175,10 @@ class State:
             if name in simple and len(updates) == 1 and type(updates[0]) not in MAY_OVERWRITE:
                 values[name] = updates[0]
             else:
-                values[name] = self._preview(name, updates)
+                try:
+                    values[name] = self._preview(name, updates)
+                except EmptyChannelError:  # a topic that was written nothing
+                    values.pop(name, None)
         return values
 
     def _preview(self, name: str, updates: Sequence[Any]) -> Any:

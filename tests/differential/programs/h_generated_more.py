@@ -317,3 +317,20 @@ def case_a_run_with_the_run_id_of_the_last(env):
     app = chain({"checkpointer": env.saver()}, n=add("n"))
     config = {**CONFIG, "metadata": {"run_id": "r1"}}
     return [app.invoke({"items": [text]}, config, **SYNC) for text in "ab"]
+
+
+def case_path_functions_after_writes_that_leave_a_topic_empty(env):
+    class Talk(State):
+        topic: Annotated[list, Topic(str)]
+        topics: Annotated[list, Topic(str, accumulate=True)]
+
+    def run(given, wrote):
+        seen = []
+        builder = StateGraph(Talk)
+        builder.add_node("a", lambda state: wrote)
+        builder.add_conditional_edges(START, lambda state: seen.append(state) or "a")
+        builder.add_conditional_edges("a", lambda state: seen.append(state) or END)
+        return builder.compile().invoke(given), seen
+
+    some, none = {"topic": ["x"], "topics": ["x"]}, {"topic": [], "topics": []}
+    return [run(given, wrote) for given in (some, none) for wrote in (some, none)]
