@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.differential.random.dice import Dice, Spec
 
-from .graphs import sends
+from .graphs import MANAGED, sends
 
 MODES_OF_2 = ("values", "updates", "custom", "messages", "tasks")
 MODES = ("values", "updates", "custom", "messages", "tasks", "checkpoints", "debug")
@@ -137,7 +137,7 @@ def _modes(dice: Dice) -> Any:
 
 def _values(dice: Dice, root: Spec, full: bool = False) -> list[str]:
     """The keys that are written; what they get is the affair of the text."""
-    keys = root["input"] or root["keys"]
+    keys = root["input"] or [key for key in root["keys"] if key not in MANAGED]
     return (
         dice.some(keys, 1, 3)
         if not full

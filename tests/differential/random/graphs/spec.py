@@ -30,7 +30,8 @@ def generate(seed: int) -> Spec:
             graph["before"] = graph["after"] = []
     if any(graph["checkpointer"] == "true" for graph in graphs):
         _send_no_graphs(graphs)
-    if aio and (fails or dice.chance(0.7)):
+    calls = any(map(_calls, (node for graph in graphs for node in graph["nodes"])))
+    if aio and (fails or calls or dice.chance(0.7)):
         for graph in graphs:
             for node in graph["nodes"]:
                 node["aio"] = True
