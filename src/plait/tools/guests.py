@@ -31,14 +31,19 @@ def coerce_to_tool(value: Any) -> Any:
         return value
     if is_haystack_tool(value):
         return _of_haystack(value)
-    if isinstance(value, type):
-        if not issubclass(value, Runnable) and value.__module__ != "builtins":
-            return tool(value)
-    elif callable(value) and not isinstance(value, Runnable):
+    if callable(value) and not isinstance(value, Runnable) and not _is_no_tool(value):
         return tool(value)
     raise ToolDefinitionError(
         f"{value!r} is no tool. Pass a tool, or a function with a docstring; a runnable becomes "
         "one by its as_tool()."
+    )
+
+
+def _is_no_tool(value: Any) -> bool:
+    """Whether it is a class that is made from nothing that a model says: a tool's own, a builtin
+    one."""
+    return isinstance(value, type) and (
+        issubclass(value, Runnable) or value.__module__ == "builtins"
     )
 
 

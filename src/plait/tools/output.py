@@ -90,13 +90,13 @@ def _is_content(content: Any) -> bool:
 
 def _check_is_value(content: Any, name: str) -> None:
     """Refuse what still has to be awaited or iterated: the model would be told its repr."""
-    if not isinstance(content, (Awaitable, Generator, AsyncIterator)):
-        return
-    advice = "Make its function async" if isinstance(content, Awaitable) else "Return a list"
-    raise ToolInputError(
-        f"Tool {name!r} returned {type(content).__name__!r}, which the model cannot be told. "
-        f"{advice}."
-    )
+    kind = type(content).__name__
+    is_awaited = isinstance(content, Awaitable)
+    if is_awaited or isinstance(content, (Generator, AsyncIterator)):
+        advice = "Make its function async" if is_awaited else "Return a list"
+        raise ToolInputError(
+            f"Tool {name!r} returned a {kind}, which the model cannot be told. {advice}."
+        )
 
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
