@@ -8,8 +8,14 @@ from typing import Annotated, Any
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
     ExtendedModelResponse,
+    LLMToolEmulator,
     LLMToolSelectorMiddleware,
+    ModelRetryMiddleware,
+    SummarizationMiddleware,
+    ToolRetryMiddleware,
 )
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
@@ -402,3 +408,40 @@ def case_results_of_tools_that_are_no_values(env):
         content = run_with([returning(value)])["messages"][2].content
         found.append(content.split(" at ")[0])
     return found
+
+
+WRONG_OPTIONS: Any = {
+    "tools of a retry": lambda: ToolRetryMiddleware(tools="add"),
+    "on_failure": lambda: ToolRetryMiddleware(on_failure="ignore"),
+    "on_failure of a model": lambda: ModelRetryMiddleware(on_failure="ignore"),
+    "retry_on": lambda: ModelRetryMiddleware(retry_on="errors"),
+    "retry_on of others": lambda: ToolRetryMiddleware(retry_on=(ValueError, "other")),
+    "tools that are played": lambda: LLMToolEmulator(tools="add", model=Script(says=[])),
+    "excluded tools": lambda: ClearToolUsesEdit(exclude_tools="add"),
+    "keep": lambda: ClearToolUsesEdit(keep=-1),
+    "prompt": lambda: SummarizationMiddleware(Script(says=[]), summary_prompt="Sum up."),
+}
+
+
+def case_options_that_are_none(env):
+    """The peer takes each; what it does with some when they are used is no one's wish."""
+    taken = []
+    for name, make in WRONG_OPTIONS.items():
+        try:
+            make()
+        except ValueError:
+            continue
+        taken.append(name)
+    return taken
+
+
+def case_options_that_are_some(env):
+    made = [
+        ToolRetryMiddleware(tools=[add, "echo"], on_failure="error", retry_on=(ValueError,)),
+        ToolRetryMiddleware(tools=(), on_failure=str, retry_on=lambda error: True),
+        ModelRetryMiddleware(on_failure="continue"),
+        ContextEditingMiddleware(edits=[ClearToolUsesEdit(exclude_tools=["add"], keep=0)]),
+        LLMToolEmulator(tools=["echo"], model=Script(says=[])),
+    ]
+    agent = create_agent(Script(says=[calls({"a": 1}), AIMessage("x")]), [add], middleware=made[1:])
+    return [type(one).__name__ for one in made], agent.invoke(HELLO)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.named_tools import names_of
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
 from plait.errors import ConfigError, nearest
 from plait.messages import AIMessage, ToolMessage
@@ -52,6 +53,11 @@ class ClearToolUsesEdit:
     clear_tool_inputs: bool = False
     exclude_tools: Sequence[str] = ()
     placeholder: str = DEFAULT_TOOL_PLACEHOLDER
+
+    def __post_init__(self) -> None:
+        names_of(self.exclude_tools, "exclude_tools")
+        if self.keep < 0:
+            raise ConfigError(f"keep must not be negative, got {self.keep!r}.")
 
     def apply(self, messages: list[Any], *, count_tokens: TokenCounter) -> None:
         """Clear results, in place of the list; a cleared message is a new one."""

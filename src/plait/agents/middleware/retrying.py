@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import Literal, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from plait.drivers.env import run_env
 from plait.engine.retries import retry_delay
@@ -19,6 +19,9 @@ OnFailure: TypeAlias = Literal["continue", "error"] | Callable[[Exception], str]
 """What becomes of the last error: a message to the model, the error itself, or a text of it."""
 
 
+_OUTCOMES = ("continue", "error")
+
+
 def default_retry_on(error: Exception) -> bool:
     """Whether a call is tried again by default: not where the request itself is wrong.
 
@@ -26,6 +29,25 @@ def default_retry_on(error: Exception) -> bool:
     (False, True)
     """
     return not isinstance(error, (ModelAuthenticationError, ModelInvalidRequestError))
+
+
+def _check_options(retry_on: Any, on_failure: Any) -> None:
+    if not callable(on_failure) and on_failure not in _OUTCOMES:
+        raise ConfigError(
+            f"Invalid on_failure {on_failure!r}: use 'continue', 'error' or a function that makes "
+            "a text of the error."
+        )
+    if not callable(retry_on) and not (
+        isinstance(retry_on, tuple | list)
+        and all(
+            isinstance(one, type) and issubclass(one, BaseException)
+            for one in cast("Sequence[Any]", retry_on)
+        )
+    ):
+        raise ConfigError(
+            f"Invalid retry_on {retry_on!r}: use exception classes in a tuple, or a function that "
+            "says whether an error is tried again."
+        )
 
 
 class Retries:
@@ -41,7 +63,7 @@ class Retries:
         jitter: Make each wait up to a quarter longer or shorter, at random.
 
     Raises:
-        ConfigError: A number is negative.
+        ConfigError: A number is negative, or an option is no such thing.
     """
 
     def __init__(
@@ -63,6 +85,7 @@ class Retries:
         for name, number in numbers.items():
             if number < 0:
                 raise ConfigError(f"{name} must not be negative, got {number!r}.")
+        _check_options(retry_on, on_failure)
         self._on_failure: OnFailure = on_failure
         self._jitter = jitter
         self._max_delay = max_delay

@@ -19,7 +19,7 @@ from plait.agents.middleware.sizes import (
 )
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import as_chat_model, is_langchain_model
-from plait.errors import ContextOverflowError, nearest
+from plait.errors import ConfigError, ContextOverflowError, nearest
 from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.ids import new_id
 from plait.messages import HumanMessage, RemoveMessage
@@ -110,6 +110,11 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         **older: Any,
     ) -> None:
         super().__init__()
+        if "{messages}" not in summary_prompt:
+            raise ConfigError(
+                "summary_prompt has no place {messages}: the model would not see what it is to "
+                "summarize."
+            )
         given = _renamed(older)
         self.model = as_chat_model(model)
         self.trigger = trigger if trigger is not None else given.get("trigger")

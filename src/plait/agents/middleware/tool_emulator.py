@@ -5,6 +5,7 @@ from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.internal_calls import internal_call
+from plait.agents.middleware.named_tools import names_of
 from plait.chat_models.guests import as_chat_model
 from plait.errors import ConfigError
 from plait.messages import HumanMessage, ToolMessage
@@ -31,7 +32,7 @@ class LLMToolEmulator(AgentMiddleware[Any, Any, Any]):
         model: the model that plays them: a chat model or "provider:name".
 
     Raises:
-        ConfigError: There is no model.
+        ConfigError: There is no model, or `tools` are none.
 
     >>> from plait.chat_models.fake import FakeListChatModel
     >>> sorted(LLMToolEmulator(tools=["search"], model=FakeListChatModel(responses=["x"])).emulated)
@@ -46,7 +47,7 @@ class LLMToolEmulator(AgentMiddleware[Any, Any, Any]):
                 "LLMToolEmulator(model='provider:name'), or a chat model."
             )
         self.model = as_chat_model(model)
-        self.emulated = None if tools is None else {getattr(one, "name", one) for one in tools}
+        self.emulated = None if tools is None else names_of(tools, "tools")
         """The names of the tools that are played; None: all."""
 
     def wrap_tool_call(

@@ -5,6 +5,7 @@ from typing import Any
 from warnings import warn
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.named_tools import names_of
 from plait.agents.middleware.retrying import OnFailure, Retries, RetryOn, default_retry_on
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
@@ -60,9 +61,7 @@ class ToolRetryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._retries = Retries(
             max_retries, retry_on, behavior, backoff_factor, initial_delay, max_delay, jitter
         )
-        self._names: frozenset[str] | None = None
-        if tools is not None:
-            self._names = frozenset(one if isinstance(one, str) else one.name for one in tools)
+        self._names = None if tools is None else names_of(tools, "tools")
 
     def wrap_tool_call(
         self,
