@@ -445,3 +445,7 @@ def case_options_that_are_some(env):
     ]
     agent = create_agent(Script(says=[calls({"a": 1}), AIMessage("x")]), [add], middleware=made[1:])
     return [type(one).__name__ for one in made], agent.invoke(HELLO)
+
+
+def case_a_tool_picked_that_is_shown_anyway(env):
+    return picked(env, {"tools": ["add", "echo"]}, always_include=["add"])

@@ -220,14 +220,16 @@ def _summary(dice: Dice, names: list[str]) -> Spec:
 
 def _selector(dice: Dice, names: list[str]) -> Spec:
     known = names or ["add"]
-    answers: list[Any] = [{"tools": dice.mixed(known, 0, 3)} for _ in range(dice.number(1, 3))]
+    found: Spec = {}
+    dice.put(found, "always_include", 0.3, [known[:1], ["nobody"]])
+    picked = [one for one in known if one not in found.get("always_include", ())]
+    answers: list[Any] = [{"tools": dice.mixed(picked, 0, 3)} for _ in range(dice.number(1, 3))]
     if dice.chance(0.2):
         answers.insert(0, dice.one([{"tools": ["nobody"]}, {}, None, {"tools": None}, "add"]))
-    found: Spec = {"answers": answers}
+    found["answers"] = answers
     dice.put(found, "max_tools", 0.4, [1, 2])
-    dice.put(found, "always_include", 0.3, [known[:1], ["nobody"]])
     dice.put(found, "max_retries", 0.3, [0, 2])
-    dice.put(found, "on_parsing_failure", 0.5, ["none", "all", "error", known[:1], "callable"])
+    dice.put(found, "on_parsing_failure", 0.5, ["none", "all", "error", picked[:1], "callable"])
     return found
 
 
