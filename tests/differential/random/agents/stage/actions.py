@@ -137,7 +137,8 @@ class Player:
         return {"$parts": parts, "error": error}
 
     def do_events(self, action):
-        return self._events(self.given(action), self.config(action))
+        events = self._events(self.given(action), self.config(action))
+        return events if action.get("async") else asyncio.run(events)
 
     async def _events(self, given, config):
         more = {"context": self.context} if self.context is not None else {}
