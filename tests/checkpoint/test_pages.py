@@ -310,6 +310,16 @@ def rows_read(saver: Any, look: Any) -> int:
     return read[0]
 
 
+def test_the_newest_checkpoint_is_listed_by_what_is_known_of_it(saver: Any) -> None:
+    config: Any = {"configurable": {"thread_id": "1"}}
+    noting(saver).invoke({"notes": "few"}, config)
+    found = saver.get_tuple(config)
+    listed: list[Any] = []
+    assert rows_read(saver, lambda: listed.extend(saver.list(None, limit=1))) == 0
+    assert listed == [found]
+    assert rows_read(saver, lambda: list(saver.list(found.config))) == 0
+
+
 def test_the_last_states_of_a_long_list_are_read_by_what_they_appended(saver: Any) -> None:
     """When the list is known from before: not by all that lies behind them."""
     graph = noting(saver)

@@ -174,16 +174,23 @@ class _Rows:
             lanes = () if lane is None else (lane,)
         elif wanted is not None:
             lanes = self._by_thread.get(wanted, {}).values()
-        found: list[Newest] = []
-        for lane in lanes:
-            place = len(lane.ids) if before is None else bisect_left(lane.ids, before)
-            if place:
-                at = lane.claim
-                found.append(Newest(lane.ids[place - 1], at.lane, at.thread_id, at.ns))
+        if before is None:
+            found = [(lane.ids[-1], lane.claim.lane) for lane in lanes if lane.ids]
+        else:
+            found = [
+                (lane.ids[place - 1], lane.claim.lane)
+                for lane in lanes
+                if (place := bisect_left(lane.ids, before))
+            ]
         if request.limit is not None:
-            return nlargest(request.limit, found)
-        found.sort(reverse=True)
-        return found
+            found = nlargest(request.limit, found)
+        else:
+            found.sort(reverse=True)
+        return [self._newest(*each) for each in found]
+
+    def _newest(self, id: bytes, lane: int) -> Newest:
+        at = self._by_number[lane].claim
+        return Newest(id, lane, at.thread_id, at.ns)
 
     def _list_threads(self, request: ListThreads) -> list[LaneRow]:
         last = next(reversed(self._by_number), 0)

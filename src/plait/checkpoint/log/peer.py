@@ -34,6 +34,7 @@ from plait.checkpoint.log.requests import (
     Newest,
     ReadHead,
     ReadLane,
+    WriteRow,
 )
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import Codec
@@ -137,7 +138,14 @@ def get_tuple(codec: Codec, config: RunnableConfig, recent: Recent) -> Plan[Chec
         return None
     lane, row, writes = at
     reader = LaneReader(thread_id, ns, codec, lane, recent)
-    live = all_live(row, writes)
+    return (yield from _single(reader, row, writes))
+
+
+def _single(
+    reader: LaneReader, row: CheckpointRow, writes: Sequence[WriteRow] | None
+) -> Plan[CheckpointTuple]:
+    """One checkpoint in the peer's shape. `writes`: its rows, if they were read with it."""
+    live = None if writes is None else all_live(row, writes)
     if live is not None:
         return _live_tuple(reader, row, live)
     snapshot, point, frame = yield from reader.entry(row, writes)
@@ -208,7 +216,7 @@ def _join(stored: list[tuple[str, Data]], new: list[tuple[str, Data]]) -> list[t
 class _Cursor:
     """Where the walk through one lane stands."""
 
-    __slots__ = ("_pages", "_reader", "_wanted", "before", "ended", "lane", "rows")
+    __slots__ = ("_begun", "_pages", "_reader", "_wanted", "before", "ended", "lane", "rows")
 
     def __init__(
         self,
@@ -222,6 +230,9 @@ class _Cursor:
         self._reader = reader
         self._pages = PageReader(reader, in_memory=in_memory, placed=True)
         self._wanted = wanted
+        self._begun = False
+        """Whether any was taken. The first of a lane, if it is taken alone, is most often its head,
+        of which more is known (see `Recent`)."""
         self.before = before
         self.rows: Rows = []
         """Newest first: those that were not taken yet."""
@@ -242,7 +253,10 @@ class _Cursor:
     def take(self, count: int, most: int | None) -> Plan[list[CheckpointTuple]]:
         """Take so many rows; of these up to `most` checkpoints that hold what is wanted."""
         taken, self.rows = self.rows[:count], self.rows[count:]
+        first, self._begun = not self._begun, True
         self.before = taken[-1][0].id
+        if first and count == 1 and not self._wanted:
+            return [(yield from _single(self._reader, *taken[0]))]
         found = yield from self._pages.read(taken, self._wanted, most)
         rows = {row.id: row for row, _ in taken}
         return [self._tuple(rows[pack(id_of(each))], each) for each in found]

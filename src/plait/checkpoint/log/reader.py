@@ -111,9 +111,10 @@ class LaneReader:
         return rows[0] if rows else None
 
     def entry(
-        self, row: CheckpointRow, writes: Sequence[WriteRow]
+        self, row: CheckpointRow, writes: Sequence[WriteRow] | None
     ) -> Plan[tuple[Snapshot, Point, CheckpointFrame]]:
-        """A checkpoint and what its tasks wrote read whole, and where its values are."""
+        """A checkpoint and what its tasks wrote (`writes`, if that was read with it), whole, and
+        where its values are."""
         frame, point, head = yield from self.stand(row)
         values = own_values(row)
         if values is None:
