@@ -11,6 +11,7 @@ from plait.callbacks.context import finds_config
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
 from plait.chat_models.caching import cache_of, known_chat, prompt_key, to_keep
 from plait.chat_models.language import BaseLanguageModel
+from plait.chat_models.output_version import chunks_in_version, in_version
 from plait.chat_models.projected import Projected
 from plait.chat_models.results import (
     ChatGenerationChunk,
@@ -45,6 +46,8 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
         rate_limiter: Asked before each request (see `plait.rate_limiters`).
         disable_streaming: Never stream inside (`"tool_calling"`: not when called with tools).
         profile: What the model can do, as a dict: `structured_output`, `max_input_tokens`...
+        output_version: "v1": the content of answers is their standard blocks. By default the
+            environment variable `LC_OUTPUT_VERSION` says it.
 
     >>> from plait.chat_models import ChatGeneration
     >>> from plait.messages import AIMessage
@@ -60,6 +63,7 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
     rate_limiter: Any = None
     disable_streaming: bool | Literal["tool_calling"] = False
     profile: Any = None
+    output_version: str | None = None
 
     # --- what a subclass defines ---
 
@@ -327,12 +331,14 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
         """The answer: from the cache, else made (and kept there). Chunks of it go to `seen`."""
         cache = cache_of(self)
         if cache is None:
-            return self._made(messages, stop, run, seen, kwargs)
+            result = self._made(messages, stop, run, seen, kwargs)
+            return in_version(result, self.output_version)
         key = prompt_key(messages), self._get_llm_string(stop, **kwargs)
         known = cache.lookup(*key)
         if known is not None:
-            return known_chat(known)
+            return in_version(known_chat(known), self.output_version)
         result = self._made(messages, stop, run, seen, kwargs)
+        result = in_version(result, self.output_version)
         message_of(result, new_id() if run is None else run.run_id)
         cache.update(*key, to_keep(result))
         return result
@@ -348,12 +354,14 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
         """The async twin of `_answer`."""
         cache = cache_of(self)
         if cache is None:
-            return await self._amade(messages, stop, run, seen, kwargs)
+            result = await self._amade(messages, stop, run, seen, kwargs)
+            return in_version(result, self.output_version)
         key = prompt_key(messages), self._get_llm_string(stop, **kwargs)
         known = await cache.alookup(*key)
         if known is not None:
-            return known_chat(known)
+            return in_version(known_chat(known), self.output_version)
         result = await self._amade(messages, stop, run, seen, kwargs)
+        result = in_version(result, self.output_version)
         message_of(result, new_id() if run is None else run.run_id)
         await cache.aupdate(*key, to_keep(result))
         return result
@@ -405,10 +413,12 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
     ) -> Iterator[ChatGenerationChunk]:
         """The chunks of `_stream`, completed, each told to `run` before it is given on."""
         last = None
+        form = chunks_in_version(self.output_version)
         if self.rate_limiter is not None:
             self.rate_limiter.acquire(blocking=True)
         for last in self._stream(messages, stop=stop, **kwargs):
             _complete(last, run_id)
+            form(last)
             if run is not None:
                 run.on_llm_new_token(last.message.content, chunk=last)
             yield last
@@ -427,10 +437,12 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
     ) -> AsyncIterator[ChatGenerationChunk]:
         """The async twin of `_chunks`."""
         last = None
+        form = chunks_in_version(self.output_version)
         if self.rate_limiter is not None:
             await self.rate_limiter.aacquire(blocking=True)
         async for last in self._astream(messages, stop=stop, **kwargs):
             _complete(last, run_id)
+            form(last)
             if run is not None:
                 await run.on_llm_new_token(last.message.content, chunk=last)
             yield last
