@@ -218,6 +218,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_messages_more::text_added_to_no_blocks": "Text added to no blocks",
     "d_messages_more::text_as_messages": "Text as messages",
     "d_messages_more::text_without_a_type": "Blocks for OpenAI",
+    "d_own_classes::ids_of_calls": "Ids of calls in tools that are classes",
     "d_parsers_more::arguments_that_are_no_object": "Arguments that are no object",
     "d_parsers_more::items_on_lines_streamed": "Quoted items in a stream",
     "d_parsers_more::names_of_tools_in_pieces": "Names of tools in pieces",

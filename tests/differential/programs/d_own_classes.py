@@ -13,7 +13,7 @@ from langchain_core.output_parsers import BaseTransformOutputParser
 from langchain_core.prompts import PromptTemplate, StringPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, Runnable, RunnableSerializable
-from langchain_core.tools import BaseTool, ToolException
+from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException
 from pydantic import (
     AliasChoices,
     BaseModel,
@@ -180,6 +180,34 @@ def case_tools_with_settings(env):
         [Search(name="other", rank=str.title).invoke({"query": "abcd"})],
         env.error(lambda: Search(top=0)),
     )
+
+
+class Derived(Search):
+    name: str = "derived"
+    top: int = Field(default=5, le=9)
+    hint: str | None = None
+
+
+def case_tools_derived_from_tools(env):
+    derived = Derived(hint="h", top="4")
+    return (
+        [derived.invoke({"query": "abcd"}), derived.hint, Derived() == Derived(), Derived().args],
+        derived.model_copy(update={"top": 7}).invoke({"query": "abcd"}),
+        env.error(lambda: Derived(top=10)),
+    )
+
+
+class Noted(BaseTool):
+    name: str = "noted"
+    description: str = "Notes."
+
+    def _run(self, text: str, call: Annotated[str, InjectedToolCallId] = "none") -> str:
+        return f"{text} {call}"
+
+
+def case_ids_of_calls(env):
+    call = {"name": "noted", "args": {"text": "x"}, "id": "7", "type": "tool_call"}
+    return Noted().invoke(call).content, env.error(lambda: Noted().invoke({"text": "x"}))
 
 
 class Toy(BaseRetriever):
