@@ -152,6 +152,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated_more::path_functions_after_writes_that_leave_a_topic_empty": (
         "Topics that are written nothing"
     ),
+    "h_generated_more::an_error_of_before_a_breakpoint_inside": "Errors of before",
     "h_generated_more::values_of_one_super_step_beside_a_question": "Values of one super-step",
     "h_generated_more::an_update_at_the_input_of_a_later_turn": "Updates at an input",
     "h_generated_more::results_of_tasks_that_had_finished": "Results of tasks that were updated",

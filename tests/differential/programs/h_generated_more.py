@@ -334,3 +334,11 @@ def case_path_functions_after_writes_that_leave_a_topic_empty(env):
 
     some, none = {"topic": ["x"], "topics": ["x"]}, {"topic": [], "topics": []}
     return [run(given, wrote) for given in (some, none) for wrote in (some, none)]
+
+
+def case_an_error_of_before_a_breakpoint_inside(env):
+    inner = chain({"interrupt_after": ["a"]}, a=fails_once("a"), b=add("b"))
+    app = chain({"checkpointer": env.saver()}, inner=inner)
+    failed = env.error(lambda: app.invoke({"items": ["in"]}, CONFIG, **SYNC))
+    app.invoke(None, CONFIG, **SYNC)
+    return failed, [bool(task.error) for task in app.get_state(CONFIG).tasks]

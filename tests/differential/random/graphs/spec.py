@@ -25,7 +25,7 @@ def generate(seed: int) -> Spec:
     if at_once(graphs):
         _take_out(graphs[:-1], "fail")
     _take_out([graph for graph in graphs if graph["checkpointer"] == "false"], "ask")
-    if _has(graphs, "ask"):  # "Answered questions of a failed task"
+    if _has(graphs, "ask") or fails:  # "Answered questions of a failed task", "Errors of before"
         for graph in graphs[:-1]:
             graph["before"] = graph["after"] = []
     if any(graph["checkpointer"] == "true" for graph in graphs):
