@@ -205,7 +205,7 @@ def own_memory_at_the_root() -> None:
     graph_of(a=nothing).compile(checkpointer=True).invoke({"text": ""}, THREAD)
 
 
-@mistake("A run context with a field that its schema does not have", TypeError, "usr")
+@mistake("A run context with a field that its schema does not have", TypeError, "'usr'", "'user'")
 def unknown_context_field() -> None:
     from dataclasses import dataclass
 

@@ -1,11 +1,15 @@
-"""What plait adds to errors of nodes whose cause lies in the call of the graph, as notes.
+"""What plait says of errors whose cause lies in the call of the graph; of those of nodes, as notes.
 
 Python says that None has no attribute `user`; it cannot say that the caller passed no context.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
+
+from plait.errors import nearest
 
 if TYPE_CHECKING:
     from plait.pregel.run import Run
@@ -40,6 +44,23 @@ def _missing(error: AttributeError, run: Run) -> str | None:
             "another of plait.store."
         )
     return None
+
+
+def tell_unknown_field(schema: Any, context: Mapping[Any, Any], error: TypeError) -> None:
+    """Raise again the error of a context, in words, if it has a field that its schema has not.
+
+    Raises:
+        TypeError: it has.
+    """
+    fields = signature(schema).parameters
+    if any(field.kind is Parameter.VAR_KEYWORD for field in fields.values()):
+        return
+    for name in context:
+        if name not in fields:
+            raise TypeError(
+                f"The context schema {schema.__name__!r} has no field {name!r}. "
+                f"{nearest(name, fields)}"
+            ) from error
 
 
 def _fields(schema: Any) -> Any:

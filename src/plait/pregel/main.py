@@ -21,6 +21,7 @@ from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.configs import limit_of, united_tags
 from plait.pregel.described import Described
 from plait.pregel.drawn import Drawn
+from plait.pregel.hints import tell_unknown_field
 from plait.pregel.node import NodeBuilder, PregelNode
 from plait.pregel.parts import aparts_of, finish, parts_of, result_of, shaped
 from plait.pregel.run import MODES, Options, Run
@@ -177,7 +178,12 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
         schema = self.context_schema
         if not isinstance(context, dict) or not any(hasattr(schema, mark) for mark in _BUILT_OF):
             return cast("Any", context)
-        return schema(**cast("dict[str, Any]", context))
+        given = cast("dict[str, Any]", context)
+        try:
+            return schema(**given)
+        except TypeError as error:
+            tell_unknown_field(schema, given, error)
+            raise
 
     @property
     def trace_policies(self) -> Mapping[str, TracePolicy]:
