@@ -604,7 +604,9 @@ def load(program: str, side: Side) -> types.ModuleType:
 
 def fill(module: types.ModuleType, text: str, side: Side, where: str) -> types.ModuleType:
     """Runs a text in a module of one side; tracebacks name `where`."""
-    tree = Parts(side).visit(ast.parse(text, filename=where))
+    tree = ast.parse(text, filename=where)
+    if module.__package__ is None:  # else Python finds what is beside it
+        tree = Parts(side).visit(tree)
     if side == "plait":
         tree = Translate().visit(tree)
     # Schemas are resolved, and saved values named, through sys.modules: each side has its own name.
