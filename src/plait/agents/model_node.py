@@ -211,7 +211,9 @@ class ModelNode(Runnable[Any, Any]):
         value = response.structured_response
         if value is not None or self._responses.format is not None:
             update["structured_response"] = value
-        return [Command(update=update), *commands]  # who listens is told them all in one form
+        if commands or is_heard_here():
+            return [Command(update=update), *commands]  # who listens is told them all in one form
+        return update
 
 
 def _same(known: tuple[Any, ...], key: tuple[Any, ...]) -> bool:
