@@ -29,6 +29,8 @@ STEP = 80
 BEND = 1.15
 """How much more work as many more may be, the second time."""
 THREAD: Any = {"configurable": {"thread_id": "1"}, "recursion_limit": 10_000}
+IN_TURN: Any = {**THREAD, "max_concurrency": 1}
+"""Of tasks on threads it is chance which end together, and so are acknowledged at once."""
 
 
 class State(TypedDict, total=False):
@@ -67,7 +69,7 @@ def spread(count: int, node: Any) -> Any:
 
 def fan_out(count: int, saver: Any) -> Callable[[], Any]:
     graph = spread(count, lambda state: {"items": [state["n"] + 10_000]}).compile(saver)
-    return lambda: graph.invoke({"items": []}, THREAD)
+    return lambda: graph.invoke({"items": []}, IN_TURN)
 
 
 def async_fan_out(count: int, saver: Any) -> Callable[[], Any]:
@@ -84,16 +86,16 @@ def messages(count: int, saver: Any) -> Callable[[], Any]:
     graph = builder.add_conditional_edges(
         START, lambda state: [Send("say", {"n": n}) for n in range(count)], ["say"]
     ).compile(saver)
-    return lambda: graph.invoke({"messages": []}, THREAD)
+    return lambda: graph.invoke({"messages": []}, IN_TURN)
 
 
 def questions(count: int, saver: Any) -> Callable[[], Any]:
     graph = spread(count, lambda state: {"items": [interrupt(state["n"])]}).compile(saver)
 
     def run() -> None:
-        asked = graph.invoke({"items": []}, THREAD)["__interrupt__"]
+        asked = graph.invoke({"items": []}, IN_TURN)["__interrupt__"]
         answers = {each.id: each.value for each in asked}
-        assert len(graph.invoke(Command(resume=answers), THREAD)["items"]) == count
+        assert len(graph.invoke(Command(resume=answers), IN_TURN)["items"]) == count
 
     return run
 
