@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import filterfalse
+from operator import is_
 from typing import Any, NoReturn, TypeAlias
 
 from plait.channels.base import at_most_one
@@ -23,10 +24,15 @@ from plait.typing import MISSING
 
 _MANY = 16
 """From how many writes on it pays to look at them together."""
+_MUTABLE = {dict, set}
+"""Updates that may change without a trace."""
 _NO_VIEWS: list[dict[str, Any]] = []
 Before: TypeAlias = tuple[set[str], dict[str, Any], dict[str, Channel], set[str], set[str]]
 """(channels, what each holds: values and live ones, those changed since the last checkpoint, those
 that hold something for one step)."""
+Foreseen: TypeAlias = "tuple[Any, Any, tuple[Any, ...] | None, list[Any]]"
+"""(what a key held, an update, its items if it is a list, what the key will hold). A path function
+has the state reduced for it to look at; where nothing changed since, it is not reduced again."""
 
 
 def _last(key: str, updates: Sequence[Any]) -> Any:
@@ -36,11 +42,20 @@ def _last(key: str, updates: Sequence[Any]) -> Any:
     return inner if found else value
 
 
+def _is_of(foreseen: Foreseen, channel: Any, updates: Sequence[Any]) -> bool:
+    """Whether just these updates of the channel were reduced, and are as they were."""
+    before, update, given, _ = foreseen
+    if len(updates) > 1 or updates[0] is not update or channel.value is not before:
+        return False
+    return given is None or (len(update) == len(given) and all(map(is_, update, given)))
+
+
 class State:
     """The channels of one run."""
 
     __slots__ = (
         "_channels",
+        "_foreseen",
         "_fresh",
         "_gone",
         "_values",
@@ -58,6 +73,8 @@ class State:
         self._views: dict[View, dict[str, Any]] = {}
         self._views_of: dict[str, list[dict[str, Any]]] = {}
         """The live views that have a key, for the keys that were written since there are views."""
+        self._foreseen: dict[str, Foreseen] = {}
+        """What looks ahead have reduced since the last write, of the keys that hold lists."""
         self._fresh: set[str] = NO_ITEMS
         """Step-scoped channels that hold something now."""
         self.changed: set[str] = set()
@@ -184,9 +201,19 @@ class State:
     def _preview(self, name: str, updates: Sequence[Any]) -> Any:
         if name in self.plan.simple:
             return _last(name, updates)
-        preview = self.channel(name).copy()
+        channel = self.channel(name)
+        preview = channel.copy()
         preview.update(updates)
-        return preview.get()
+        after: Any = preview.get()
+        if after.__class__ is not list or len(updates) > 1 or name not in self.plan.plain:
+            return after
+        before: Any = channel.value  # type: ignore[attr-defined]
+        update: Any = updates[0]
+        if after is before or update.__class__ in _MUTABLE:
+            return after  # it, or what it was made of, may change unseen
+        given = (*update,) if update.__class__ is list else None
+        self._foreseen[name] = before, update, given, after
+        return after.copy()  # others may change what they are shown
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -229,9 +256,14 @@ class State:
         if not grouped:
             return
         plain = plan.plain
+        foreseen = self._foreseen
+        if foreseen:
+            self._foreseen = {}
         for name, values in grouped.items():
             channel = self._channels.get(name) or self.channel(name)
-            if not channel.update(values):
+            if name in foreseen and _is_of(foreseen[name], channel, values):
+                channel.value = foreseen[name][3]  # type: ignore[attr-defined]
+            elif not channel.update(values):
                 continue
             if name in plain:
                 self.changed.add(name)

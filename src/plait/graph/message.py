@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from operator import is_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, overload
 
 from plait.errors import ConfigError
@@ -147,9 +146,8 @@ class Index:
     kept and grows with the next append. It is believed only while the list holds what it held (a
     comparison by identity, in C) and no message anywhere got another id meanwhile.
 
-    A super-step may merge into one list twice: for a path function that looks ahead, and to keep.
-    So an index knows the list that it last grew from: it can tell that the same is merged into it
-    again, and it can go back to it.
+    A super-step may merge into one list several times: for path functions that look ahead, and to
+    keep. So an index knows the list that it last grew from, and can go back to it.
     """
 
     __slots__ = ("base", "before", "epoch", "foreign", "messages", "places", "result")
@@ -177,19 +175,6 @@ class Index:
             return self.messages == left
         except (TypeError, ValueError):
             # Somebody put other objects into the list, and they do not compare (numpy arrays).
-            return False
-
-    def repeats(self, left: Any, right: Any) -> bool:
-        """Whether it was made by merging `right` into `left`, as they still are."""
-        if left is not self.base:
-            return False
-        new = cast("list[Any]", right if type(right) is list else [right])
-        appended = self.messages[self.before :]
-        if len(new) != len(appended) or not all(map(is_, new, appended)):
-            return False
-        try:
-            return self.epoch == id_epoch() and self.messages == left + new
-        except (TypeError, ValueError):  # as in `fits`
             return False
 
     def _shrink(self) -> None:
@@ -246,8 +231,6 @@ def kept(index: Index) -> list[Any]:
 def merge(left: Any, right: Any) -> list[Any]:
     """A new list: the messages of `left` with those of `right` merged into it."""
     index = taken(left)
-    if index is not None and index.repeats(left, right):
-        return kept(index)
     new = new_messages(right)
     deletes = not OWN.issuperset(map(type, new))
     if deletes:
