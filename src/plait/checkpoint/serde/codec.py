@@ -16,7 +16,6 @@ from datetime import timezone
 from gc import get_referents
 from itertools import chain, islice, repeat
 from os import urandom
-from threading import local
 from typing import Any, NamedTuple, cast
 
 import ormsgpack
@@ -25,6 +24,7 @@ from ormsgpack import Ext, Fragment
 from plait.checkpoint.serde.arrays import array_encoder, decode_array, decode_scalar
 from plait.checkpoint.serde.envelope import Guard
 from plait.checkpoint.serde.failures import encode_error, error_decoder
+from plait.checkpoint.serde.hooks import HookErrors
 from plait.checkpoint.serde.langchain import langchain_decoder, langchain_name
 from plait.checkpoint.serde.plain import (
     ARRAY,
@@ -167,7 +167,7 @@ class Codec:
     def __init__(self, registry: Registry | None = None) -> None:
         self.registry = GLOBAL if registry is None else registry
         self.registry.listen(self)
-        self._failed = local()
+        self._failed = HookErrors()
         self.encoders: dict[type, Encoder] = dict(ENCODERS)
         self.objects: dict[bytes, Callable[[Any], Any]] = {}
         self._restorers: dict[Callable[[Any], Any], bytes] = {}
@@ -192,7 +192,11 @@ class Codec:
                 the message names the type, its place in the value, and the line that registers it.
             UnstorableValueError: The value is nested too deeply, or contains itself.
         """
-        return self._pack(value) if value is not None else _NIL
+        try:
+            return self._pack(value) if value is not None else _NIL
+        except BaseException:
+            self._failed.noted = None  # a Ctrl-C may have come before it was taken
+            raise
 
     def dumps_packed(self, value: Any, packed: bytes, suspects: list[Any]) -> bytes:
         """As `dumps`, of a value that `pack_plain` packed so: nothing is encoded again.
@@ -215,7 +219,11 @@ class Codec:
             CorruptCheckpointError: The bytes are damaged.
             UnregisteredTypeError: They name a type that is not registered here.
         """
-        return self._unpack(data)
+        try:
+            return self._unpack(data)
+        except BaseException:
+            self._failed.noted = None  # a Ctrl-C may have come before it was taken
+            raise
 
     def loads_all(self, parts: Sequence[bytes]) -> list[Any]:
         """Decode many values: as `loads` of each, at a lower price where they are lists of objects
@@ -305,7 +313,7 @@ class Codec:
                 return self._unpack(b"".join((b"\xdd", len(parts).to_bytes(4, "big"), *parts)))
             except Exception:
                 pass
-        self._failed.__dict__.pop("error", None)
+        self._failed.noted = None
         return [self.loads(part) for part in parts]
 
     def forget(self) -> None:
@@ -324,23 +332,22 @@ class Codec:
 
         def hook(value: Any) -> Ext | str:
             nonlocal inner
-            if inner is None:
-                inner = self._packer(depth + 1) if depth < MAX_DEPTH else _refuse
             try:
+                if inner is None:
+                    inner = self._packer(depth + 1) if depth < MAX_DEPTH else _refuse
                 encode = encoders.get(type(value))  # pyright: ignore[reportUnknownArgumentType]
                 if encode is None:
                     encode = self._resolve(cast("type[Any]", type(value)))
                 return encode(value, inner)
-            except Exception:
-                raise
-            except BaseException as stop:  # ormsgpack would turn a Ctrl-C into a TypeError
-                failed.error = stop
+            except BaseException as error:  # ormsgpack would hide which one
+                failed.noted = error
                 raise
 
         def pack(value: Any) -> bytes:
             try:
                 data = _packb(value, hook, _OPTIONS)
-            except TypeError:
+            except TypeError as error:
+                self._tell_stop(error, value, hook)
                 return self._careful(value, depth)
             # Numbers, for `b"\xc4" in data` makes and drops an exception before it looks.
             if (0xC4 in data or 0xC5 in data or 0xC6 in data) and _has_buffer(value):
@@ -349,11 +356,14 @@ class Codec:
 
         return pack
 
+    def _tell_stop(self, error: TypeError, value: Any, hook: Callable[[Any], Any]) -> None:
+        """Raise what stopped a hook, unless it was an error: the careful way tells it better."""
+        cause = self._failed.taken(error, lambda: _packb(value, hook, _OPTIONS))
+        if not isinstance(cause, Exception):
+            raise cause
+
     def _careful(self, value: Any, depth: int) -> bytes:
         """Pack by a walk in Python: slow, complete, with the path in every error."""
-        stop = self._failed.__dict__.pop("error", None)
-        if stop is not None:
-            raise stop
         try:
             return _packb(self._plain(value, None, depth), None, _OPTIONS)
         except RecursionError:
@@ -439,20 +449,20 @@ class Codec:
 
         def hook(code: int, data: bytes) -> Any:
             nonlocal inner
-            if inner is None:
-                inner = self._unpacker(depth + 1) if depth < MAX_DEPTH else _refuse_bytes
             try:
+                if inner is None:
+                    inner = self._unpacker(depth + 1) if depth < MAX_DEPTH else _refuse_bytes
                 return decoders[code](data, inner)
             except BaseException as error:  # ormsgpack would hide which one
-                if not hasattr(failed, "error"):
-                    failed.error = error
+                failed.noted = error
                 raise
 
         def unpack(data: bytes) -> Any:
+            packed = b"\x92" + data + _END_PACKED
             try:
-                value, end = _unpackb(b"\x92" + data + _END_PACKED, ext_hook=hook)
+                value, end = _unpackb(packed, ext_hook=hook)
             except ValueError as error:
-                raise self._unreadable(error) from error
+                raise self._unreadable(error, packed, hook) from error
             if end != _END:
                 raise damaged("something follows the value")
             return value
@@ -486,9 +496,9 @@ class Codec:
         decoded = self._unpack_state(b"".join((b"\xdd", count, *states)))
         return _Taken([*map(len, lists)], names, decoders, decoded, datas)
 
-    def _unreadable(self, error: ValueError) -> BaseException:
+    def _unreadable(self, error: ValueError, packed: bytes, hook: Any) -> BaseException:
         """The typed error that stands for what went wrong in a hook or in ormsgpack."""
-        cause = self._failed.__dict__.pop("error", error)
+        cause = self._failed.taken(error, lambda: _unpackb(packed, ext_hook=hook))
         if isinstance(cause, StorageError | MemoryError) or not isinstance(cause, Exception):
             return cause
         return damaged(cause)
