@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import timedelta
-from inspect import CO_GENERATOR
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import ormsgpack
 import pytest
+from tests.ctrl_c import stopped
 
 from plait.checkpoint import serde
 from plait.checkpoint.serde import Codec, Registry
 from plait.errors import CorruptCheckpointError, UnregisteredTypeError
 
 ROOM = str(Path(serde.__file__).parent)
-LOOKS = "call", "c_return"
-"""When Python looks for signals: as a function is entered, and after a call of C."""
 
 
 class Unknown:
@@ -43,43 +39,11 @@ DAMAGED: dict[str, bytes] = {
 }
 
 
-class Stop:
-    """Raises a Ctrl-C at the nth point of the codec where Python looks for one."""
-
-    def __init__(self, nth: int) -> None:
-        self.left = nth
-        self.where = ""
-
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> None:
-        code = frame.f_code
-        if self.where or event not in LOOKS or not code.co_filename.startswith(ROOM):
-            return
-        if code.co_flags & CO_GENERATOR:  # it may be entered to be closed: nothing is looked for
-            return
-        self.left -= 1
-        if self.left < 0:
-            self.where = f"{code.co_qualname}:{frame.f_lineno}, {event}"
-            raise KeyboardInterrupt
-
-
-def stopped(nth: int, work: Callable[[], Any]) -> tuple[str, BaseException | None]:
-    """Where a Ctrl-C came, if at all, and what `work` raised."""
-    stop, before, raised = Stop(nth), sys.getprofile(), None
-    sys.setprofile(stop)
-    try:
-        work()
-    except BaseException as error:
-        raised = error
-    finally:
-        sys.setprofile(before)
-    return stop.where, raised
-
-
 def assert_stoppable(codec: Codec, work: Callable[[], Any]) -> int:
     """Each Ctrl-C is raised, and leaves nothing behind; returns how many points there were."""
     nth = 0
     while True:
-        where, raised = stopped(nth, work)
+        where, raised = stopped(nth, ROOM, work)
         if not where:
             return nth
         assert isinstance(raised, KeyboardInterrupt), (where, raised)

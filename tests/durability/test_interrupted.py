@@ -13,12 +13,17 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from tests.ctrl_c import stopped
 
+from plait.checkpoint.base import plans
+from plait.checkpoint.base.plans import run_plan
 from plait.checkpoint.log.groups import ThreadGroup, Turn, Turns
+from plait.checkpoint.log.recording import Recorder
 from plait.checkpoint.log.requests import ReadLane
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -293,6 +298,78 @@ def test_who_waits_is_told_by_a_thread_that_a_ctrl_c_reaches() -> None:
 class _Counted(_Interrupted):
     def waiting(self) -> int:
         return len(self._waiting)
+
+
+def test_a_plan_that_a_ctrl_c_leaves_between_two_requests_is_closed_at_once() -> None:
+    told: list[str] = []
+
+    def plan() -> Iterator[Any]:
+        told.append("begun")
+        try:
+            yield "first"
+            yield "second"
+        finally:
+            told.append("closed")
+
+    nth = 0
+    while True:
+        told.clear()
+        where, error = stopped(nth, plans.__file__, partial(run_plan, plan(), str))
+        if not where:
+            break
+        assert isinstance(error, KeyboardInterrupt), where
+        assert told in ([], ["begun", "closed"]), where
+        nth += 1
+    assert nth == 3
+
+
+def test_what_a_ctrl_c_left_may_be_collected_while_rows_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows_of = Recorder.rows_of
+
+    def collecting(recorder: Recorder, commit: Any) -> Any:
+        gc.collect()
+        return rows_of(recorder, commit)
+
+    graph = line(InMemorySaver())
+    gc.disable()
+    try:
+        nth, where = 0, "somewhere"
+        while where:
+            work = partial(graph.invoke, {"items": ["in"]}, config(nth))
+            where, error = stopped(nth, plans.__file__, work)
+            circle: list[Any] = [error]
+            circle.append(circle)
+            del error, circle
+            with monkeypatch.context() as patched:
+                patched.setattr(Recorder, "rows_of", collecting)
+                history = graph.get_state_history(config(nth))
+                assert len(within(partial(list, history))) <= 4
+            nth += 1
+    finally:
+        gc.enable()
+    assert nth > 3
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_thread_is_free_after_a_ctrl_c_between_any_two_requests(
+    saver: Any, durability: str
+) -> None:
+    graph = line(saver)
+    held: list[BaseException | None] = []  # as the prompt of Python does
+    nth = 0
+    while True:
+        thread = config(nth)
+        work = partial(graph.invoke, {"items": ["in"]}, thread, durability=durability)
+        where, error = stopped(nth, plans.__file__, work)
+        if not where:
+            break
+        assert isinstance(error, KeyboardInterrupt), where
+        held.append(error)
+        assert graph.invoke({"items": ["next"]}, thread)["items"][-3:] == ["next", "a", "b"]
+        nth += 1
+    assert nth > 3
 
 
 # --- no threads -----------------------------------------------------------------------------------

@@ -35,6 +35,9 @@ def run_plan(plan: Plan[T], execute: Callable[[Any], Any]) -> T:
                 request = plan.send(answer)
     except StopIteration as stop:
         return stop.value
+    except BaseException:
+        plan.close()  # a Ctrl-C between two requests: the collector would do it anywhere
+        raise
 
 
 def in_order(plans: Sequence[Plan[Any]]) -> Plan[Any]:
@@ -58,3 +61,6 @@ async def arun_plan(plan: Plan[T], execute: Callable[[Any], Awaitable[Any]]) -> 
                 request = plan.send(answer)
     except StopIteration as stop:
         return stop.value
+    except BaseException:
+        plan.close()  # a Ctrl-C between two requests: the collector would do it anywhere
+        raise
