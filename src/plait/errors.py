@@ -534,6 +534,14 @@ class UnknownKeyWarning(PlaitWarning):
     config has a key that looks like a slip of the pen, and it goes to `configurable`."""
 
 
+class UnknownToolWarning(PlaitWarning):
+    """An option of a middleware names a tool that its agent does not have."""
+
+
+class DuplicateToolWarning(PlaitWarning):
+    """Two tools have the same name; one of them is never shown to the model, nor run."""
+
+
 class UnreachableNodeWarning(PlaitWarning):
     """No edge, branch or declared destination leads to a node."""
 
@@ -569,6 +577,7 @@ __all__ = [
     "ContextOverflowError",
     "CorruptCheckpointError",
     "DuplicateMiddlewareError",
+    "DuplicateToolWarning",
     "EmptyChannelError",
     "EmptyInputError",
     "ErrorCode",
@@ -629,6 +638,7 @@ __all__ = [
     "UnknownInterruptError",
     "UnknownKeyWarning",
     "UnknownNodeError",
+    "UnknownToolWarning",
     "UnreachableNodeWarning",
     "UnreadableCacheWarning",
     "UnregisteredTypeError",

@@ -82,6 +82,15 @@ RENAMED: dict[str, tuple[str, Callable[[str], LangGraphDeprecationWarning]]] = {
 """Older keyword: its new name, and what warns of it."""
 
 
+def program_level() -> int:
+    """The `stacklevel` by which the caller's warning points at the program, however deep in plait
+    the caller is."""
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("plait."):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def warn_renamed(old: str, *, stacklevel: int = 2) -> None:
     """Warn that an older keyword was used.
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from plait.agents import create_agent
+from plait.agents.middleware import HumanInTheLoopMiddleware
+from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
     ApprovalMismatchError,
@@ -10,6 +13,7 @@ from plait.errors import (
     InvalidPolicyError,
     ToolDefinitionError,
     UnknownInterruptError,
+    UnknownToolWarning,
 )
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
@@ -39,6 +43,18 @@ def waiting() -> tuple[Any, str]:
 @mistake("A policy that opens no decision", InvalidPolicyError, "'refund'", "'approve'")
 def policy_without_decisions() -> None:
     policies({"refund": {"allowed_decisions": []}})
+
+
+@mistake(
+    "A policy for a tool that the agent does not have",
+    UnknownToolWarning,
+    "interrupt_on",
+    "'refnd'",
+    "Did you mean 'refund'?",
+)
+def policy_for_no_tool() -> None:
+    people = HumanInTheLoopMiddleware({"refnd": True})
+    create_agent(FakeListChatModel(responses=["x"]), [refund], middleware=[people])
 
 
 @mistake("An answer that decides nothing about a tool call", InvalidDecisionError, "'accept'")

@@ -4,21 +4,26 @@ from operator import add
 from typing import Annotated, Any, Literal, TypedDict
 
 from plait.agents import create_agent
-from plait.agents.middleware import wrap_model_call
+from plait.agents.middleware import ToolCallLimitMiddleware, wrap_model_call
+from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
     ConfigError,
+    DuplicateToolWarning,
     InvalidGraphError,
     InvalidNodeError,
     NotSupportedError,
     StaleGraphWarning,
+    UnknownToolWarning,
     UnreachableNodeWarning,
     UnusedCachePolicyWarning,
 )
 from plait.func import entrypoint, task
 from plait.graph import END, START, RenamedFrom, StateGraph
 from plait.managed import IsLastStep
+from plait.prebuilt import ToolNode
 from plait.store.memory import InMemoryStore
+from plait.tools import tool
 from plait.types import CachePolicy, Command
 
 from .table import State, graph_of, mistake
@@ -407,3 +412,34 @@ def cache_policy_of_a_task_without_a_cache() -> None:
 def prompt_of_an_agent() -> None:
     make: Any = create_agent
     make("openai:gpt-5", prompt="Be kind.")
+
+
+@mistake(
+    "A middleware that names a tool which the agent does not have",
+    UnknownToolWarning,
+    "tool_name",
+    "ToolCallLimitMiddleware[serch]",
+    "Did you mean 'search'?",
+)
+def middleware_that_names_no_tool() -> None:
+    def search(query: str) -> str:
+        """Search."""
+        return query
+
+    limit = ToolCallLimitMiddleware(tool_name="serch", run_limit=1)
+    create_agent(FakeListChatModel(responses=["x"]), [search], middleware=[limit])
+
+
+@mistake("Two tools with one name", DuplicateToolWarning, "'search'", "another name")
+def two_tools_with_one_name() -> None:
+    @tool("search")
+    def in_files(query: str) -> str:
+        """Search the files."""
+        return query
+
+    @tool("search")
+    def on_the_web(query: str) -> str:
+        """Search the web."""
+        return query
+
+    ToolNode([in_files, on_the_web])

@@ -12,6 +12,7 @@ from plait.agents.middleware.state import AgentState
 from plait.agents.model_node import ModelNode, ModelTools
 from plait.agents.responses import Responses
 from plait.agents.schemas import merged_schemas
+from plait.agents.unknown_tools import warn_of_unknown
 from plait.agents.wiring import Wiring
 from plait.errors import ConfigError, DuplicateMiddlewareError, nearest
 from plait.graph.state import StateGraph
@@ -110,6 +111,7 @@ def create_agent(
     _check(middleware)
     responses = Responses(response_format)
     node, model_tools = _tools(() if tools is None else tools, middleware)
+    warn_of_unknown(middleware, [*model_tools.shown, *responses.tools], isinstance(tools, ToolNode))
     first = _system_message(system_prompt)
     schemas = merged_schemas(
         [*(one.state_schema for one in middleware), state_schema or AgentState], responses.type()

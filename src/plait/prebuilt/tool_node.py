@@ -44,9 +44,8 @@ from plait.runnables.base import Runnable
 from plait.runnables.batching import arun_all, run_all
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
 from plait.scope import current_scope, current_tool_call
-from plait.tools import coerce_to_tool
 from plait.tools.failures import is_validation_error
-from plait.tools.guests import each_tool
+from plait.tools.guests import by_name, each_tool
 
 
 @dataclass
@@ -111,6 +110,8 @@ class ToolNode(Runnable[Any, Any]):
             runs again, after a question or a crash, these tools do not. (A call under a policy,
             and one of a tool with `on_unknown`, is always recorded.)
 
+    Of two tools with one name the last counts; a `DuplicateToolWarning` says so.
+
     Raises:
         ToolDefinitionError: Something is no tool, or `handle_tool_errors` is no such thing, or a
             policy is for a tool that is not there.
@@ -142,9 +143,7 @@ class ToolNode(Runnable[Any, Any]):
         self._telling = Telling(handle_tool_errors)
         self._wrap = wrap_tool_call
         self._awrap = awrap_tool_call
-        self._tools: dict[str, Any] = {}
-        for tool in map(coerce_to_tool, each_tool(tools)):
-            self._tools[tool.name] = tool
+        self._tools = by_name(each_tool(tools))
         self._injections: dict[str, Injections] = {}
         self._supervised = supervised(self._tools, policies, journal)
         self._care = policies, journal
@@ -173,8 +172,7 @@ class ToolNode(Runnable[Any, Any]):
             ToolDefinitionError: Something is no tool.
         """
         node = copy(self)
-        more = {one.name: one for one in map(coerce_to_tool, tools)}
-        node._tools = {**more, **self._tools}
+        node._tools = by_name(tools, self._tools)
         node._injections = {}
         node._supervised = supervised(node._tools, *self._care)
         only_sync = self._wrap is not None and self._awrap is None

@@ -1,14 +1,16 @@
 """Tools of other frameworks: recognised without importing their packages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
+from warnings import warn
 
-from plait.errors import ToolDefinitionError
+from plait.errors import DuplicateToolWarning, ToolDefinitionError
 from plait.runnables.base import Runnable
 from plait.tools.base import BaseTool
 from plait.tools.convert import tool
 from plait.tools.injected import ToolException
 from plait.tools.structured import StructuredTool
+from plait.warnings import program_level
 
 
 def coerce_to_tool(value: Any) -> Any:
@@ -56,6 +58,42 @@ def each_tool(tools: Any) -> list[Any]:
     if isinstance(tools, (str, BaseTool)) or not isinstance(tools, Iterable):
         raise ToolDefinitionError(f"tools is a list of tools, not {tools!r:.200}. Write [...].")
     return list(cast("Iterable[Any]", tools))
+
+
+def by_name(tools: Iterable[Any], beside: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The tools of a list by name, with a `DuplicateToolWarning` where two have the same.
+
+    Args:
+        tools: Tools and functions; of those with one name the last counts.
+        beside: Tools that count before these.
+
+    Raises:
+        ToolDefinitionError: Something is no tool.
+    """
+    found: dict[str, Any] = {}
+    for one in map(coerce_to_tool, tools):
+        if one.name in found and not _is_same(found[one.name], one):
+            _warn_of_two(one.name, "the last one")
+        found[one.name] = one
+    for name, one in (beside or {}).items():
+        if name in found and not _is_same(found[name], one):
+            _warn_of_two(name, "the one that the node had before")
+    return {**found, **(beside or {})}
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two are one tool, or made of one function."""
+    made = [(getattr(it, "func", None), getattr(it, "coroutine", None)) for it in (one, other)]
+    return one is other or made[0] == made[1] != (None, None)
+
+
+def _warn_of_two(name: str, counts: str) -> None:
+    warn(
+        f"Two tools are named {name!r}: {counts} counts, and the other is never shown to the "
+        "model, nor run. Give one of them another name, or leave it out.",
+        DuplicateToolWarning,
+        stacklevel=program_level(),
+    )
 
 
 def is_haystack_tool(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """`AgentMiddleware`: what runs between the steps of an agent, and around its calls."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from types import GenericAlias
 from typing import Any, ClassVar, Generic, NoReturn
 from typing import TypeVar as PlainTypeVar
@@ -67,6 +67,11 @@ class AgentMiddleware(Generic[StateT, ContextT, ResponseT]):
     def name(self) -> str:
         """The name, unique among the middleware of an agent, that its nodes begin with."""
         return type(self).__name__
+
+    @property
+    def tools_by_option(self) -> Mapping[str, Collection[str]]:
+        """By option, the names of tools that it was given; the agent warns of those it lacks."""
+        return {}
 
     # --- nodes -----------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """`ContextEditingMiddleware`: what the model reads is pruned; the conversation itself stays."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -123,6 +123,18 @@ class ContextEditingMiddleware(AgentMiddleware[Any, Any, Any]):
         self.edits = [ClearToolUsesEdit()] if edits is None else list(edits)
         self.token_count_method = token_count_method
         self.token_counter = token_counter
+
+    @property
+    def tools_by_option(self) -> Mapping[str, Collection[str]]:
+        """By option, the names of tools that it was given."""
+        return {
+            "exclude_tools": [
+                name
+                for edit in self.edits
+                if isinstance(edit, ClearToolUsesEdit)
+                for name in names_of(edit.exclude_tools, "exclude_tools")
+            ]
+        }
 
     def wrap_model_call(
         self,

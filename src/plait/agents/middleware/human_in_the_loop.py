@@ -7,7 +7,7 @@ the call's binding (id, tool and arguments), and looked up when the call is abou
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, cast
@@ -137,6 +137,11 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         self.description_prefix = description_prefix
         self.edit_notice = edit_notice
         self.interrupt_mode = interrupt_mode
+
+    @property
+    def tools_by_option(self) -> Mapping[str, Collection[str]]:
+        """By option, the names of tools that it was given."""
+        return {"interrupt_on": self.interrupt_on}
 
     # --- after the model -------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """`ToolCallLimitMiddleware`: how often an agent may call its tools, in a run and on a thread."""
 
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
@@ -114,6 +115,11 @@ class ToolCallLimitMiddleware(AgentMiddleware[ToolCallLimitState, Any, Any]):
         """The name, with that of the tool that is limited."""
         name = type(self).__name__
         return name if self.tool_name is None else f"{name}[{self.tool_name}]"
+
+    @property
+    def tools_by_option(self) -> Mapping[str, Collection[str]]:
+        """By option, the names of tools that it was given."""
+        return {} if self.tool_name is None else {"tool_name": [self.tool_name]}
 
     @hook_config(can_jump_to=["end"])
     def after_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """`LLMToolEmulator`: a model plays the tools, so that an agent can be tried out without them."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
@@ -49,6 +49,11 @@ class LLMToolEmulator(AgentMiddleware[Any, Any, Any]):
         self.model = as_chat_model(model)
         self.emulated = None if tools is None else names_of(tools, "tools")
         """The names of the tools that are played; None: all."""
+
+    @property
+    def tools_by_option(self) -> Mapping[str, Collection[str]]:
+        """By option, the names of tools that it was given."""
+        return {"tools": self.emulated or ()}
 
     def wrap_tool_call(
         self,

@@ -1,9 +1,10 @@
 """`ToolErrorMiddleware`: a function says which errors of tools the model is told, and how."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.named_tools import names_of
 from plait.errors import ConfigError, GraphBubbleUp, NotSupportedError
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
@@ -26,7 +27,7 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
         tools: the tools, or names of tools, whose errors are handled (None: all).
 
     Raises:
-        ConfigError: There is neither function.
+        ConfigError: There is neither function, or `tools` are none.
 
     >>> def words(error, request):
     ...     if isinstance(error, ValueError):
@@ -47,8 +48,13 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
             raise ConfigError("ToolErrorMiddleware needs on_error=, aon_error=, or both.")
         self.on_error = on_error
         self.aon_error = aon_error
-        self.handled = None if tools is None else {getattr(one, "name", one) for one in tools}
+        self.handled = None if tools is None else names_of(tools, "tools")
         """The names of the tools whose errors are handled; None: all."""
+
+    @property
+    def tools_by_option(self) -> Mapping[str, Collection[str]]:
+        """By option, the names of tools that it was given."""
+        return {"tools": self.handled or ()}
 
     def wrap_tool_call(
         self,

@@ -1,6 +1,6 @@
 """`ToolRetryMiddleware`: calls of tools that fail are made again."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 from warnings import warn
 
@@ -62,6 +62,11 @@ class ToolRetryMiddleware(AgentMiddleware[Any, Any, Any]):
             max_retries, retry_on, behavior, backoff_factor, initial_delay, max_delay, jitter
         )
         self._names = None if tools is None else names_of(tools, "tools")
+
+    @property
+    def tools_by_option(self) -> Mapping[str, Collection[str]]:
+        """By option, the names of tools that it was given."""
+        return {"tools": self._names or ()}
 
     def wrap_tool_call(
         self,

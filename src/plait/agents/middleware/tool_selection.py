@@ -1,6 +1,6 @@
 """`LLMToolSelectorMiddleware`: a model picks the tools that another one is shown."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from plait.agents.middleware.base import AgentMiddleware
@@ -68,6 +68,11 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
         self.always_include = always_include or []
         self.max_retries = max_retries
         self.on_parsing_failure = on_parsing_failure
+
+    @property
+    def tools_by_option(self) -> Mapping[str, Collection[str]]:
+        """By option, the names of tools that it was given."""
+        return {"always_include": self.always_include}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
