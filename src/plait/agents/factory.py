@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Never, cast
 from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.guests import adopted
+from plait.agents.middleware.requests import system_message_of
 from plait.agents.middleware.state import AgentState
 from plait.agents.model_node import ModelNode, ModelTools
 from plait.agents.responses import Responses
@@ -51,7 +52,7 @@ def create_agent(
     model: Any,
     tools: Sequence[Any] | ToolNode | None = None,
     *,
-    system_prompt: str | SystemMessage | None = None,
+    system_prompt: str | list[Any] | SystemMessage | None = None,
     middleware: Sequence[Middleware] = (),
     response_format: Any = None,
     state_schema: type[Any] | None = None,
@@ -72,7 +73,7 @@ def create_agent(
         model: "provider:name", or a chat model (plait's or LangChain's).
         tools: Tools, functions, and dicts of tools that the provider runs itself; or a `ToolNode`,
             with its policies, its interceptors and its way to tell of errors.
-        system_prompt: What is put before the messages.
+        system_prompt: What is put before the messages: a text, content blocks or a SystemMessage.
         middleware: What runs between the steps and around the calls (see `AgentMiddleware`). It may
             bring tools and keys of the state. Instances of LangChain's are taken too.
         response_format: A pydantic class, dataclass, TypedDict or JSON schema, or a strategy
@@ -230,13 +231,13 @@ def _call(wrap: Callable[..., Any], handler: Callable[[Any], Any], request: Any)
 
 
 def _system_message(prompt: Any) -> SystemMessage | None:
-    if prompt is None or kind_of(prompt) == "system":
-        return prompt
-    if isinstance(prompt, str):
-        return SystemMessage(prompt)
+    if prompt is None:
+        return None
+    if isinstance(prompt, str | list | tuple) or kind_of(prompt) == "system":
+        return system_message_of(prompt)
     raise ConfigError(
-        f"system_prompt is a text or a SystemMessage, not {prompt!r:.200}. For one that depends on "
-        "the state use the middleware `dynamic_prompt`."
+        "system_prompt is a text, a list of content blocks or a SystemMessage, not "
+        f"{prompt!r:.200}. For one that depends on the state use the middleware `dynamic_prompt`."
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import dynamic_prompt
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -85,6 +86,40 @@ def case_system_prompts(env):
         create_agent(model, [add], system_prompt=prompt).invoke(USER)
         found.append(model.seen)
     return found
+
+
+def case_system_prompts_of_blocks(env):
+    blocks = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
+
+    @dynamic_prompt
+    def made(request):
+        return [*blocks, request.system_prompt]
+
+    found = []
+    for prompt in (blocks, ["Be kind.", *blocks], ("Be brief.",), []):
+        for middleware in ([], [made]):
+            model = model_of("done")
+            create_agent(model, [add], system_prompt=prompt, middleware=middleware).invoke(USER)
+            found.append(model.seen)
+    return found
+
+
+def case_system_prompts_that_are_none(env):
+    @dynamic_prompt
+    def nothing(request):
+        return None
+
+    def refused(**kwargs):
+        try:
+            return create_agent(model_of("x"), **kwargs).invoke(USER)
+        except ValueError:
+            return "refused"
+
+    return [
+        refused(system_prompt=[5]),
+        refused(system_prompt={"text": "x"}),
+        refused(middleware=[nothing]),
+    ]
 
 
 def case_tools_of_the_provider(env):

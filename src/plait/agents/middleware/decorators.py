@@ -5,10 +5,9 @@ from inspect import iscoroutinefunction, signature
 from typing import Any, cast
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
-from plait.agents.middleware.requests import ModelRequest
+from plait.agents.middleware.requests import ModelRequest, system_message_of
 from plait.agents.middleware.state import AgentState, JumpTo
 from plait.errors import InvalidNodeError
-from plait.messages import SystemMessage
 
 Function = Callable[..., Any]
 Hook = Callable[[Any, Any], Any]
@@ -135,8 +134,8 @@ def dynamic_prompt(func: Prompter | None = None) -> Any:
     """Middleware that makes the system message of each call of the model.
 
     Args:
-        func: A function of the `ModelRequest`, sync or async, that returns a text or a
-            SystemMessage. An async one makes middleware for async runs.
+        func: A function of the `ModelRequest`, sync or async, that returns a text,
+            content blocks or a SystemMessage. An async one makes middleware for async runs.
 
     Returns:
         The middleware; without `func` the decorator that makes it.
@@ -226,9 +225,8 @@ def _prompting(function: Function) -> dict[str, Any]:
     return {"wrap_model_call": prompt, "awrap_model_call": prompt_async}
 
 
-def _prompted(request: ModelRequest[Any], prompt: str | SystemMessage) -> ModelRequest[Any]:
-    message = SystemMessage(prompt) if isinstance(prompt, str) else prompt
-    return request.override(system_message=message)
+def _prompted(request: ModelRequest[Any], prompt: Any) -> ModelRequest[Any]:
+    return request.override(system_message=system_message_of(prompt))
 
 
 __all__ = [

@@ -9,11 +9,21 @@ from typing_extensions import TypeVar
 from plait.agents.middleware.state import AgentState, ResponseT
 from plait.errors import ConfigError
 from plait.messages import AIMessage, BaseMessage, SystemMessage
+from plait.messages.foreign import kind_of
 from plait.runtime import Runtime
 from plait.types import Command
 
 ContextT = TypeVar("ContextT", default=None)
 """The type of the runtime's context."""
+
+
+def system_message_of(prompt: Any) -> Any:
+    """The system message that a prompt is: a text, content blocks, or such a message already.
+
+    >>> system_message_of([{"type": "text", "text": "Be kind."}]).text
+    'Be kind.'
+    """
+    return prompt if kind_of(prompt) == "system" else SystemMessage(prompt)
 
 
 @dataclass(init=False)
@@ -26,7 +36,7 @@ class ModelRequest(Generic[ContextT]):
         model: The chat model, without tools.
         messages: The conversation, without the system message.
         system_message: What is put before it.
-        system_prompt: The same as a text.
+        system_prompt: The same as a text or content blocks.
         tool_choice: Which tool the model has to call, in its provider's terms.
         tools: The tools that it may call: tools, and dicts of the provider's own.
         response_format: The strategy of the structured response, if there is to be one.
@@ -58,7 +68,7 @@ class ModelRequest(Generic[ContextT]):
         model: Any,
         messages: list[Any],
         system_message: SystemMessage | None = None,
-        system_prompt: str | None = None,
+        system_prompt: str | list[Any] | None = None,
         tool_choice: Any = None,
         tools: list[Any] | None = None,
         response_format: Any = None,
@@ -155,4 +165,5 @@ __all__ = [
     "ModelCallResult",
     "ModelRequest",
     "ModelResponse",
+    "system_message_of",
 ]
