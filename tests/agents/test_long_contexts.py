@@ -119,13 +119,13 @@ def test_what_does_not_pass_is_not_tried_again():
     assert len(writer.calls) == 1
 
 
-def test_braces_in_a_conversation_and_in_a_prompt_are_text():
+def test_braces_in_a_conversation_are_text_and_so_are_doubled_ones_in_a_prompt():
     writer = ScriptedChatModel(["{notes}"])
     middleware = SummarizationMiddleware(
         writer,
         trigger=("messages", 2),
         keep=("messages", 1),
-        summary_prompt='As {"json": 1}: {messages}',
+        summary_prompt='As {{"json": 1}}: {messages}',
     )
     talked = [HumanMessage("{0} {messages}"), AIMessage("x")]
     assert middleware.before_model({"messages": talked}, NOW) is not None
@@ -141,9 +141,13 @@ def test_braces_in_a_conversation_and_in_a_prompt_are_text():
         ({"trigger": ("fraction", 0.5)}, "max_input_tokens"),
         ({"keep": [("messages", 5)]}, "keep must be a pair"),
         ({"trigger": {}}, "at least one of"),
+        ({"summary_prompt": "{{messages}}"}, "no place {messages}"),
+        ({"summary_prompt": "{a} {messages}"}, "'a'"),
+        ({"summary_prompt": "{ {messages}"}, "for the signs themselves"),
+        ({"summary_prompt": "{messages.x} {}"}, "is no place"),
     ],
 )
-def test_a_size_that_is_none_is_told_at_once(options: Any, says: str):
+def test_an_option_that_is_none_is_told_at_once(options: Any, says: str):
     with pytest.raises(ConfigError, match=says):
         SummarizationMiddleware(ScriptedChatModel([]), **options)
 

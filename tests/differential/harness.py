@@ -117,6 +117,8 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agents_found_more::options_that_are_none": "Options of middleware",
     "g_agents_found_more::a_tool_picked_that_is_shown_anyway": "Tools picked that are shown anyway",
     "g_agents_found_more::a_tag_that_is_given_twice": "Tags given twice",
+    "g_agents_found_more::tool_calls_that_are_set_to_none": "Tool calls that are None",
+    "g_agents_found_more::a_graph_inside_that_is_watched": "Graphs inside that are watched",
     "g_agents_found_more::values_of_a_state_without_keys": "States without keys",
     "g_agents_found_more::states_of_agents_that_are_none": "States of agents that are none",
     "h_generated::a_deferred_node_beside_a_send": "Deferred nodes beside a Send",

@@ -420,6 +420,8 @@ WRONG_OPTIONS: Any = {
     "excluded tools": lambda: ClearToolUsesEdit(exclude_tools="add"),
     "keep": lambda: ClearToolUsesEdit(keep=-1),
     "prompt": lambda: SummarizationMiddleware(Script(says=[]), summary_prompt="Sum up."),
+    "places": lambda: SummarizationMiddleware(Script(says=[]), summary_prompt="{a} {messages}"),
+    "braces": lambda: SummarizationMiddleware(Script(says=[]), summary_prompt="{ {messages}"),
 }
 
 
@@ -449,3 +451,47 @@ def case_options_that_are_some(env):
 
 def case_a_tool_picked_that_is_shown_anyway(env):
     return picked(env, {"tools": ["add", "echo"]}, always_include=["add"])
+
+
+def case_braces_in_a_prompt_for_summaries(env):
+    asked = []
+
+    class Told(Script):
+        def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+            asked.append(messages[0].text.partition("!")[0])
+            return super()._generate(messages, stop, run_manager, **kwargs)
+
+    for prompt in ('As {{"json": 1}}! {messages}', "{{messages}}! {messages} {messages!r}"):
+        model = Told(says=[AIMessage("in short"), AIMessage("done")])
+        middleware = SummarizationMiddleware(
+            model, trigger=("messages", 2), keep=("messages", 1), summary_prompt=prompt
+        )
+        create_agent(Script(says=[AIMessage("x")]), [], middleware=[middleware]).invoke(
+            {"messages": ["a", "b", "c"]}
+        )
+    return asked
+
+
+def case_tool_calls_that_are_set_to_none(env):
+    """The peer counts them, and fails."""
+    message = AIMessage("no calls")
+    message.tool_calls = None
+    agent = create_agent(Script(says=[message]), [add])
+    return env.error(lambda: [one.text for one in agent.invoke(HELLO)["messages"]])
+
+
+async def case_a_graph_inside_that_is_watched(env):
+    """What the inner graph keeps for itself is in the peer's state where events are streamed."""
+
+    class State(TypedDict, total=False):
+        shown: str
+        hidden: str
+
+    class Output(TypedDict):
+        shown: str
+
+    inner = StateGraph(State, output_schema=Output)
+    inner.add_node("work", lambda state: {"shown": "1", "hidden": "2"}).add_edge(START, "work")
+    outer = StateGraph(State).add_node("inner", inner.compile()).add_edge(START, "inner").compile()
+    events = [one async for one in outer.astream_events({"shown": "0"}, version="v2")]
+    return await outer.ainvoke({"shown": "0"}), events[-1]["data"]["output"]

@@ -74,7 +74,7 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
             which one is enough (None: never).
         keep: how much of the newest messages stays.
         token_counter: counts the tokens of messages (default: an estimate).
-        summary_prompt: with the place `{messages}`.
+        summary_prompt: with the place `{messages}`; other braces are doubled.
         trim_tokens_to_summarize: how many tokens of the older messages are read, the newest of them
             first (None: all).
         summarizer: who writes the summary instead: another chat model or "provider:name", or a
@@ -82,7 +82,8 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         older: the deprecated `max_tokens_before_summary` and `messages_to_keep`.
 
     Raises:
-        ConfigError: a size is none, or a fraction of a window whose size the model does not say.
+        ConfigError: a size is none, or a fraction of a window whose size the model does not say; or
+            the prompt has no place for the messages, or another one.
         TypeError: an unknown argument.
 
     >>> from plait.chat_models.fake import FakeListChatModel
@@ -110,11 +111,7 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         **older: Any,
     ) -> None:
         super().__init__()
-        if "{messages}" not in summary_prompt:
-            raise ConfigError(
-                "summary_prompt has no place {messages}: the model would not see what it is to "
-                "summarize."
-            )
+        _check_prompt(summary_prompt)
         given = _renamed(older)
         self.model = as_chat_model(model)
         self.trigger = trigger if trigger is not None else given.get("trigger")
@@ -212,7 +209,7 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         text = get_buffer_string(found, format="xml")
         if cut:
             text = f"{text[: len(text) // 4]}{_CUT}{text[-(len(text) // 4) :]}"
-        return self.summary_prompt.replace("{messages}", text).rstrip()
+        return self.summary_prompt.format(messages=text).rstrip()
 
     def _trimmed(self, older: list[Any]) -> list[Any]:
         """The newest of the messages that fit, from one of the user's on if that can be."""
@@ -264,6 +261,23 @@ def _renamed(older: dict[str, Any]) -> dict[str, Any]:
         )
         found[argument] = (unit, value)
     return found
+
+
+def _check_prompt(prompt: str) -> None:
+    """Refuse a prompt that could not be filled, or would not show the messages."""
+    there = "the messages"
+    try:
+        filled = prompt.format(messages=there)
+    except (LookupError, ValueError, AttributeError) as error:
+        raise ConfigError(
+            f"summary_prompt has a brace that is no place {{messages}} ({error}). Write {{{{ and "
+            "}} for the signs themselves."
+        ) from error
+    if there not in filled:
+        raise ConfigError(
+            "summary_prompt has no place {messages}: the model would not see what it is to "
+            "summarize."
+        )
 
 
 def _is_model(summarizer: Any) -> bool:

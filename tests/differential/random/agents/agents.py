@@ -55,6 +55,9 @@ def agents(dice: Dice) -> Spec:
     notes: list[Spec] = [{}, {}, {"notes": ["given"]}] if spec.get("state") else [{}]
     spec["actions"] = actions(dice, spec, asyncs, notes)
     decide(dice, spec, asyncs)
+    if spec.get("parent") == "node":  # "Graphs inside that are watched"
+        for one in spec["actions"]:
+            one["do"] = "invoke" if one["do"] == "events" else one["do"]
     if "name" in spec or any("name" in one for one in spec["model"]["script"]):
         without(spec, "messages")
     return spec
