@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.differential.normal import Difference, ErrorInfo, difference, normalise
 from tests.differential.random.dice import Spec
+from tests.differential.random.graphs.compare import waiting
 
 MARKS = {"lc_versions", "ls_integration", "lc_internal_call", "hitl_decided_tool_calls"}
 """Keys that one side has for itself ("Metadata for LangSmith", "Approvals are bound to their
@@ -88,6 +89,8 @@ def _without_marks(value: Any) -> Any:
         if "parent_config" in value and isinstance(value.get("values"), dict):
             shown = {k: v for k, v in value["values"].items() if k != "jump_to"}  # an agent's own
             value = {**value, "values": shown}
+        if value.get("$") == "StateSnapshot":
+            value = waiting(value)
         if "$defs" in value:  # the schema of an answer is described in each side's own words
             return "<schema>"
         if value.get("$") == "ToolMessage":  # one side's has its id before it is in the state

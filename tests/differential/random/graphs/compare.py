@@ -125,7 +125,7 @@ def comparable(value: Any, *, results: bool = True) -> Any:
     """
     if isinstance(value, dict):
         if value.get("$") == "StateSnapshot":
-            value = _waiting(value)
+            value = waiting(value)
         if value.get("$") == "PregelTask" and not results:
             value = {**value, "result": None}
         return {
@@ -138,7 +138,7 @@ def comparable(value: Any, *, results: bool = True) -> Any:
     return value
 
 
-def _waiting(snapshot: dict[Any, Any]) -> dict[Any, Any]:
+def waiting(snapshot: dict[Any, Any]) -> dict[Any, Any]:
     """A snapshot without what failed tasks once asked ("Answered questions of a failed task")."""
     tasks = [{**t, "interrupts": ()} if t["error"] else t for t in snapshot["tasks"]]
     asked = tuple(question for task in tasks for question in task["interrupts"])
