@@ -21,6 +21,7 @@ OWN_WORDS = re.compile(
     "|Here is a summary of the conversation|Summary of the conversation so far"
     "|should never be called multiple times|was called several times at once"
     "|does not support sync invocation"
+    "|mplementation of a?wrap_tool_call is not available|, which a?invoke and a?stream of an agent"
 )
 """Errors that each side tells in its own words, also where a handler shows them to the model."""
 

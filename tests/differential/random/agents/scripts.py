@@ -1,5 +1,6 @@
 """What models of made programs say, which tools they have, and what is done with the agents."""
 
+import json
 from typing import Any
 
 from tests.differential.random.dice import Dice, Spec
@@ -200,7 +201,14 @@ def actions(dice: Dice, spec: Spec, asyncs: bool, extra: list[Spec]) -> list[Spe
     found += [_later(dice, asyncs, extra) for _ in range(dice.number(0, 4))]
     if "parent" in spec and any("resume" in one for one in found):  # "Answers after an answer"
         found = [one for one in found if "answers" not in one]
-    return found
+    return _answered(found) if '"ask_twice"' in json.dumps(spec) else found
+
+
+def _answered(found: list[Spec]) -> list[Spec]:
+    """After an answer no run but answers: a tool asks twice ("Answers after an answer")."""
+    first = next((at for at, one in enumerate(found) if {"resume", "answers"} & one.keys()), None)
+    later = [] if first is None else [one for one in found[first:] if "input" not in one]
+    return [*found[:first], *later]
 
 
 def _later(dice: Dice, asyncs: bool, extra: list[Spec]) -> Spec:
