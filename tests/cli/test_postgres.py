@@ -24,3 +24,11 @@ def test_the_commands_work_on_a_postgres_database(postgres_url: str) -> None:
     assert told("threads", "delete", "twin", "--yes", "--db", postgres_url).startswith("Deleted")
     ran = plait("timers", "run", "app:graph", "--db", postgres_url)
     assert "due: done" in ran.stdout, ran.stderr
+
+
+def test_a_database_without_tables_is_not_taken_for_one_that_cannot_be_written(
+    postgres_url: str,
+) -> None:
+    listed = plait("threads", "list", "--db", postgres_url)
+    assert listed.returncode
+    assert "no tables of plait in its search_path" in listed.stderr

@@ -18,7 +18,7 @@ def open_to_read(database: str) -> Generator[Any]:
     """A saver of an existing database that cannot write to it.
 
     Raises:
-        ConfigError: there is no such file.
+        ConfigError: there is no such file, or a saver has never been at the server's database.
         StorageUnavailableError: the server cannot be reached.
     """
     if database.startswith(POSTGRES):
@@ -26,6 +26,7 @@ def open_to_read(database: str) -> Generator[Any]:
 
         with _connected(database) as conn:
             conn.read_only = True  # by transaction: a pooler refuses options of a connection
+            _check_tables(conn)
             yield PostgresSaver(conn)
     else:
         with SqliteSaver(f"{_existing(database).as_uri()}?mode=ro") as saver:
@@ -40,6 +41,20 @@ def _connected(url: str) -> Any:
         return psycopg.connect(url, client_encoding="UTF8")
     except psycopg.Error as error:
         raise explain(error, "The Postgres database of --db") from error
+
+
+def _check_tables(conn: Any) -> None:
+    """Who only reads cannot make the tables."""
+    table, path = conn.execute(
+        "SELECT to_regclass('plait_lanes'), current_setting('search_path')"
+    ).fetchone()
+    conn.rollback()
+    if table is None:
+        raise ConfigError(
+            "The Postgres database of --db has no tables of plait in its search_path "
+            f"({path}): no thread was ever stored there. Check the URL; a saver's first run, or "
+            "its `setup()`, makes them."
+        )
 
 
 def open_to_write(database: str) -> Any:
