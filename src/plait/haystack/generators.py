@@ -24,6 +24,7 @@ from plait.haystack.errors import ComponentError, SerializationError
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
+from plait.haystack.registry import remember
 from plait.haystack.streaming import (
     ComponentInfo,
     StreamingCallbackT,
@@ -76,6 +77,8 @@ class ChatModelGenerator:
     ) -> None:
         self.model = model
         self.streaming_callback = streaming_callback
+        if streaming_callback is not None:
+            remember(streaming_callback)
         self.generation_kwargs = generation_kwargs or {}
         self.tools = tools
         self._chat_model: Any = as_chat_model(model)
