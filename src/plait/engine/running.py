@@ -180,8 +180,6 @@ class Running(Guards):
             busy = self._busy()
             if not busy and self._leaving is not None and self._failure is None:
                 self._failure = self._leaving
-                yield from self._cancel(resolved)
-                busy = self._busy()
             for task in resolved:  # closing one may settle the task that called it
                 self._closed(task, resolved)
             if self._lost or (self._unsaved and (busy or resolved)):
@@ -326,12 +324,7 @@ class Running(Guards):
         self._give_up(task, error, resolved)
         if isinstance(error, NodeTimeoutError):
             yield from self._orphan(task, resolved)
-        if self._failure is not None:
-            yield from self._cancel(resolved)
-
-    def _cancel(self, resolved: list[Task]) -> Flow:
-        """The run ends: stop what runs."""
-        if self._inflight:
+        if self._failure is not None and self._inflight:
             never_began = yield Cancel(list(self._inflight))
             for stopped in never_began:
                 self._inflight.pop(stopped, None)
