@@ -118,6 +118,8 @@ class AioDriver:
         self._inline = False
         self._feeder: asyncio.Task[None] | None = None
         self._generator = cast("GeneratorType[Command, Any, None]", loop.run())
+        self._told_next: tuple[Callable[[Any], Command], Any] = (self._generator.send, None)
+        """What the loop is told next, and how."""
         self._writer = AioWriter(storage, self.aio) if lags(storage) else None
         waits = storage is not None and (storage.saver.shared or storage.session.may_wait)
         self._stores_now = not waits
@@ -125,68 +127,71 @@ class AioDriver:
 
     # --- driving ---------------------------------------------------------------------------------
 
-    async def finish(self) -> Outcome:
+    async def finish(self) -> None:
         """Run to the end without anybody listening."""
-        async for _ in self.parts():
-            pass
-        assert self.outcome is not None
-        return self.outcome
+        streaming.add(self)
+        try:
+            while await self._next_parts():
+                pass
+        except BaseException as error:
+            await self._unwind_if_cut(error)
+            raise
+        finally:
+            await self._leave()
 
     async def parts(self) -> AsyncGenerator[Part, None]:
         """Run to the end, yielding the parts of the stream as they come."""
-        generator, send, throw = self._generator, self._generator.send, self._generator.throw
-        advance: Callable[[Any], Command] = send
-        answer: Any = None
-        self._here = thread_of_control()
         streaming.add(self)
         try:
-            while True:
-                try:
-                    command = next(generator, None) if answer is None else advance(answer)
-                except StopIteration:
-                    command = None
-                if command is None:
-                    self.outcome = self.loop.outcome
-                    break
-                try:
-                    if type(command) is Run:
-                        ended = self._run(command)
-                        if ended is None or isinstance(ended, list):
-                            answer = cast("Any", ended)
-                        else:
-                            answer = await ended
-                    elif self._stores_now and type(command) in _STORES:
-                        answer = self._store_now(command)
-                    else:
-                        handler = self._HANDLERS.get(type(command))
-                        if handler is not None:
-                            answer = handler(self, command)
-                        else:
-                            answer = await self._AWAITED[type(command)](self, command)
-                    advance = send
-                except BaseException as error:
-                    self._room.close()
-                    advance, answer = throw, error
-                if self._parts:
-                    parts, self._parts = self._parts, []
-                    for part in parts:
-                        self._park(True)
-                        yield part
-                        self._park(False)
-                    self._here = thread_of_control()
-            for part in self._parts:
-                yield part
-        except GeneratorExit:
-            await self._unwind(Closed())
-            raise
+            while parts := await self._next_parts():
+                for part in parts:
+                    self._park(True)
+                    yield part
+                    self._park(False)
         except BaseException as error:
-            if self._generator.gi_frame is not None:  # `athrow`: the loop has not heard of it
-                await self._unwind(error)
+            await self._unwind_if_cut(error)
             raise
         finally:
-            streaming.discard(self)
-            await self._close()
-            self._make_scope = no_scope  # the run, which has this driver, is free at once
+            await self._leave()
+
+    async def _next_parts(self) -> list[Part]:
+        """Do commands until there are parts of the stream. There are none where the run ended."""
+        generator, send, throw = self._generator, self._generator.send, self._generator.throw
+        advance: Callable[[Any], Command]
+        answer: Any
+        self._here = thread_of_control()
+        (advance, answer), self._told_next = self._told_next, (send, None)
+        while not self._parts:
+            try:
+                command = next(generator, None) if answer is None else advance(answer)
+            except StopIteration:
+                command = None
+            if command is None:
+                self.outcome = self.loop.outcome
+                break
+            try:
+                if type(command) is Run:
+                    ended = self._run(command)
+                    if ended is None or isinstance(ended, list):
+                        answer = cast("Any", ended)
+                    else:
+                        answer = await ended
+                elif self._stores_now and type(command) in _STORES:
+                    answer = self._store_now(command)
+                else:
+                    handler = self._HANDLERS.get(type(command))
+                    if handler is not None:
+                        answer = handler(self, command)
+                    else:
+                        answer = await self._AWAITED[type(command)](self, command)
+                advance = send
+            except BaseException as error:
+                self._room.close()
+                advance, answer = throw, error
+        else:
+            self._told_next = advance, answer
+        parts, self._parts = self._parts, []
+        return parts
 
     def _park(self, parked: bool) -> None:
         if self.storage is not None:
@@ -199,6 +204,11 @@ class AioDriver:
         if self._stores_now and type(command) in _STORES:
             return self._store_now(command)
         return await self._AWAITED[type(command)](self, command)
+
+    async def _unwind_if_cut(self, error: BaseException) -> None:
+        """An error came between two commands (`aclose`, `athrow`): the loop has not heard of it."""
+        if self._generator.gi_frame is not None:
+            await self._unwind(Closed() if isinstance(error, GeneratorExit) else error)
 
     async def _unwind(self, error: BaseException) -> None:
         """Let the loop stop what runs and give the thread back."""
@@ -231,11 +241,13 @@ class AioDriver:
         except StopIteration:
             raise Closed from None
 
-    async def _close(self) -> None:
+    async def _leave(self) -> None:
+        streaming.discard(self)
         for timer in self._timers.values():
             timer.cancel()
         if self._writer is not None:
             await self._writer.close()
+        self._make_scope = no_scope  # the run, which has this driver, is free at once
 
     # --- commands --------------------------------------------------------------------------------
 

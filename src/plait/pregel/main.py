@@ -23,7 +23,7 @@ from plait.pregel.described import Described
 from plait.pregel.drawn import Drawn
 from plait.pregel.hints import tell_unknown_field
 from plait.pregel.node import NodeBuilder, PregelNode
-from plait.pregel.parts import aparts_of, finish, parts_of, result_of, shaped
+from plait.pregel.parts import afinish, aparts_of, finish, parts_of, result_of, shaped
 from plait.pregel.run import MODES, Options, Run
 from plait.pregel.streamed import Streamed
 from plait.pregel.threads import Threads
@@ -397,6 +397,9 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
             extras=kwargs,
             control=control,
         )
+        if not run.modes and not run.has_listeners():
+            await afinish(run)
+            return result_of(run, stream_mode, [], version)
         asked = _collected(stream_mode)
         ns = run.ns if asked else ()
         parts: list[Any] = []

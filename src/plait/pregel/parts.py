@@ -52,6 +52,23 @@ def finish(run: Run) -> None:
     _bubble(run)
 
 
+async def afinish(run: Run) -> None:
+    """`finish` in an event loop."""
+    if driver_source.get() is not None:
+        async for _ in aparts_of(run):
+            pass
+        return
+    driver = run.driver = _aio_driver()(run.loop, run.scope, run.storage)
+    try:
+        await driver.finish()
+    except ParentCommand as error:
+        raise _for_parent(error, run) from None
+    except Exception as error:
+        explain(error, run)
+        raise
+    _bubble(run)
+
+
 def parts_of(run: Run) -> Generator[Part, None, None]:
     """Drive a run to its end; a nested one also hands its parts to the run around it."""
     source = driver_source.get()
