@@ -13,7 +13,7 @@ program declares is checked (`own_fields.py`).
 """
 
 from collections.abc import Callable, Mapping
-from copy import copy, deepcopy
+from copy import copy
 from functools import partial
 from inspect import get_annotations
 from itertools import repeat
@@ -21,11 +21,13 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
 from plait.errors import nearest
-from plait.own_fields import OwnFields, is_own, refusal, schema_of_field
+from plait.model_face import ModelFace
+from plait.own_fields import OwnFields, annotation_of, is_own, refusal
 
 if TYPE_CHECKING:
     from pydantic import Field, PrivateAttr
-    from pydantic.fields import FieldInfo
+
+    from plait.stand_in import StandIn
 
     @dataclass_transform(kw_only_default=True, field_specifiers=(Field, PrivateAttr))
     class _Declaring:
@@ -37,22 +39,17 @@ else:
 _NOTHING: Any = object()
 
 
-class _ModelFields:
-    """What pydantic says of the fields of a class, as its models have it."""
-
-    def __get__(self, made: Any, kind: type) -> Mapping[str, "FieldInfo"]:
-        return _known(kind).own(kind).described
+class LazyField:
+    """A field whose value is made when somebody asks for it. Derive from it; define `__get__`."""
 
 
-class AnnotatedFields(_Declaring):
+class AnnotatedFields(ModelFace, _Declaring):
     """Takes its annotated fields as keyword arguments.
 
     Raises:
         TypeError: A field without a default is missing, or a name is not a field.
         ValidationError: pydantic's: what the class of a program declares does not fit.
     """
-
-    model_fields = _ModelFields()
 
     def __init_subclass__(cls, *, init: bool = True, **kwargs: Any) -> None:
         """Take a class in.
@@ -86,30 +83,39 @@ class AnnotatedFields(_Declaring):
         """What is left to do once the fields are set: define it, if there is something."""
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return schema_of_field(cls)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
-        return {"title": cls.__name__, "type": "object"}
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other values of some fields."""
-        made = deepcopy(self) if deep else copy(self)
-        for name, value in (update or {}).items():
-            setattr(made, name, value)
+    def model_construct(cls, _fields_set: set[str] | None = None, **values: Any) -> Self:
+        """An object made without its constructor: nothing is checked."""
+        made = cls.__new__(cls)
+        vars(made).update(_known(cls).filled(values))
         return made
 
+    @classmethod
+    def model_rebuild(cls, **ignored: Any) -> None:
+        """Read the annotations again: names in them may have been defined since."""
+        type.__setattr__(cls, "_known_fields", None)
+
+    @classmethod
+    def __plait_stand_in__(cls) -> "StandIn":
+        return _known(cls).stand_in(cls)
+
     def shown_fields(self) -> list[str]:
-        """What is not as by default, as `name=value`."""
+        """What is not as by default, as `name=value`; dicts that each object has always show."""
         return [
             f"{name}={getattr(self, name)!r}"
             for name, default in fields_of(type(self)).items()
-            if not name.startswith("_") and getattr(self, name, None) != default
+            if not name.startswith("_")
+            and (isinstance(default, dict) or getattr(self, name, None) != default)
         ]
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self.shown_fields())})"
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            getattr(self, name, None) == getattr(other, name, None)
+            for name in fields_of(type(self))
+        )
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
 
 
 def fields_of(kind: type) -> Mapping[str, Any]:
@@ -118,6 +124,11 @@ def fields_of(kind: type) -> Mapping[str, Any]:
     Class variables and what a subclass defines as a method or property are no fields.
     """
     return _known(kind).defaults
+
+
+def own_names(kind: type) -> list[str]:
+    """The public fields that classes of programs declare."""
+    return [name for name, its in _known(kind).declared.items() if is_own(its)]
 
 
 def own_values(kind: type, values: dict[str, Any]) -> dict[str, Any]:
@@ -149,6 +160,12 @@ class _Fields:
             name: annotating[name] for name in self.defaults if not name.startswith("_")
         }
         """Public fields, and the class that annotates each last."""
+        self.told = {
+            name: annotating[name]
+            for name, (default, _) in found.items()
+            if name in self.declared or isinstance(default, LazyField)
+        }
+        """What pydantic is told of: these, and fields whose values are made when they are read."""
         self.validators = _decorated(kind, "FieldValidatorDecoratorInfo", "ValidatorDecoratorInfo")
         self.is_checked = bool(self.validators) or any(map(is_own, self.declared.values()))
         whole = _decorated(kind, "ModelValidatorDecoratorInfo", "RootValidatorDecoratorInfo")
@@ -173,13 +190,32 @@ class _Fields:
         self.is_complete = not (self.required or any(hasattr(its, "get_default") for its in fields))
         """Whether there is nothing to check where no value is given."""
         self._own: OwnFields | None = None
+        self._stand_in: StandIn | None = None
 
     def own(self, kind: type) -> OwnFields:
         """What checks the fields that classes of programs declare."""
         if self._own is None:
-            defaults = {n: ... if its is _NOTHING else its for n, its in self.defaults.items()}
-            self._own = OwnFields(kind, self.declared, defaults, self.validators)
+            self._own = OwnFields(kind, self.declared, self._given_defaults(), self.validators)
         return self._own
+
+    def stand_in(self, kind: type[ModelFace]) -> "StandIn":
+        """The model that stands for the class."""
+        if self._stand_in is None:
+            from plait.stand_in import StandIn  # loads pydantic
+
+            defaults = self._given_defaults()
+            self._stand_in = StandIn(
+                kind,
+                {n: (annotation_of(its, n), defaults.get(n, ...)) for n, its in self.told.items()},
+                _decorated(kind, "FieldSerializerDecoratorInfo", "ComputedFieldInfo"),
+                frozenset(name for name, its in self.told.items() if is_own(its)),
+                extra=self.extra == "allow",
+            )
+        return self._stand_in
+
+    def _given_defaults(self) -> dict[str, Any]:
+        """The defaults of all fields as pydantic takes them."""
+        return {n: ... if its is _NOTHING else its for n, its in self.defaults.items()}
 
     def hold(self, kind: type) -> bool:
         """Whether the class still has the attributes that were seen."""

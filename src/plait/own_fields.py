@@ -10,13 +10,11 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-    from pydantic.fields import FieldInfo
 
 _HOUSE = __name__.partition(".")[0]
 
@@ -44,10 +42,8 @@ class OwnFields:
         defaults: Mapping[str, Any],
         validators: Mapping[str, Any],
     ) -> None:
-        self.declared = declared
-        self.defaults = defaults
         fields: dict[str, Any] = {
-            name: (_resolved(base, name), defaults[name])
+            name: (annotation_of(base, name), defaults[name])
             for name, base in declared.items()
             if is_own(base)
         }
@@ -56,21 +52,10 @@ class OwnFields:
                 if name in declared and name not in fields:
                     fields[name] = (Any, defaults[name])
         bound = {name: _bound(validator, kind) for name, validator in validators.items()}
-        self.model = _model(kind, fields, bound)
+        told = {**getattr(kind, "model_config", {}), "extra": "ignore"}
+        self.model = model_for(kind, fields, bound, **told)
         aliases = [_aliases(field) for field in self.model.model_fields.values()]
         self.names = {*fields, *chain.from_iterable(aliases)}
-
-    @cached_property
-    def described(self) -> dict[str, "FieldInfo"]:
-        """All fields, those of plait's classes too, as pydantic's models tell theirs."""
-        from pydantic.fields import FieldInfo  # loaded with the model
-
-        checked = self.model.model_fields
-        return {
-            name: checked.get(name)
-            or FieldInfo.from_annotated_attribute(_resolved(base, name), self.defaults[name])
-            for name, base in self.declared.items()
-        }
 
     def fitted(self, values: dict[str, Any]) -> dict[str, Any]:
         """Values by the names of their fields, with defaults, as the declarations make them.
@@ -83,23 +68,6 @@ class OwnFields:
         return {**rest, **vars(self.model.model_validate(given))}
 
 
-def schema_of_field(kind: type) -> Any:
-    """Pydantic's schema of a field that holds such an object: plait's, or the peer's twin."""
-    from pydantic_core import core_schema  # loaded by who asks
-
-    def check(value: Any) -> Any:
-        if isinstance(value, kind) or any(_is_twin(base, kind) for base in type(value).__mro__):
-            return value
-        raise ValueError(f"Input should be an instance of {kind.__name__}")
-
-    return core_schema.no_info_plain_validator_function(check)
-
-
-def _is_twin(base: type, kind: type) -> bool:
-    """Whether a class is what langchain_core has under the name of plait's."""
-    return base.__name__ == kind.__name__ and base.__module__.startswith("langchain_core.")
-
-
 def refusal(kind: type, values: Any, error: Exception) -> Exception:
     """The `ValidationError` that pydantic makes of an error of a validator of the whole."""
     from pydantic import ValidationError  # loaded: the validator is pydantic's
@@ -109,16 +77,25 @@ def refusal(kind: type, values: Any, error: Exception) -> Exception:
     return ValidationError.from_exception_data(kind.__name__, [line])
 
 
-def _model(kind: type, fields: dict[str, Any], validators: dict[str, Any]) -> "type[BaseModel]":
+def model_for(
+    kind: type, fields: Mapping[str, Any], decorated: Mapping[str, Any], **told: Any
+) -> "type[BaseModel]":
+    """A model of pydantic's for a class.
+
+    Args:
+        kind: The class.
+        fields: Annotation and default of each field.
+        decorated: What pydantic's decorators made of functions of the class, by name.
+        told: The model's config, beside what all such models have.
+    """
     from pydantic import create_model  # only classes of programs need it
 
-    told: dict[str, Any] = {**getattr(kind, "model_config", {}), "extra": "ignore"}
     told.update(arbitrary_types_allowed=True, populate_by_name=True, protected_namespaces=())
     make: Callable[..., type[BaseModel]] = create_model
     with warnings.catch_warnings():
         # A field may be named as a method of pydantic's: nobody calls the methods of this model.
         warnings.filterwarnings("ignore", "Field name .* shadows an attribute")
-        return make(kind.__name__, __config__=told, __validators__=validators, **fields)
+        return make(kind.__name__, __config__=told, __validators__=dict(decorated), **fields)
 
 
 def _bound(validator: Any, kind: type) -> Any:
@@ -126,7 +103,7 @@ def _bound(validator: Any, kind: type) -> Any:
     return replace(validator, wrapped=staticmethod(validator.wrapped.__get__(None, kind)))
 
 
-def _resolved(base: type, name: str) -> Any:
+def annotation_of(base: type, name: str) -> Any:
     """What a class annotates, its text read in the module; Any where a name is not to be found."""
     holder = type(name, (), {"__annotations__": {name: base.__annotations__[name]}})
     module = vars(sys.modules.get(base.__module__, object))

@@ -1,13 +1,13 @@
 """Prompt values: what a prompt template gives, ready for a text model and for a chat model."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, Literal, TypedDict, cast
 
 from plait.messages import AnyMessage, BaseMessage, HumanMessage, get_buffer_string
+from plait.model_face import ModelFace
 
 
-class PromptValue:
+class PromptValue(ModelFace):
     """What a model can be asked with, as text or as messages."""
 
     __slots__ = ()
@@ -19,10 +19,6 @@ class PromptValue:
     def to_messages(self) -> list[Any]:
         """The prompt as messages."""
         raise NotImplementedError(f"{type(self).__name__} must define to_messages().")
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return import_module("pydantic_core.core_schema").is_instance_schema(cls)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
@@ -72,6 +68,8 @@ class StringPromptValue(PromptValue):
     """
 
     __slots__ = ("text",)
+    __plait_fields__ = ("text", "type")
+    text: str
     type: Literal["StringPromptValue"] = "StringPromptValue"
 
     def __init__(self, text: str) -> None:
@@ -94,6 +92,7 @@ class ChatPromptValue(PromptValue):
     """
 
     __slots__ = ("messages",)
+    __plait_fields__ = ("messages",)
 
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         self.messages = messages
@@ -111,6 +110,7 @@ class ChatPromptValueConcrete(ChatPromptValue):
     """Messages of known kinds: what schemas name."""
 
     __slots__ = ()
+    __plait_fields__ = ("messages", "type")
     type: Literal["ChatPromptValueConcrete"] = "ChatPromptValueConcrete"
     messages: Sequence[AnyMessage]
 
@@ -126,6 +126,8 @@ class ImagePromptValue(PromptValue):
     """An image."""
 
     __slots__ = ("image_url",)
+    __plait_fields__ = ("image_url", "type")
+    image_url: "ImageURL"
     type: Literal["ImagePromptValue"] = "ImagePromptValue"
 
     def __init__(self, image_url: ImageURL) -> None:

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from plait.errors import InvalidValueError
+from plait.model_face import ModelFace
 
 
 class Operator(str, Enum):  # noqa: UP042 - users compare and format it as the field's
@@ -67,7 +68,7 @@ class Visitor(ABC):
         """Translate a whole query."""
 
 
-class Expr:
+class Expr(ModelFace):
     """A part of a query; it hands itself to the visitor's method for it."""
 
     _visited_as: ClassVar[str] = "expr"
@@ -89,6 +90,7 @@ class Comparison(FilterDirective):
     Comparison(comparator=<Comparator.EQ: 'eq'>, attribute='year', value=2024)
     """
 
+    __plait_fields__ = ("comparator", "attribute", "value")
     _visited_as: ClassVar[str] = "comparison"
 
     comparator: Comparator
@@ -103,6 +105,7 @@ class Comparison(FilterDirective):
 class Operation(FilterDirective):
     """Filters that are combined."""
 
+    __plait_fields__ = ("operator", "arguments")
     _visited_as: ClassVar[str] = "operation"
 
     operator: Operator
@@ -116,6 +119,7 @@ class Operation(FilterDirective):
 class StructuredQuery(Expr):
     """What is searched for, among what, and how many are wanted."""
 
+    __plait_fields__ = ("query", "filter", "limit")
     _visited_as: ClassVar[str] = "structured_query"
 
     query: str

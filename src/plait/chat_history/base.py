@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plait.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
+from plait.model_face import ComparedFields
 
 
 class BaseChatMessageHistory:
@@ -56,7 +57,7 @@ class BaseChatMessageHistory:
         return get_buffer_string(self.messages)
 
 
-class InMemoryChatMessageHistory(BaseChatMessageHistory):
+class InMemoryChatMessageHistory(BaseChatMessageHistory, ComparedFields):
     """The messages of one session in a list.
 
     >>> history = InMemoryChatMessageHistory()
@@ -64,6 +65,8 @@ class InMemoryChatMessageHistory(BaseChatMessageHistory):
     >>> print(history)
     Human: hi
     """
+
+    __plait_fields__ = ("messages",)
 
     def __init__(self, messages: Sequence[BaseMessage] = ()) -> None:
         self.messages = list(messages)

@@ -60,6 +60,8 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
     'hi?'
     """
 
+    __plait_unwritten__ = ("profile", "rate_limiter")
+
     rate_limiter: Any = None
     disable_streaming: bool | Literal["tool_calling"] = False
     profile: Any = None

@@ -41,6 +41,10 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Any], init=False):
         custom_get_token_ids: A function from text to token ids, for `get_token_ids`.
     """
 
+    __plait_unwritten__ = (
+        *("cache", "callbacks", "custom_get_token_ids", "metadata", "tags", "verbose"),
+    )
+
     name: str | None = None
     cache: Any = None
     verbose: bool = False

@@ -1,13 +1,14 @@
 """What a model gives back: generations (an answer), chunks of them, and results that hold them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 from plait.messages import message_chunk_to_message
 from plait.messages.merge import merge_dicts
+from plait.model_face import ModelFace
 
 
-class _Plain:
+class _Plain(ModelFace):
     """Compares and prints by its slots."""
 
     __slots__ = ()
@@ -25,16 +26,6 @@ class _Plain:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
-    def model_dump(self, **options: Any) -> dict[str, Any]:
-        """The plain data of it, as langchain_core's tracers read it; options reach messages.
-
-        >>> Generation("hi").model_dump()
-        {'generation_info': None, 'text': 'hi', 'type': 'Generation'}
-        """
-        data = {slot: _dumped(getattr(self, slot), options) for slot in self._shown()}
-        kind = getattr(self, "type", None)
-        return data if kind is None else {**data, "type": kind}
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._parts())})"
 
@@ -46,14 +37,6 @@ class _Plain:
         return [f"{slot}={getattr(self, slot)!r}" for slot in self._shown()]
 
 
-def _dumped(value: Any, options: Mapping[str, Any]) -> Any:
-    if isinstance(value, list):
-        return [_dumped(item, options) for item in cast("list[Any]", value)]
-    if hasattr(value, "model_dump"):
-        return value.model_dump(**options)
-    return value
-
-
 def _slots(kind: type) -> tuple[str, ...]:
     return cast("tuple[str, ...]", vars(kind).get("__slots__", ()))
 
@@ -62,7 +45,10 @@ class Generation(_Plain):
     """A text that a model gave, and what the provider said about it."""
 
     __slots__ = ("generation_info", "text")
-    type: ClassVar[str] = "Generation"
+    __plait_fields__ = ("text", "generation_info", "type")
+    text: str
+    generation_info: dict[str, Any] | None
+    type: str = "Generation"
 
     def __init__(self, text: str, generation_info: Mapping[str, Any] | None = None) -> None:
         self.text = text
@@ -100,7 +86,9 @@ class ChatGeneration(Generation):
     """
 
     __slots__ = ("message",)
-    type: ClassVar[str] = "ChatGeneration"
+    __plait_fields__ = ("text", "generation_info", "type", "message")
+    type: str = "ChatGeneration"
+    message: Any
 
     def __init__(self, message: Any, generation_info: Mapping[str, Any] | None = None) -> None:
         content = message.content  # made for each token: no call that can be spared
@@ -113,7 +101,7 @@ class ChatGenerationChunk(ChatGeneration):
     """A piece of a streamed message. Pieces add up."""
 
     __slots__ = ()
-    type: ClassVar[str] = "ChatGenerationChunk"
+    type: str = "ChatGenerationChunk"
 
     def __add__(self, other: "ChatGenerationChunk | Sequence[ChatGenerationChunk]") -> Self:
         others = [other] if isinstance(other, ChatGenerationChunk) else other
@@ -132,6 +120,9 @@ class ChatResult(_Plain):
     """What `_generate` returns: the candidates for an answer, and what the provider said of all."""
 
     __slots__ = ("generations", "llm_output")
+    __plait_fields__ = __slots__
+    generations: list[ChatGeneration]
+    llm_output: dict[str, Any] | None
 
     def __init__(
         self,
@@ -146,6 +137,8 @@ class RunInfo(_Plain):
     """The id of the run that gave an answer."""
 
     __slots__ = ("run_id",)
+    __plait_fields__ = __slots__
+    run_id: Any
 
     def __init__(self, run_id: Any) -> None:
         self.run_id = run_id
@@ -155,7 +148,11 @@ class LLMResult(_Plain):
     """What handlers are given: the candidates of each prompt."""
 
     __slots__ = ("generations", "llm_output", "run")
-    type: ClassVar[str] = "LLMResult"
+    __plait_fields__ = (*__slots__, "type")
+    generations: list[list[Generation]]
+    llm_output: dict[str, Any] | None
+    run: list[Any] | None
+    type: str = "LLMResult"
 
     def __init__(
         self,

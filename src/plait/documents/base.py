@@ -1,20 +1,21 @@
 """`Document`: a piece of text with metadata; what filters and rewrites documents."""
 
-import json
-from collections.abc import Mapping, Sequence
-from copy import copy, deepcopy
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 from plait.errors import InvalidInputError
 from plait.fields import AnnotatedFields, own_values
 from plait.lazy import lazily
+from plait.model_face import ModelFace
 from plait.runnables.config import run_in_executor
 
 
 @dataclass(slots=True, kw_only=True)
-class BaseMedia:
+class BaseMedia(ModelFace):
     """Something with an id and metadata."""
+
+    __plait_fields__ = ("id", "metadata")
 
     id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -35,6 +36,8 @@ class Document(BaseMedia):
     >>> Document("plait is durable", metadata={"source": "README"})
     Document(metadata={'source': 'README'}, page_content='plait is durable')
     """
+
+    __plait_fields__ = ("id", "metadata", "page_content", "type")
 
     page_content: str
     type: Literal["Document"] = "Document"
@@ -83,70 +86,9 @@ class Document(BaseMedia):
         about = f" metadata={self.metadata}" if self.metadata else ""
         return f"page_content='{self.page_content}'{about}"
 
-    def model_dump(self, **options: Any) -> dict[str, Any]:
-        """The document as a dict."""
-        return {
-            "id": self.id,
-            "metadata": deepcopy(self.metadata),
-            "page_content": self.page_content,
-            "type": self.type,
-            **deepcopy(self._own()),
-        }
-
-    def model_dump_json(self, **options: Any) -> str:
-        """The document as JSON."""
-        return json.dumps(self.model_dump(), ensure_ascii=False, separators=(",", ":"))
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other values."""
-        made = deepcopy(self) if deep else copy(self)
-        for name, value in (update or {}).items():
-            setattr(made, name, value)
-        return made
-
     @classmethod
-    def model_validate(cls, value: Any, **options: Any) -> Self:
-        """A document from a dict, or the document itself.
-
-        Raises:
-            InvalidInputError: it is neither.
-        """
-        if isinstance(value, cls):
-            return value
-        if isinstance(value, Mapping):
-            return cls(**cast("Mapping[str, Any]", value))
-        raise InvalidInputError(f"Not a Document, nor a dict of one: {type(value).__name__}.")
-
-    @classmethod
-    def model_json_schema(cls, **options: Any) -> dict[str, Any]:
-        """The JSON schema of a document."""
-        from pydantic import TypeAdapter  # loaded by who asks
-
-        return TypeAdapter(cls).json_schema()
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Documents as fields of pydantic models: objects are taken as they are, dicts are read."""
-        from pydantic_core import core_schema  # loaded by who asks
-
-        fields = {
-            "id": core_schema.typed_dict_field(
-                core_schema.nullable_schema(core_schema.str_schema()), required=False
-            ),
-            "metadata": core_schema.typed_dict_field(core_schema.dict_schema(), required=False),
-            "page_content": core_schema.typed_dict_field(core_schema.str_schema()),
-            "type": core_schema.typed_dict_field(
-                core_schema.literal_schema(["Document"]), required=False
-            ),
-        }
-        read = core_schema.no_info_after_validator_function(
-            cls.model_validate, core_schema.typed_dict_schema(fields, cls_name="Document")
-        )
-        return core_schema.json_or_python_schema(
-            json_schema=read,
-            python_schema=core_schema.union_schema([core_schema.is_instance_schema(cls), read]),
-            serialization=core_schema.plain_serializer_function_ser_schema(cls.model_dump),
-        )
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        return cls.model_json_schema()
 
 
 # The peer's path of it.

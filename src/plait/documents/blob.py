@@ -30,6 +30,8 @@ class Blob(BaseMedia):
     b'hi'
     """
 
+    __plait_fields__ = ("id", "metadata", "data", "mimetype", "encoding", "path")
+
     data: bytes | str | None = None
     mimetype: str | None = None
     encoding: str = "utf-8"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.example_selectors.base import BaseExampleSelector
+from plait.model_face import ComparedFields
 
 
 def words_in(text: str) -> int:
@@ -16,7 +17,7 @@ def words_in(text: str) -> int:
     return len(re.split("\n| ", text))
 
 
-class LengthBasedExampleSelector(BaseExampleSelector):
+class LengthBasedExampleSelector(ComparedFields, BaseExampleSelector):
     """As many examples, from the first on, as fit beside the input.
 
     Args:
@@ -32,6 +33,10 @@ class LengthBasedExampleSelector(BaseExampleSelector):
     >>> chosen.select_examples({"input": "two words"})
     [{'q': 'hot', 'a': 'cold'}]
     """
+
+    __plait_fields__ = (
+        *("examples", "example_prompt", "get_text_length", "max_length", "example_text_lengths"),
+    )
 
     def __init__(
         self,

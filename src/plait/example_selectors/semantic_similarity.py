@@ -6,11 +6,14 @@ from typing import Any, Self, cast
 
 from plait.errors import InvalidValueError
 from plait.example_selectors.base import BaseExampleSelector
+from plait.model_face import ComparedFields
 from plait.runnables.config import run_in_executor
 
 
-class _BySearch(BaseExampleSelector):
+class _BySearch(ComparedFields, BaseExampleSelector):
     """Examples in a vector store, as the metadata of their texts."""
+
+    __plait_fields__ = (*("vectorstore", "k", "example_keys", "input_keys", "vectorstore_kwargs"),)
 
     def __init__(
         self,

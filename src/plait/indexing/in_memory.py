@@ -20,12 +20,9 @@ class InMemoryDocumentIndex(DocumentIndex):
     ['1']
     """
 
+    store: dict[str, Document] = {}  # noqa: RUF012 - a field, copied for each instance
     top_k: int = 4
     """How many documents a search finds at most."""
-
-    def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
-        self.store: dict[str, Document] = {}
 
     def upsert(self, items: Sequence[Document], /, **kwargs: Any) -> UpsertResponse:
         kept = [item if item.id else _with_id(item) for item in items]

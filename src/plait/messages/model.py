@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from plait.messages.fields import Field
+from plait.model_face import WrittenBy
 
 if TYPE_CHECKING:
     from plait.messages.merge import Content
@@ -132,6 +133,7 @@ class ModelMethods:
 
     __slots__ = ()
 
+    __pydantic_serializer__ = WrittenBy("plait.messages.schema")
     model_fields: ClassVar[Mapping[str, Field]] = {}
     if TYPE_CHECKING:
         content: Content

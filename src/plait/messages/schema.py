@@ -6,7 +6,7 @@ Loaded when pydantic asks, or when `model_validate` or `model_json_schema` is ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from inspect import get_annotations
 from typing import Any
@@ -87,18 +87,30 @@ def dump(message: Any, info: Any) -> dict[str, Any]:
     """A message inside a model that is dumped."""
     return message.model_dump(
         mode=info.mode,
+        include=info.include,
+        exclude=info.exclude,
         exclude_unset=info.exclude_unset,
         exclude_defaults=info.exclude_defaults,
         exclude_none=info.exclude_none,
     )
 
 
+@cache
+def serializer() -> Any:
+    """Writes a message that pydantic comes upon where no type says that there is one."""
+    core = import_module("pydantic_core")
+    return core.SchemaSerializer(core.core_schema.any_schema(serialization=_dumping()))
+
+
+def _dumping() -> Any:
+    core = import_module("pydantic_core").core_schema
+    return core.plain_serializer_function_ser_schema(dump, info_arg=True)
+
+
 def plain_schema(check: Any) -> Any:
     """A core schema that checks with a function and dumps with `model_dump`."""
     core = import_module("pydantic_core").core_schema
-    return core.no_info_plain_validator_function(
-        check, serialization=core.plain_serializer_function_ser_schema(dump, info_arg=True)
-    )
+    return core.no_info_plain_validator_function(check, serialization=_dumping())
 
 
 def core_schema(cls: type[BaseMessage]) -> Any:

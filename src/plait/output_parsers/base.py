@@ -3,7 +3,7 @@
 `BaseOutputParser` is what users derive from: define `parse`.
 """
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from plait.chat_models.results import ChatGeneration, Generation
 from plait.errors import InvalidValueError
@@ -91,14 +91,6 @@ class BaseGenerationOutputParser(
     async def arun_unheard(self, input: Any, config: RunnableConfig) -> T:
         """`ainvoke` when nobody listens."""
         return await self.aparse_result([generation_of(self, input)])
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        its = cast("Any", other)
-        return all(getattr(self, name) == getattr(its, name) for name in fields_of(type(self)))
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
 
 
 class BaseOutputParser(BaseGenerationOutputParser[T], init=False):

@@ -38,6 +38,8 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
         InvalidTemplateError: A variable has a name that is taken, or is needed and given ahead.
     """
 
+    __plait_unwritten__ = ("input_types",)
+
     name: str | None = None
     input_variables: list[str]
     optional_variables: list[str] = []  # noqa: RUF012 - a field, copied for each instance
@@ -61,13 +63,6 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
                 f"The variables {both} are both needed and given ahead. Name them in "
                 "`input_variables` or in `partial_variables`, not in both."
             )
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return _fields(self) == _fields(cast("BasePromptTemplate", other))
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
 
     # --- what a subclass defines -----------------------------------------------------------------
 
@@ -233,21 +228,6 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
             "Python. Keep the template in a text file and read it with "
             "PromptTemplate.from_file()."
         )
-
-    def shown_fields(self) -> list[str]:
-        """What is shown of it: its variables, and what is not as by default."""
-        always = ("input_variables", "input_types", "partial_variables")
-        return [
-            f"{name}={getattr(self, name)!r}"
-            for name, default in fields_of(type(self)).items()
-            if name in always or getattr(self, name) != default
-        ]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(self.shown_fields())})"
-
-    def __str__(self) -> str:
-        return " ".join(self.shown_fields())
 
 
 def _fields(prompt: BasePromptTemplate) -> dict[str, Any]:

@@ -48,14 +48,6 @@ class DictPromptTemplate(AnnotatedFields, Runnable[dict[str, Any], dict[str, Any
         _each_text(self.template, look, 0)
         return sorted(names)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, DictPromptTemplate):
-            return NotImplemented
-        mine = (self.template, self.template_format)
-        return mine == (other.template, other.template_format)
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
     def format(self, **kwargs: Any) -> dict[str, Any]:
         """The dict with the values filled in."""
 

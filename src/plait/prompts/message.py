@@ -1,8 +1,8 @@
 """`BaseMessagePromptTemplate`: something that gives messages when variables are filled in."""
 
-from typing import Any, cast
+from typing import Any
 
-from plait.fields import AnnotatedFields, fields_of
+from plait.fields import AnnotatedFields
 
 
 class BaseMessagePromptTemplate(AnnotatedFields, init=False):
@@ -34,17 +34,6 @@ class BaseMessagePromptTemplate(AnnotatedFields, init=False):
         from plait.prompts.chat import ChatPromptTemplate  # that module builds on this one
 
         return ChatPromptTemplate([self]) + other
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        mine, its = self, cast("BaseMessagePromptTemplate", other)
-        return all(getattr(mine, name) == getattr(its, name) for name in fields_of(type(self)))
-
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
-
-    def __str__(self) -> str:
-        return " ".join(self.shown_fields())
 
 
 __all__ = ["BaseMessagePromptTemplate"]

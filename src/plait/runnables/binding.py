@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config, merge_configs
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 Configs = RunnableConfig | Sequence[RunnableConfig] | None
 
 
-class RunnableBindingBase(Runnable[Input, Output]):
+class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
     """What all have in common that pass calls on to one runnable.
 
     Args:
@@ -27,6 +28,11 @@ class RunnableBindingBase(Runnable[Input, Output]):
         custom_output_type: Likewise.
         name: The name that handlers see, where the binding has runs of its own.
     """
+
+    __plait_fields__ = (
+        *("name", "bound", "kwargs", "config", "config_factories"),
+        *("custom_input_type", "custom_output_type"),
+    )
 
     def __init__(
         self,
@@ -52,17 +58,6 @@ class RunnableBindingBase(Runnable[Input, Output]):
         if name.startswith("_") or name == "bound":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.bound, name)
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(bound={self.bound!r}, kwargs={self.kwargs!r}, "
-            f"config={self.config!r}, config_factories={self.config_factories!r})"
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = object.__hash__
 
     def _changed(self, **changes: Any) -> Any:
         """The same with other arguments."""

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.closing import aclose
+from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
 from plait.runnables.runs import acall_as_run, acall_child, call_as_run, call_child, child_config
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnableBranch(Runnable[Input, Output]):
+class RunnableBranch(ComparedFields, Runnable[Input, Output]):
     """Runs the first runnable whose condition holds, else the default.
 
     Args:
@@ -31,6 +32,8 @@ class RunnableBranch(Runnable[Input, Output]):
     >>> branch.batch([-1, 1])
     ['below', 'above']
     """
+
+    __plait_fields__ = ("name", "branches", "default")
 
     def __init__(self, *branches: Any, name: str | None = None) -> None:
         self.name = name
@@ -54,9 +57,6 @@ class RunnableBranch(Runnable[Input, Output]):
                     f"RunnableBranch branches must be pairs (condition, runnable), got {len(both)}"
                 )
             self.branches.append((coerce_to_runnable(both[0]), coerce_to_runnable(both[1])))
-
-    def __repr__(self) -> str:
-        return f"RunnableBranch(branches={self.branches!r}, default={self.default!r})"
 
     @property
     def OutputType(self) -> Any:

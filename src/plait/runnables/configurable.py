@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ConfigError
+from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs
 from plait.runnables.fields import (
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Prepared = tuple[Runnable[Any, Any], RunnableConfig]
 
 
-class DynamicRunnable(Runnable[Input, Output]):
+class DynamicRunnable(ComparedFields, Runnable[Input, Output]):
     """A runnable that is made anew for each call, from its config.
 
     Args:
@@ -35,11 +36,13 @@ class DynamicRunnable(Runnable[Input, Output]):
         name: The name of the whole.
     """
 
+    __plait_fields__ = ("name", "default", "config")
+
     def __init__(
         self, default: Any, *, config: Mapping[str, Any] | None = None, name: str | None = None
     ) -> None:
         self.default: Runnable[Input, Output] = coerce_to_runnable(default)
-        self.config: RunnableConfig = dict(config or {})
+        self.config: RunnableConfig | None = dict(config) if config else None
         self.name = name
 
     def __getattr__(self, name: str) -> Any:
@@ -181,14 +184,13 @@ class RunnableConfigurableFields(DynamicRunnable[Input, Output]):
         name: The name of the whole.
     """
 
+    __plait_fields__ = (*DynamicRunnable.__plait_fields__, "fields")
+
     def __init__(
         self, default: Any, fields: Mapping[str, AnyConfigurableField], **rest: Any
     ) -> None:
         super().__init__(default, **rest)
         self.fields = dict(fields)
-
-    def __repr__(self) -> str:
-        return f"RunnableConfigurableFields(default={self.default!r}, fields={self.fields!r})"
 
     def _arguments(self) -> dict[str, Any]:
         return {**super()._arguments(), "fields": self.fields}
@@ -272,6 +274,11 @@ class RunnableConfigurableAlternatives(DynamicRunnable[Input, Output]):
         name: The name of the whole.
     """
 
+    __plait_fields__ = (
+        *DynamicRunnable.__plait_fields__,
+        *("which", "alternatives", "default_key", "prefix_keys"),
+    )
+
     def __init__(
         self,
         which: ConfigurableField,
@@ -287,12 +294,6 @@ class RunnableConfigurableAlternatives(DynamicRunnable[Input, Output]):
         self.alternatives = dict(alternatives)
         self.default_key = default_key
         self.prefix_keys = prefix_keys
-
-    def __repr__(self) -> str:
-        return (
-            f"RunnableConfigurableAlternatives(which={self.which.id!r}, default={self.default!r}, "
-            f"alternatives={self.alternatives!r}, default_key={self.default_key!r})"
-        )
 
     def _arguments(self) -> dict[str, Any]:
         return {

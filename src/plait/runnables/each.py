@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
 from plait.runnables.runs import acall_as_run, call_as_run
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnableEach(Runnable[Sequence[Input], list[Output]]):
+class RunnableEach(ComparedFields, Runnable[Sequence[Input], list[Output]]):
     """A runnable for each item of a list, as a batch.
 
     Args:
@@ -26,12 +27,11 @@ class RunnableEach(Runnable[Sequence[Input], list[Output]]):
     ['A', 'B']
     """
 
+    __plait_fields__ = ("name", "bound")
+
     def __init__(self, bound: Any, *, name: str | None = None) -> None:
         self.bound: Runnable[Input, Output] = coerce_to_runnable(bound)
         self.name = name
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(bound={self.bound!r})"
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Its own name, else one made of the bound runnable's."""

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.closing import aclose
+from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
 from plait.runnables.runs import acall_as_run, acall_child, call_as_run, call_child, child_config
@@ -21,7 +22,7 @@ _NOTHING: Any = object()
 """What a stream without chunks begins with."""
 
 
-class RunnableWithFallbacks(Runnable[Input, Output]):
+class RunnableWithFallbacks(ComparedFields, Runnable[Input, Output]):
     """A runnable, and others that are tried in order when it fails.
 
     A stream that fails after its first chunk is not saved: the chunk has been seen. One that ends
@@ -39,6 +40,8 @@ class RunnableWithFallbacks(Runnable[Input, Output]):
     >>> number.invoke("7"), number.invoke("seven")
     (7, 5)
     """
+
+    __plait_fields__ = ("name", "runnable", "fallbacks", "exceptions_to_handle", "exception_key")
 
     def __init__(
         self,
@@ -77,9 +80,6 @@ class RunnableWithFallbacks(Runnable[Input, Output]):
             )
 
         return for_each
-
-    def __repr__(self) -> str:
-        return f"RunnableWithFallbacks(runnable={self.runnable!r}, fallbacks={self.fallbacks!r})"
 
     @property
     def runnables(self) -> Iterator[Runnable[Input, Output]]:

@@ -63,6 +63,12 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
     ('1 so far', '3 so far')
     """
 
+    __plait_fields__ = (
+        *RunnableBindingBase.__plait_fields__,
+        *("get_session_history", "input_messages_key", "output_messages_key"),
+        *("history_messages_key", "history_factory_config"),
+    )
+
     def __init__(
         self,
         runnable: Any,

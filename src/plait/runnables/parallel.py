@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
 from plait.closing import aclose
+from plait.model_face import ComparedFields
 from plait.runnables.addable import AddableDict
 from plait.runnables.base import Input, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnableParallel(Transforming[Input, dict[str, Any]]):
+class RunnableParallel(ComparedFields, Transforming[Input, dict[str, Any]]):
     """Several runnables with the same input, at once; their outputs in one dict.
 
     A dict among the steps of a sequence becomes one of these.
@@ -42,6 +43,8 @@ class RunnableParallel(Transforming[Input, dict[str, Any]]):
     >>> RunnableParallel(upper=str.upper, size=len).invoke("hi")
     {'upper': 'HI', 'size': 2}
     """
+
+    __plait_fields__ = ("name", "steps__")
 
     def __init__(
         self, steps__: Mapping[str, Any] | None = None, *, name: str | None = None, **kwargs: Any
@@ -59,14 +62,6 @@ class RunnableParallel(Transforming[Input, dict[str, Any]]):
             f"  {key}: " + "\n  ".join(repr(step).split("\n")) for key, step in self.steps__.items()
         )
         return f"{{\n{inside}\n}}"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RunnableParallel):
-            return False
-        its = cast("RunnableParallel[Any]", other)
-        return self.steps__ == its.steps__ and self.name == its.name
-
-    __hash__ = object.__hash__
 
     # --- what it says about itself ---------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
 from plait.closing import aclose
+from plait.model_face import ComparedFields
 from plait.runnables.addable import AddableDict, add_chunks
 from plait.runnables.base import Input
 from plait.runnables.calling import acall_function, call_function, is_async
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnablePassthrough(Transforming[Input, Input]):
+class RunnablePassthrough(ComparedFields, Transforming[Input, Input]):
     """Gives its input on unchanged.
 
     Args:
@@ -35,6 +36,8 @@ class RunnablePassthrough(Transforming[Input, Input]):
     hi
     'hi'
     """
+
+    __plait_fields__ = ("name", "input_type", "func", "afunc")
 
     def __init__(
         self,
@@ -58,14 +61,6 @@ class RunnablePassthrough(Transforming[Input, Input]):
         {'text': 'hi', 'size': 2}
         """
         return RunnableAssign(RunnableParallel(kwargs))
-
-    def __repr__(self) -> str:
-        return "RunnablePassthrough()"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = object.__hash__
 
     @property
     def InputType(self) -> Any:
@@ -147,7 +142,7 @@ def _tapped(chunks: Iterator[Any], tell: Callable[[Any], object]) -> Iterator[An
     tell(total)
 
 
-class RunnableAssign(Transforming[dict[str, Any], dict[str, Any]]):
+class RunnableAssign(ComparedFields, Transforming[dict[str, Any], dict[str, Any]]):
     """Gives a dict on with more keys, computed from it. `RunnablePassthrough.assign` makes it.
 
     The given keys are streamed as they come, those that the mapper overwrites left out.
@@ -160,17 +155,11 @@ class RunnableAssign(Transforming[dict[str, Any], dict[str, Any]]):
         ValueError: At each call: the input is no dict.
     """
 
+    __plait_fields__ = ("name", "mapper")
+
     def __init__(self, mapper: RunnableParallel[Any], *, name: str | None = None) -> None:
         self.mapper = mapper
         self.name = name
-
-    def __repr__(self) -> str:
-        return f"RunnableAssign(mapper={self.mapper!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = object.__hash__
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Its own name, else one made of the new keys."""
@@ -287,7 +276,7 @@ class RunnableAssign(Transforming[dict[str, Any], dict[str, Any]]):
         return AddableDict({key: value for key, value in chunk.items() if key not in new})
 
 
-class RunnablePick(Transforming[dict[str, Any], Any]):
+class RunnablePick(ComparedFields, Transforming[dict[str, Any], Any]):
     """Of a dict, the value of one key; or the dict of several keys.
 
     Args:
@@ -299,17 +288,11 @@ class RunnablePick(Transforming[dict[str, Any], Any]):
     (1, {'a': 1, 'b': 2})
     """
 
+    __plait_fields__ = ("name", "keys")
+
     def __init__(self, keys: str | list[str], *, name: str | None = None) -> None:
         self.keys = keys
         self.name = name
-
-    def __repr__(self) -> str:
-        return f"RunnablePick(keys={self.keys!r})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = object.__hash__
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         """Its own name, else one made of the keys."""

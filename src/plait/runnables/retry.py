@@ -57,6 +57,12 @@ class RunnableRetry(RunnableBindingBase[Input, Output]):
     'found'
     """
 
+    __plait_fields__ = (
+        *RunnableBindingBase.__plait_fields__,
+        *("retry_exception_types", "wait_exponential_jitter", "exponential_jitter_params"),
+        "max_attempt_number",
+    )
+
     def __init__(
         self,
         bound: Any,

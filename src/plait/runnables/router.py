@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
+from plait.model_face import ComparedFields
 from plait.runnables.base import Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
 
@@ -19,7 +20,7 @@ class RouterInput(TypedDict):
     input: Any
 
 
-class RouterRunnable(Runnable[RouterInput, Output]):
+class RouterRunnable(ComparedFields, Runnable[RouterInput, Output]):
     """Passes the input on to the runnable that it names.
 
     Args:
@@ -31,12 +32,11 @@ class RouterRunnable(Runnable[RouterInput, Output]):
     'HI'
     """
 
+    __plait_fields__ = ("name", "runnables")
+
     def __init__(self, runnables: Mapping[str, Any], *, name: str | None = None) -> None:
         self.runnables = {key: coerce_to_runnable(one) for key, one in runnables.items()}
         self.name = name
-
-    def __repr__(self) -> str:
-        return f"RouterRunnable(runnables={self.runnables!r})"
 
     @property
     def InputType(self) -> Any:

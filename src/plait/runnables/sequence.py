@@ -1,10 +1,12 @@
 """`RunnableSequence`: runnables one after the other, which is what `|` makes."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from plait.callbacks.context import has_listeners
 from plait.closing import aclose
+from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig, ensure_config
 from plait.runnables.runs import (
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnableSequence(Transforming[Input, Output]):
+class RunnableSequence(ComparedFields, Transforming[Input, Output]):
     """Runnables one after the other; each gets the output of the one before.
 
     Chunks of a step go into the next step as they come, so that a stream comes out as soon as
@@ -46,6 +48,8 @@ class RunnableSequence(Transforming[Input, Output]):
     >>> RunnableSequence(str.strip, str.upper).invoke(" hi ")
     'HI'
     """
+
+    __plait_fields__ = ("name", "first", "middle", "last")
 
     def __init__(
         self,
@@ -86,13 +90,10 @@ class RunnableSequence(Transforming[Input, Output]):
         rest = ["\n".join(f"  {line}" for line in part.split("\n"))[2:] for part in parts[1:]]
         return "\n| ".join([parts[0], *rest])
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RunnableSequence):
-            return False
-        its = cast("RunnableSequence[Any, Any]", other)
-        return self.steps == its.steps and self.name == its.name
-
-    __hash__ = object.__hash__
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other steps, or another name."""
+        made = deepcopy(self) if deep else self
+        return type(self)(**{**dict(made), **(update or {})})
 
     def __or__(self, other: Any) -> Runnable[Input, Any]:
         return RunnableSequence(self, other, name=self.name or _name_of(other))

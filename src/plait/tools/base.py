@@ -75,6 +75,8 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     'HIHI'
     """
 
+    __plait_unwritten__ = ("callbacks", "on_unknown")
+
     name: str  # pyright: ignore[reportIncompatibleVariableOverride, reportIncompatibleUnannotatedOverride]
     description: str
     args_schema: Any = None
@@ -114,14 +116,8 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     def __getstate__(self) -> dict[str, Any]:
         return _fields(self)  # a copy makes its own plan: this one is bound to this object
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and _fields(self) == _fields(cast("BaseTool", other))
-
     def __hash__(self) -> int:
         return hash((type(self), self.name))
-
-    def __str__(self) -> str:
-        return " ".join(self.shown_fields())
 
     # --- what to define -------------------------------------------------------------------------
 

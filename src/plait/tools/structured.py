@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.errors import ToolDefinitionError
+from plait.fields import LazyField
 from plait.runnables.config import run_in_executor
 from plait.tools.base import BaseTool
 from plait.tools.docstrings import parse_docstring as read_docstring
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from plait.tools.base import ArgsSchema
 
 
-class InferredSchema:
+class InferredSchema(LazyField):
     """The schema that a tool's function has, made when somebody asks for it.
 
     The function is read at once, so that what is wrong with it is said where it is declared;
@@ -97,6 +98,16 @@ class StructuredTool(BaseTool):
         }
         key = key_of((self.name, self.description), fields)
         return described(key, partial(_of_arguments, self))
+
+    def __eq__(self, other: object) -> bool:
+        if super().__eq__(other) is not True:
+            return NotImplemented
+        mine, its = vars(self), vars(other)
+        if "args_schema" in mine or "args_schema" in its:
+            return self.args_schema == cast("StructuredTool", other).args_schema
+        return mine["_inferred"] == its["_inferred"]
+
+    __hash__ = BaseTool.__hash__
 
     def shown_fields(self) -> list[str]:
         """What is not as by default; the schema comes after name and description."""
