@@ -10,6 +10,8 @@ from copy import copy, deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from plait.written import Written
+
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
@@ -37,7 +39,7 @@ class WrittenBy:
         return import_module(self._module).serializer()
 
 
-class ModelFace:
+class ModelFace(Written):
     """The `model_*` methods of pydantic's models, for classes that are none.
 
     A class names its fields in `__plait_fields__`, in the order in which they are written. Those

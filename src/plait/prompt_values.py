@@ -67,6 +67,8 @@ class StringPromptValue(PromptValue):
     'human'
     """
 
+    __plait_namespace__ = ("langchain", "prompts", "base")
+
     __slots__ = ("text",)
     __plait_fields__ = ("text", "type")
     text: str
@@ -90,6 +92,8 @@ class ChatPromptValue(PromptValue):
     >>> ChatPromptValue(messages=[HumanMessage("hi")]).to_string()
     'Human: hi'
     """
+
+    __plait_namespace__ = ("langchain", "prompts", "chat")
 
     __slots__ = ("messages",)
     __plait_fields__ = ("messages",)
@@ -124,6 +128,8 @@ class ImageURL(TypedDict, total=False):
 
 class ImagePromptValue(PromptValue):
     """An image."""
+
+    __plait_namespace__ = ("langchain", "schema", "prompt")
 
     __slots__ = ("image_url",)
     __plait_fields__ = ("image_url", "type")

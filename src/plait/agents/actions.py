@@ -27,15 +27,7 @@ def _messages(given: Any) -> Any:
 class _Written(Serializable):
     """What `plait.load.dumps` writes under the id that the field knows it by."""
 
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """Whether instances may be written: yes."""
-        return True
-
-    @classmethod
-    def get_lc_namespace(cls) -> list[str]:
-        """The first parts of the id."""
-        return ["langchain", "schema", "agent"]
+    __plait_namespace__ = ("langchain", "schema", "agent")
 
     def __repr_args__(self) -> Any:
         return [(name, value) for name, value in super().__repr_args__() if name != "type"]

@@ -44,6 +44,8 @@ def _slots(kind: type) -> tuple[str, ...]:
 class Generation(_Plain):
     """A text that a model gave, and what the provider said about it."""
 
+    __plait_namespace__ = ("langchain", "schema", "output")
+
     __slots__ = ("generation_info", "text")
     __plait_fields__ = ("text", "generation_info", "type")
     text: str

@@ -37,6 +37,8 @@ class Document(BaseMedia):
     Document(metadata={'source': 'README'}, page_content='plait is durable')
     """
 
+    __plait_namespace__ = ("langchain", "schema", "document")
+
     __plait_fields__ = ("id", "metadata", "page_content", "type")
 
     page_content: str

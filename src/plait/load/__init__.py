@@ -1,6 +1,6 @@
 """Objects as JSON and back, in the field's form (`langchain_core.load`). Data names no code.
 
-What may be made again is a closed list: messages, and the classes that the caller passes.
+What may be made again is a closed list: classes that are data, or those that the caller passes.
 """
 
 from typing import TYPE_CHECKING

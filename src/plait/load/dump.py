@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from plait.load.registry import id_of_message, not_implemented
+from plait.load.registry import id_of_message
+from plait.written import not_implemented
 
 ESCAPED = "__lc_escaped__"
 """Marks a dict of the user that looks like a written object, and is data."""

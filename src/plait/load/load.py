@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, cast
 
 from plait.load.dump import ESCAPED
-from plait.load.registry import message_classes
+from plait.load.registry import data_classes, message_classes
 
 Allowed = Iterable[type[Any]] | Literal["all", "core", "messages"] | None
 
@@ -22,8 +22,9 @@ def load(
 
     Args:
         obj: What `dumpd` gave.
-        allowed_objects: Classes of yours that may be made, beside messages. The names "core",
-            "messages" and "all" mean messages.
+        allowed_objects: Which classes may be made: "messages"; "core" or "all", which is the
+            default (messages, documents, prompts, parsers, and what models and agents say); or
+            those of a list.
         secrets_map: The values of secrets by name; others are None.
         secrets_from_env: Look other secrets up in the environment. The data chooses the names:
             only for data that you trust.
@@ -37,7 +38,7 @@ def load(
     >>> load(dumpd(HumanMessage("hi"))).content
     'hi'
     """
-    known = message_classes()
+    known = message_classes() if allowed_objects == "messages" else data_classes()
     if allowed_objects is not None and not isinstance(allowed_objects, str):
         known = {tuple(_id_of(each)): each for each in allowed_objects}
     return _Loader(known, secrets_map or {}, secrets_from_env).made(obj)
@@ -96,7 +97,8 @@ class _Loader:
                 "`allowed_objects`, if you trust the data."
             )
         kwargs = {key: self.made(value) for key, value in written.get("kwargs", {}).items()}
-        return cls(**kwargs)
+        made = getattr(cls, "model_validate", None)
+        return cls(**kwargs) if made is None else made(kwargs)
 
 
 def _id_of(cls: Any) -> list[str]:

@@ -1,5 +1,6 @@
-"""What may be made from written data: messages, by the ids that the field gives them."""
+"""What may be made from written data: a closed list of classes that are data, by their ids."""
 
+from importlib import import_module
 from typing import Any
 
 _NAMESPACE = ["langchain", "schema", "messages"]
@@ -19,6 +20,36 @@ def message_classes() -> dict[tuple[str, ...], Any]:
     }
 
 
+_DATA = {
+    "plait.documents": ("Document",),
+    "plait.prompt_values": (
+        *("ChatPromptValue", "ChatPromptValueConcrete", "ImagePromptValue", "StringPromptValue"),
+    ),
+    "plait.prompts": (
+        *("AIMessagePromptTemplate", "ChatMessagePromptTemplate", "ChatPromptTemplate"),
+        *("FewShotPromptWithTemplates", "HumanMessagePromptTemplate", "MessagesPlaceholder"),
+        *("PromptTemplate", "SystemMessagePromptTemplate"),
+    ),
+    "plait.prompts.dict": ("DictPromptTemplate",),
+    "plait.prompts.image": ("ImagePromptTemplate",),
+    "plait.prompts.structured": ("StructuredPrompt",),
+    "plait.output_parsers": ("CommaSeparatedListOutputParser", "StrOutputParser"),
+    "plait.outputs": ("ChatGeneration", "ChatGenerationChunk", "Generation", "GenerationChunk"),
+    "plait.agents.actions": ("AgentAction", "AgentActionMessageLog", "AgentFinish"),
+}
+"""Modules and their classes that are data: making one runs no code that the data could choose."""
+
+
+def data_classes() -> dict[tuple[str, ...], Any]:
+    """Id to class: messages, documents, prompts, and what models and agents say."""
+    found = message_classes()
+    for module, names in _DATA.items():
+        for name in names:
+            kind = getattr(import_module(module), name)
+            found[tuple(kind.lc_id())] = kind
+    return found
+
+
 def id_of_message(thing: Any) -> tuple[list[str], dict[str, Any]] | None:
     """The id and the constructor arguments of a message; None if it is none."""
     from plait.messages import BaseMessage  # the data may hold none
@@ -35,8 +66,3 @@ def id_of_message(thing: Any) -> tuple[list[str], dict[str, Any]] | None:
         if value is not None and (value or is_said):
             kwargs[name] = value
     return [*_NAMESPACE, type(thing).__name__], kwargs
-
-
-def not_implemented(thing: object, its_id: list[str]) -> dict[str, Any]:
-    """The written form of what cannot be made again."""
-    return {"lc": 1, "type": "not_implemented", "id": its_id, "repr": repr(thing)}

@@ -63,6 +63,8 @@ class CommaSeparatedListOutputParser(ListOutputParser):
     ['a', 'b, c']
     """
 
+    __plait_namespace__ = ("langchain", "output_parsers", "list")
+
     @property
     def _type(self) -> str:
         return "comma-separated-list"

@@ -18,6 +18,8 @@ class StrOutputParser(BaseTransformOutputParser[str]):
     'hi'
     """
 
+    __plait_namespace__ = ("langchain", "schema", "output_parser")
+
     def parse(self, text: str) -> str:
         """The text itself."""
         return text

@@ -83,6 +83,8 @@ class ChatPromptTemplate(BaseChatPromptTemplate):
     ['You are Ann.', 'Hi!', 'How are you?']
     """
 
+    __plait_namespace__ = ("langchain", "prompts", "chat")
+
     messages: list[Any]
     validate_template: bool = False
 

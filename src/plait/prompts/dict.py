@@ -29,6 +29,8 @@ class DictPromptTemplate(AnnotatedFields, Runnable[dict[str, Any], dict[str, Any
     {'type': 'text', 'text': ['x', 1]}
     """
 
+    __plait_namespace__ = ("langchain_core", "prompts", "dict")
+
     name: str | None = None
     template: dict[str, Any]
     template_format: PromptTemplateFormat = "f-string"

@@ -110,6 +110,8 @@ class FewShotPromptWithTemplates(StringPromptTemplate):
         validate_template: Check `input_variables` instead of taking them from the prompts.
     """
 
+    __plait_namespace__ = ("langchain", "prompts", "few_shot_with_templates")
+
     examples: list[dict[str, Any]] | None = None
     example_selector: Any = None
     example_prompt: PromptTemplate

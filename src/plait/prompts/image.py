@@ -26,6 +26,8 @@ class ImagePromptTemplate(BasePromptTemplate):
     {'url': 'https://example.org/cat.png'}
     """
 
+    __plait_namespace__ = ("langchain", "prompts", "image")
+
     template: dict[str, Any] = {}  # noqa: RUF012 - a field, copied for each instance
     template_format: PromptTemplateFormat = "f-string"
 

@@ -24,6 +24,8 @@ class MessagesPlaceholder(BaseMessagePromptTemplate):
     'b'
     """
 
+    __plait_namespace__ = ("langchain", "prompts", "chat")
+
     variable_name: str
     optional: bool = False
     n_messages: int | None = None

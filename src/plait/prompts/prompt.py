@@ -37,6 +37,8 @@ class PromptTemplate(StringPromptTemplate):
     '2 dogs!'
     """
 
+    __plait_namespace__ = ("langchain", "prompts", "prompt")
+
     template: str
     template_format: PromptTemplateFormat = "f-string"
     validate_template: bool = False

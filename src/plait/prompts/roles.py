@@ -26,6 +26,8 @@ class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
         additional_kwargs: Given to each message.
     """
 
+    __plait_namespace__ = ("langchain", "prompts", "chat")
+
     prompt: Any
     additional_kwargs: dict[str, Any] = {}  # noqa: RUF012 - a field, copied for each instance
 

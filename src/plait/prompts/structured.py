@@ -26,6 +26,8 @@ class StructuredPrompt(ChatPromptTemplate):
     ({'title': 'Answer'}, {'strict': True})
     """
 
+    __plait_namespace__ = ("langchain_core", "prompts", "structured")
+
     schema_: Any
     structured_output_kwargs: dict[str, Any]
 

@@ -1,7 +1,5 @@
 """`RunnableSerializable`: the base of runnables whose fields are pydantic fields."""
 
-from typing import Any
-
 from pydantic import ConfigDict
 
 from plait.load.serializable import Serializable
@@ -23,12 +21,6 @@ class RunnableSerializable(Serializable, Runnable[Input, Output]):
 
     name: str | None = None  # pyright: ignore[reportIncompatibleVariableOverride]
     """The name that handlers see."""
-
-    def to_json(self) -> dict[str, Any]:
-        """What `plait.load.dumpd` keeps of it."""
-        described = super().to_json()
-        described["name"] = self.get_name()
-        return described
 
 
 __all__ = ["RunnableSerializable"]
