@@ -7,19 +7,16 @@ import dataclasses
 import inspect
 from collections.abc import Mapping
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaSerializer, core_schema
 
 from plait.fields import own_names
-from plait.model_face import defaults_of
+from plait.model_face import ModelFace, defaults_of
 from plait.own_fields import annotation_of, model_for
-
-if TYPE_CHECKING:
-    from plait.model_face import ModelFace
 
 
 class StandIn:
@@ -35,7 +32,7 @@ class StandIn:
 
     def __init__(
         self,
-        kind: "type[ModelFace]",
+        kind: type[ModelFace],
         declared: Mapping[str, tuple[Any, Any]],
         decorated: Mapping[str, Any],
         own: frozenset[str] = frozenset(),
@@ -67,7 +64,7 @@ class StandIn:
         extra = "allow" if self.extra else "ignore"
         return model_for(self.kind, fields, self.decorated, extra=extra)
 
-    def model_of(self, made: "ModelFace", mode: str = "python") -> BaseModel:
+    def model_of(self, made: ModelFace, mode: str = "python") -> BaseModel:
         """An object as the model that stands for it, to be written in a mode of pydantic's."""
         values = {name: getattr(made, name) for name in self.described if hasattr(made, name)}
         if mode == "json":
@@ -75,14 +72,14 @@ class StandIn:
         extra = self.extra_of(made) or {}
         return self.model.model_construct({*self.said_by(made), *extra}, **values, **extra)
 
-    def extra_of(self, made: "ModelFace") -> dict[str, Any] | None:
+    def extra_of(self, made: ModelFace) -> dict[str, Any] | None:
         """What an object keeps that is no field; None where its class keeps nothing else."""
         if not self.extra:
             return None
         held = vars(made).items()
         return {n: its for n, its in held if n[0] != "_" and n not in self.described}
 
-    def said_by(self, made: "ModelFace") -> set[str]:
+    def said_by(self, made: ModelFace) -> set[str]:
         """The fields of an object that are required, or differ from their defaults."""
         return {
             name
@@ -103,11 +100,26 @@ class StandIn:
         return frozenset(one.name for one in taken)
 
     def arguments(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields as arguments of the constructor, which may set some of them itself."""
+        """Fields as arguments of the constructor, which may set some of them itself.
+
+        A dict in the place of an object of plait's becomes one.
+        """
         taken = self.arguments_taken
-        if taken is None:
-            return dict(values)
-        return {n: its for n, its in values.items() if n in taken or n not in self.described}
+        return {
+            name: self._read(name, its)
+            for name, its in values.items()
+            if taken is None or name in taken or name not in self.described
+        }
+
+    def _read(self, name: str, value: Any) -> Any:
+        field = self.described.get(name)
+        annotation: Any = None if field is None else field.annotation
+        named = [annotation, *get_args(annotation)]
+        is_ours = any(isinstance(one, type) and issubclass(one, ModelFace) for one in named)
+        if not is_ours or not isinstance(value, Mapping):
+            return value
+        made = TypeAdapter[Any](annotation, config={"arbitrary_types_allowed": True})
+        return made.validate_python(value)
 
     def refusal(self, given: Any) -> ValidationError:
         """What pydantic says of something that is no object of the class, nor a dict of one."""
@@ -134,7 +146,7 @@ class _Lenient(GenerateJsonSchema):
         return {}
 
 
-def of_constructor(kind: "type[ModelFace]") -> StandIn:
+def of_constructor(kind: type[ModelFace]) -> StandIn:
     """The stand-in of a class whose fields are arguments of its constructor, or set by it."""
     known = vars(kind).get("_stand_in")
     if known is None:
@@ -191,7 +203,7 @@ def _as_json(value: Any) -> Any:
 def serializer() -> SchemaSerializer:
     """Writes an object of any class of plait's as the model that stands for it."""
 
-    def dump(made: "ModelFace", info: Any) -> Any:
+    def dump(made: ModelFace, info: Any) -> Any:
         model = made.__plait_stand_in__().model_of(made, info.mode)
         if info.include is None and info.exclude is None:
             return model  # pydantic goes on with it, and with all that it was told
@@ -202,7 +214,7 @@ def serializer() -> SchemaSerializer:
     return SchemaSerializer(core_schema.any_schema(serialization=written))
 
 
-def schema_of_field(kind: "type[ModelFace]") -> Any:
+def schema_of_field(kind: type[ModelFace]) -> Any:
     """Pydantic's schema of a field with such an object: plait's, the peer's twin, or a dict."""
 
     def check(value: Any) -> Any:

@@ -244,6 +244,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_prompts::unknown_argument": "Fields of prompts and parsers",
     "d_runnables_bound::tags_of_a_listener_inside_a_chain": "Listeners inside a chain",
     "d_runnables_bound::errors_of_a_batch_with_fallbacks": "Errors of a batch with fallbacks",
+    "d_vectorstores::options_of_retrievers": "Options of retrievers",
     "d_vectorstores::negative_numbers_of_documents": "Negative limits and offsets in stores",
     "d_vectorstores::similarity_to_nothing": "Similarity to nothing",
     "d_vectorstores::texts_of_an_iterator": "Texts of an iterator",

@@ -12,7 +12,13 @@ from pydantic import BaseModel, ValidationError
 
 from plait.documents import Document
 from plait.output_parsers import BaseOutputParser, StrOutputParser
-from plait.prompts import ChatPromptTemplate, PromptTemplate
+from plait.prompts import (
+    ChatPromptTemplate,
+    FewShotPromptTemplate,
+    FewShotPromptWithTemplates,
+    HumanMessagePromptTemplate,
+    PromptTemplate,
+)
 from plait.runnables import RunnableBranch, RunnableLambda
 from plait.tools import BaseTool, tool
 
@@ -36,6 +42,28 @@ def test_what_is_dumped_is_read_back_as_what_it_was() -> None:
     assert written["messages"][0]["prompt"]["template"] == "You are {role}."
     document = Document("x", metadata={"a": [1]}, id="i")
     assert Document.model_validate_json(document.model_dump_json()) == document
+
+
+def test_what_is_dumped_inside_of_a_prompt_is_read_back_or_refused() -> None:
+    prompt = FewShotPromptTemplate(
+        examples=[{"a": "1"}],
+        example_prompt=PromptTemplate.from_template("{a}"),
+        suffix="{q}",
+        input_variables=["q"],
+    )
+    assert FewShotPromptTemplate.model_validate(prompt.model_dump()) == prompt
+    mixed = FewShotPromptWithTemplates(
+        examples=[],
+        example_prompt=PromptTemplate.from_template("{a}"),
+        suffix=PromptTemplate.from_template("{q}"),
+        input_variables=["q"],
+    )
+    with pytest.raises(ValidationError, match="template"):  # of no class that could be made
+        HumanMessagePromptTemplate.model_validate(
+            HumanMessagePromptTemplate.from_template("{x}").model_dump()
+        )
+    with pytest.raises(ValidationError, match="template"):
+        FewShotPromptWithTemplates.model_validate(mixed.model_dump())
 
 
 def test_functions_and_classes_of_a_tool_are_told_in_json() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plait.errors import GraphError, RunError, StorageError, ToolDefinitionError
+from plait.errors import GraphError, InvalidInputError, RunError, StorageError, ToolDefinitionError
 
 if TYPE_CHECKING:
     from plait.haystack.breakpoints import AgentSnapshot, PipelineSnapshot
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 class ComponentError(GraphError, TypeError):
     """A class cannot be a component, or a component was given something else than data."""
+
+
+class NoGeneratorError(InvalidInputError, AttributeError):
+    """What an agent is to ask is no chat generator, and no chat model."""
 
 
 class SerializationError(GraphError):

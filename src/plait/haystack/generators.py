@@ -20,7 +20,7 @@ from plait.chat_models.haystack_wire import Kinds, conversation, to_haystack
 from plait.chat_models.wire import standard_blocks
 from plait.errors import InvalidInputError, InvalidValueError
 from plait.haystack.components import default_to_dict
-from plait.haystack.errors import ComponentError, SerializationError
+from plait.haystack.errors import ComponentError, NoGeneratorError, SerializationError
 from plait.haystack.guests import AsyncGuestGenerator, GuestGenerator
 from plait.haystack.images import ImageContent
 from plait.haystack.messages import ChatMessage, ReasoningContent, ToolCall
@@ -274,14 +274,18 @@ def as_generator(given: Any) -> Any:
         given: A generator, of plait's or Haystack's; a chat model, or "provider:name".
 
     Raises:
-        InvalidInputError: It is none of these, or takes no tools.
+        NoGeneratorError: It is none of these.
+        InvalidInputError: It takes no tools.
     """
     if is_haystack_generator(given):
         check_takes_tools(given)
         can_await = callable(getattr(given, "run_async", None))
         return (AsyncGuestGenerator if can_await else GuestGenerator)(given)
     if isinstance(given, (str, BaseChatModel)) or not callable(getattr(given, "run", None)):
-        return ChatModelGenerator(given)
+        try:
+            return ChatModelGenerator(given)
+        except InvalidInputError as error:
+            raise NoGeneratorError(str(error)) from error
     check_takes_tools(given)
     return given
 

@@ -28,7 +28,7 @@ class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
 
     __plait_namespace__ = ("langchain", "prompts", "chat")
 
-    prompt: Any
+    prompt: StringPromptTemplate
     additional_kwargs: dict[str, Any] = {}  # noqa: RUF012 - a field, copied for each instance
 
     @classmethod
@@ -103,6 +103,7 @@ class ChatMessagePromptTemplate(BaseStringMessagePromptTemplate):
 class ContentMessagePromptTemplate(BaseStringMessagePromptTemplate):
     """A message whose content is a template, or a list of blocks that are."""
 
+    prompt: StringPromptTemplate | list[Any]  # pyright: ignore[reportIncompatibleVariableOverride]
     _message: ClassVar[type[Any]]
 
     @classmethod
@@ -156,7 +157,7 @@ class ContentMessagePromptTemplate(BaseStringMessagePromptTemplate):
         if not isinstance(self.prompt, list):
             return super().pretty_repr(html)
         role = type(self).__name__.replace("MessagePromptTemplate", " Message")
-        blocks = [block.pretty_repr(html=html) for block in cast("list[Any]", self.prompt)]
+        blocks = [block.pretty_repr(html=html) for block in self.prompt]
         return "\n\n".join([title_line(role, bold=html), *blocks])
 
 

@@ -29,6 +29,10 @@ class VectorStoreRetriever(BaseRetriever):
     def __init__(self, **values: Any) -> None:
         super().__init__(**{"search_kwargs": {}, **values})
         check_search_type(self.search_type)
+        if not isinstance(self.search_kwargs, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidStoreOpError(
+                f"search_kwargs is a dict of arguments of the search, not {self.search_kwargs!r}."
+            )
         threshold = self.search_kwargs.get("score_threshold")
         if self.search_type == "similarity_score_threshold" and not isinstance(threshold, float):
             raise InvalidStoreOpError(

@@ -388,3 +388,13 @@ def case_texts_of_an_iterator(env):
     store = InMemoryVectorStore(Known())
     store.add_texts(iter(["a", "b"]))
     return len(store.store)
+
+
+def case_options_of_retrievers(env):
+    store = filled()
+    kind = "similarity_score_threshold"
+    return (
+        env.error(lambda: store.as_retriever(search_type="zz")),
+        env.error(lambda: store.as_retriever(search_type=kind)),
+        env.error(lambda: store.as_retriever(search_kwargs=3)),
+    )

@@ -600,3 +600,7 @@ def case_attributes(env):
         it.raise_on_tool_invocation_failure,
         it.tool_invoker_kwargs,
     )
+
+
+def case_no_generators(env):
+    return [env.error(lambda it=it: Agent(chat_generator=it)) for it in (None, 3, object())]
