@@ -104,7 +104,8 @@ class AnnotatedFields(ModelFace, _Declaring):
             f"{name}={getattr(self, name)!r}"
             for name, default in fields_of(type(self)).items()
             if not name.startswith("_")
-            and (isinstance(default, dict) or getattr(self, name, None) != default)
+            and getattr(default, "repr", True) is not False  # of pydantic's Field
+            and (isinstance(default, dict) or getattr(self, name, None) != _fixed(default))
         ]
 
     def __eq__(self, other: object) -> bool:
@@ -325,6 +326,11 @@ def _maker(default: Any) -> Callable[[], Any]:
         return partial(copy, default)
     factory = default.default_factory
     return factory if factory is not None else partial(copy, default.default)
+
+
+def _fixed(default: Any) -> Any:
+    """A default as the declaration has it; nothing is made."""
+    return default.get_default() if hasattr(default, "get_default") else default
 
 
 def _default(default: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from plait.chat_models import init_chat_model
 from plait.documents import Document
 from plait.output_parsers import BaseOutputParser, StrOutputParser
 from plait.prompts import (
@@ -116,6 +117,14 @@ def test_a_class_that_was_asked_goes_once_nobody_has_it() -> None:
     left = made()
     gc.collect()
     assert [one() for one in left] == [None, None]
+
+
+def test_keys_of_models_are_neither_dumped_nor_shown() -> None:
+    model = init_chat_model("openai:gpt-4o", api_key="hush", default_headers={"x": "hush"})
+    assert str(model) == "model='gpt-4o'"
+    assert "hush" not in f"{model} {model!r} {model.model_dump()} {model.model_dump_json()}"
+    assert model == init_chat_model("openai:gpt-4o", api_key="hush", default_headers={"x": "hush"})
+    assert model != init_chat_model("openai:gpt-4o", api_key="other")
 
 
 def test_what_a_class_takes_beside_its_fields_is_dumped_as_well() -> None:

@@ -7,7 +7,17 @@ from typing import Any, Self, TextIO
 from plait.callbacks.handlers import BaseCallbackHandler
 from plait.errors import ConfigError
 
-_COLORS = {"blue": "36;1", "yellow": "33;1", "pink": "38;5;200", "green": "32;1", "red": "31;1"}
+COLORS = {"blue": "36;1", "yellow": "33;1", "pink": "38;5;200", "green": "32;1", "red": "31;1"}
+
+
+def in_color(text: str, color: str) -> str:
+    """A text as terminals show it in a colour, by its name or its ANSI code."""
+    return f"\x1b[{COLORS.get(color, color)}m\x1b[1;3m{text}\x1b[0m"
+
+
+def in_bold(text: str) -> str:
+    """A text as terminals show it in bold."""
+    return f"\x1b[1m{text}\x1b[0m"
 
 
 class PrintingHandler(BaseCallbackHandler):
@@ -27,11 +37,11 @@ class PrintingHandler(BaseCallbackHandler):
 
     def _print(self, text: str, color: str | None = None, end: str = "") -> None:
         if color is not None:
-            text = f"\x1b[{_COLORS.get(color, color)}m\x1b[1;3m{text}\x1b[0m"
+            text = in_color(text, color)
         print(text, end=end, file=self._file(), flush=bool(end))
 
     def _print_heading(self, text: str) -> None:
-        print(f"\x1b[1m{text}\x1b[0m", file=self._file())
+        print(in_bold(text), file=self._file())
 
     def _print_result(self, text: str, color: str | None) -> None:
         self._print(text, color or self.color)

@@ -8,6 +8,7 @@ from typing import Any
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.llms import LLM
 from plait.chat_models.results import ChatGeneration, ChatResult, GenerationChunk
+from plait.chat_models.simple import SimpleChatModel
 
 
 class FakeMessagesListChatModel(BaseChatModel):
@@ -43,6 +44,27 @@ class FakeMessagesListChatModel(BaseChatModel):
         response = self.responses[self.i]
         self.i = self.i + 1 if self.i < len(self.responses) - 1 else 0
         return ChatResult([ChatGeneration(message=response)])
+
+
+class FakeChatModel(SimpleChatModel):
+    """Gives the same answer to everything.
+
+    >>> FakeChatModel().invoke("hi").content
+    'fake response'
+    """
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake-chat-model"
+
+    def _call(
+        self,
+        messages: list[Any],
+        stop: list[str] | None = None,
+        run_manager: Any = None,
+        **kwargs: Any,
+    ) -> str:
+        return "fake response"
 
 
 class ParrotFakeChatModel(BaseChatModel):
@@ -167,6 +189,7 @@ class FakeStreamingListLLM(FakeListLLM):
 
 
 __all__ = [
+    "FakeChatModel",
     "FakeListLLM",
     "FakeListLLMError",
     "FakeMessagesListChatModel",

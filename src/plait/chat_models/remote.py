@@ -50,6 +50,8 @@ class RemoteChatModel(BaseChatModel):
         model_kwargs: Parameters of each request; unknown keyword arguments become such.
     """
 
+    __plait_unwritten__ = ("api_key", "default_headers")
+
     model: str
     temperature: float | None = None
     max_tokens: int | None = None
@@ -81,8 +83,9 @@ class RemoteChatModel(BaseChatModel):
         self._aclients: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._lock = Lock()
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(model={self.model!r})"
+    def shown_fields(self) -> list[str]:
+        """Which model it is; keys and addresses are not shown."""
+        return [f"model={self.model!r}"]
 
     @property
     def profile(self) -> dict[str, Any]:

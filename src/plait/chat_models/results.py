@@ -166,6 +166,15 @@ class LLMResult(_Plain):
         self.llm_output = None if llm_output is None else dict(llm_output)
         self.run = run
 
+    def flatten(self) -> "list[LLMResult]":
+        """One result for each prompt. Tokens are counted in the first, so that sums are right."""
+        told = self.llm_output
+        later: dict[str, Any] | None = None if told is None else {**told, "token_usage": {}}
+        return [
+            LLMResult([candidates], later if place else told)
+            for place, candidates in enumerate(self.generations)
+        ]
+
     def _parts(self) -> list[str]:
         return [*super()._parts(), f"type={self.type!r}"]
 

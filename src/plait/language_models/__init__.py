@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         SimpleChatModel,
     )
     from plait.language_models.base import LanguageModelInput, LanguageModelOutput
+    from plait.language_models.model_profile import ModelProfile, ModelProfileRegistry
 
 __all__ = [
     "LLM",
@@ -34,9 +35,14 @@ __all__ = [
     "LanguageModelInput",
     "LanguageModelLike",
     "LanguageModelOutput",
+    "ModelProfile",
+    "ModelProfileRegistry",
     "ParrotFakeChatModel",
     "SimpleChatModel",
 ]
 
-_TYPES = dict.fromkeys(("LanguageModelInput", "LanguageModelOutput"), "base")
+_TYPES = {
+    **dict.fromkeys(("LanguageModelInput", "LanguageModelOutput"), "base"),
+    **dict.fromkeys(("ModelProfile", "ModelProfileRegistry"), "model_profile"),
+}
 __getattr__ = lazily(__name__, {**dict.fromkeys(__all__, "plait.chat_models"), **_TYPES})

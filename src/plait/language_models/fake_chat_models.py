@@ -5,9 +5,14 @@ from plait.chat_models.fake import (
     FakeListChatModelError,
     GenericFakeChatModel,
 )
-from plait.chat_models.fake_more import FakeMessagesListChatModel, ParrotFakeChatModel
+from plait.chat_models.fake_more import (
+    FakeChatModel,
+    FakeMessagesListChatModel,
+    ParrotFakeChatModel,
+)
 
 __all__ = [
+    "FakeChatModel",
     "FakeListChatModel",
     "FakeListChatModelError",
     "FakeMessagesListChatModel",

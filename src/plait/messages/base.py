@@ -34,6 +34,7 @@ from plait.messages.merge import Content, merge_content, merge_dicts
 from plait.messages.model import ModelMethods
 from plait.messages.pretty import title_line
 from plait.messages.stamp import IMMUTABLE, digest
+from plait.written import not_implemented
 
 if TYPE_CHECKING:
     from plait.messages.content import ToolCall
@@ -347,6 +348,10 @@ class BaseMessage(ModelMethods):
         }
         kwargs |= self.lc_attributes
         return {"lc": 1, "type": "constructor", "id": self.lc_id(), "kwargs": kwargs}
+
+    def to_json_not_implemented(self) -> dict[str, Any]:
+        """The description of a message that is not to be made again."""
+        return not_implemented(self, self.lc_id())
 
 
 AnyOf = TypeVar("AnyOf", bound=BaseMessage)

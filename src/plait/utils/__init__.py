@@ -18,6 +18,12 @@ if TYPE_CHECKING:
         secret_from_env,
     )
     from plait.utils.importing import guard_import
+    from plait.utils.input import (
+        get_bolded_text,
+        get_color_mapping,
+        get_colored_text,
+        print_text,
+    )
     from plait.utils.iter import batch_iterate
     from plait.utils.strings import (
         comma_list,
@@ -37,8 +43,12 @@ _HOMES = {
     "convert_to_secret_str": "env",
     "env_var_is_set": "env",
     "from_env": "env",
+    "get_bolded_text": "input",
+    "get_color_mapping": "input",
+    "get_colored_text": "input",
     "get_from_dict_or_env": "env",
     "get_from_env": "env",
+    "print_text": "input",
     "secret_from_env": "env",
 }
 
@@ -51,9 +61,13 @@ __all__ = [
     "convert_to_secret_str",
     "env_var_is_set",
     "from_env",
+    "get_bolded_text",
+    "get_color_mapping",
+    "get_colored_text",
     "get_from_dict_or_env",
     "get_from_env",
     "guard_import",
+    "print_text",
     "sanitize_for_postgres",
     "secret_from_env",
     "stringify_dict",

@@ -1,6 +1,7 @@
 """Batches of what an async iterable gives."""
 
 from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import aclosing
 from typing import TypeVar
 
 from plait.utils.iter import check_size
@@ -25,4 +26,4 @@ async def abatch_iterate(size: int | None, iterable: AsyncIterable[T]) -> AsyncI
         yield batch
 
 
-__all__ = ["abatch_iterate"]
+__all__ = ["abatch_iterate", "aclosing"]

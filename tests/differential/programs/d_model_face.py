@@ -66,7 +66,8 @@ class Search(BaseTool):
     name: str = "search"
     description: str = "Searches."
     limit: int = Field(default=5, alias="max")
-    secret: str = Field(default="", exclude=True)
+    secret: str = Field(default="", exclude=True, repr=False)
+    found: list[str] = Field(default_factory=list)
 
     @field_serializer("limit")
     def limit_as_text(self, limit: int) -> str:
@@ -292,6 +293,8 @@ def case_tools(env: Any) -> Any:
         made.model_dump(by_alias=True),
         Search.model_fields["limit"].alias,
         made.model_dump_json(),
+        repr(made),
+        str(Search()),
         made == Search(max=7, secret="x"),
         made == Search(max=8, secret="x"),
         Search.model_validate({"max": 9}).limit,
