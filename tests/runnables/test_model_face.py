@@ -1,7 +1,9 @@
 """The face of a pydantic model that plait's own classes have: what it costs, and what it keeps."""
 
+import copy
 import gc
 import json
+import pickle
 import subprocess
 import sys
 import weakref
@@ -125,6 +127,14 @@ def test_keys_of_models_are_neither_dumped_nor_shown() -> None:
     assert "hush" not in f"{model} {model!r} {model.model_dump()} {model.model_dump_json()}"
     assert model == init_chat_model("openai:gpt-4o", api_key="hush", default_headers={"x": "hush"})
     assert model != init_chat_model("openai:gpt-4o", api_key="other")
+
+
+def test_copies_of_models_make_clients_of_their_own() -> None:
+    model = init_chat_model("openai:gpt-4o", api_key="first")
+    model._client = object()
+    other = model.model_copy(update={"api_key": "second"})
+    assert (other.api_key, other._client, model.api_key) == ("second", None, "first")
+    assert copy.deepcopy(model) == pickle.loads(pickle.dumps(model)) == model
 
 
 def test_what_a_class_takes_beside_its_fields_is_dumped_as_well() -> None:

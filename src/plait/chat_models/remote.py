@@ -79,9 +79,20 @@ class RemoteChatModel(BaseChatModel):
         own = {name: value for name, value in named.items() if name in known}
         super().__init__(**own)
         self.model_kwargs = {**self.model_kwargs, **rest}
+        self._forget_clients()
+
+    def _forget_clients(self) -> None:
         self._client: Any = None
         self._aclients: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = ("_client", "_aclients", "_lock")
+        return {name: its for name, its in vars(self).items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget_clients()  # a copy may have another key or address: it makes its own
 
     def shown_fields(self) -> list[str]:
         """Which model it is; keys and addresses are not shown."""
