@@ -39,7 +39,8 @@ class Graphs(Family[Spec]):
         """What a program returns, as plain data: in order, and sorted."""
         edited = any(action["do"] in ("update", "bulk") for action in program["script"])
         remembers = any(graph["checkpointer"] == "true" for graph in program["graphs"])
-        breaks = remembers or at_once(program["graphs"])
+        left = any(action.get("stop") for action in program["script"])
+        breaks = remembers or left or at_once(program["graphs"])
         return played(text_of(program), side, program["kind"], results=not edited, breaks=breaks)
 
     def parted(
@@ -59,7 +60,8 @@ def played(
         kind: of its saver.
         results: whether results of tasks count ("Results of tasks that were updated").
         breaks: whether what follows a run that broke off does not count: a graph inside has memory
-            ("Memory of a subgraph after a fork"), or may run several times at once.
+            ("Memory of a subgraph after a fork"), or may run several times at once; or a stream was
+            left, and how far it had come counts for a limit.
     """
     try:
         with playing(side, kind) as env, written(text, side) as module:

@@ -57,9 +57,12 @@ def _failing(dice: Dice, program: Spec) -> None:
 
 def _caches(dice: Dice, program: Spec) -> None:
     """Nodes whose results are kept, with or without retries."""
-    for node in _functions(program):
-        asks = any(step[0] == "ask" for step in node["steps"])  # "Cached results and answers"
-        node["cache"] = not asks and dice.chance(0.5)
+    for graph in program["graphs"]:
+        alike = sends(graph)  # "Cached results of tasks alike"
+        for node in graph["nodes"]:
+            asks = any(step[0] == "ask" for step in node["steps"])  # "Cached results and answers"
+            if not node.get("sub"):
+                node["cache"] = not asks and not alike and dice.chance(0.5)
     program["cache"] = True
 
 

@@ -73,9 +73,11 @@ def graph_of(spec, env):
     builder.add_node("after", lambda state: {"notes": [len(state[key])]})
     builder.add_edge(START, "model")
     if spec["by"] == "sends":
-        builder.add_conditional_edges(
-            "model", lambda state: [Send("tools", [one]) for one in calls], ["tools"]
-        )
+
+        def one_by_one(state):  # "Names of path functions that have none"
+            return [Send("tools", [one]) for one in calls]
+
+        builder.add_conditional_edges("model", one_by_one, ["tools"])
     elif spec["by"] == "condition" and key == "messages":
         builder.add_conditional_edges("model", tools_condition)
     else:
