@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
@@ -41,21 +41,42 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     own = merge_configs(graph, call) if graph and call else (call or graph)
     out = ensure_config(around, own)
     said = [cast("dict[str, Any]", config) for config in (around, graph, call) if config]
+    out["metadata"] = _united("metadata", said)  # without what runnables add to it
     if len(said) > 1:
         # Its tags come first, even if it is the call's.
         out["tags"] = united_tags(nearest, *said)
         strays = out["configurable"]  # keys of a config that none knows
-        for key in ("metadata", "configurable"):
-            out[key] = united = cast("dict[str, Any]", {})
-            for one in said:
-                united.update(one.get(key) or {})
-        out["configurable"] = {**strays, **out["configurable"]}
+        out["configurable"] = {**strays, **_united("configurable", said)}
     limit = limit_of(task, _named_limit(around), graph, call)
     if limit is None:
         del out["recursion_limit"]
     else:
         out["recursion_limit"] = limit
     return out
+
+
+def _united(key: str, configs: Sequence[Config]) -> dict[str, Any]:
+    united: dict[str, Any] = {}
+    for one in configs:
+        united.update(one.get(key) or {})
+    return united
+
+
+PLACE = (
+    *("thread_id", "checkpoint_id", "checkpoint_ns", "task_id", "run_id"),
+    *("assistant_id", "graph_id"),
+)
+"""Entries of `configurable` that are metadata of what runs."""
+
+
+def told_metadata(config: Config, configurable: Config) -> dict[str, Any]:
+    """The metadata that handlers, nodes and streamed messages are told of a run: those of its
+    config, and where it runs."""
+    told: dict[str, Any] = {**(config.get("metadata") or {})}
+    for key in PLACE:
+        if value := configurable.get(key):
+            told.setdefault(key, value)
+    return told
 
 
 def united_tags(*configs: Config | None) -> list[str]:
@@ -80,6 +101,7 @@ def inherited(parent: TaskScope | None) -> dict[str, Any]:
     """What `run_config` says of a run that nobody gave a config, where that is plain."""
     around = None if parent is None else parent.run.task_config(parent.task)
     out = complete(around)
+    out["metadata"] = _united("metadata", () if around is None else (around,))
     if around is None or "recursion_limit" not in around:
         del out["recursion_limit"]
     return out

@@ -20,6 +20,7 @@ from plait.drivers.base import Part
 from plait.engine.plan import Writes
 from plait.engine.report import handed_to
 from plait.engine.tasks import Task
+from plait.pregel.configs import told_metadata
 from plait.pregel.traced import show
 from plait.pregel.turning_points import TurningPoints
 from plait.scope import Scope
@@ -71,12 +72,7 @@ async def atold(run: Run, parts: AsyncGenerator[Part, None]) -> AsyncGenerator[P
 
 def _root_config(run: Run) -> dict[str, Any]:
     """The config of the run's own events: with the thread, and where a nested run belongs."""
-    metadata = dict(run.config.get("metadata") or {})
-    for key in ("thread_id", "checkpoint_ns"):
-        value = run.configurable.get(key)
-        if value:
-            metadata.setdefault(key, value)
-    run.config["metadata"] = metadata
+    run.config["metadata"] = told_metadata(run.config, run.configurable)
     return run.config
 
 

@@ -15,7 +15,7 @@ from plait.engine.plan import GraphPlan, Reads, View
 from plait.engine.spec import Env, RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, NodeCancelledError, nearest
-from plait.pregel.configs import inherited, is_plain, run_config
+from plait.pregel.configs import inherited, is_plain, run_config, told_metadata
 from plait.pregel.later import INSTEAD, refuse
 from plait.pregel.nested import Nest
 from plait.pregel.scope import TaskScope
@@ -360,7 +360,7 @@ class Run:
         }
 
     def _task_metadata(self) -> dict[str, Any]:
-        shown = own_metadata(self.config)
+        shown = own_metadata({"metadata": told_metadata(self.config, self.configurable)})
         if self.config.get("tags"):
             shown["tags"] = list(self.config["tags"])
         return shown
@@ -415,10 +415,7 @@ class Run:
         config = self.config
         common = {k: v for k, v in config.items() if k not in ("run_id", "run_name") and v}
         common.setdefault("callbacks", None)
-        facts: dict[str, Any] = {**(config.get("metadata") or {})}
-        thread_id = self.thread_id
-        if thread_id is not None:
-            facts.setdefault("thread_id", thread_id)
+        facts = told_metadata(config, self.configurable)
         return common, facts, {**self.configurable, "checkpoint_id": None}
 
     def task_runtime(self, scope: TaskScope) -> Runtime[Any]:

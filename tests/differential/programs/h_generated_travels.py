@@ -3,9 +3,12 @@
 import operator
 from typing import Annotated, TypedDict
 
+from langchain_core.messages import AIMessage
 from langgraph.cache.memory import InMemoryCache
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import CachePolicy, Send
+
+CONFIG = {"configurable": {"thread_id": "1"}}
 
 
 class State(TypedDict, total=False):
@@ -24,3 +27,41 @@ def case_cached_results_of_tasks_alike(env):
     builder.add_conditional_edges(START, lambda state: [Send("n", {"items": ["x"]})] * 3)
     app = builder.compile(cache=InMemoryCache())
     return [(app.invoke({"items": []})["items"], len(ran)) for _ in range(3)]
+
+
+def tells_its_metadata(seen):
+    def node(state, config):
+        seen.append(config["metadata"])
+        return {"messages": [AIMessage("hi")]}
+
+    inner = StateGraph(MessagesState).add_node("said", node).add_edge(START, "said").compile()
+    return StateGraph(MessagesState).add_node("inner", inner).add_edge(START, "inner")
+
+
+def without_marks(part):
+    """A part of a stream of messages without what the peer tells for its vendor's tracer."""
+    if isinstance(part[-1], tuple):
+        message, metadata = part[-1]
+        shown = {key: metadata[key] for key in metadata if key != "ls_integration"}
+        return (*part[:-1], (message, shown))
+    return part
+
+
+def case_metadata_of_what_runs_at_an_old_checkpoint(env):
+    seen = []
+    app = tells_its_metadata(seen).compile(checkpointer=env.saver())
+    app.invoke({"messages": []}, CONFIG, durability="sync")
+    place = list(app.get_state_history(CONFIG))[1].config
+    parts = app.stream(None, place, stream_mode=["messages", "tasks"], subgraphs=True)
+    return [without_marks(part) for part in parts], seen
+
+
+def case_entries_of_configurable_that_are_metadata(env):
+    """Ids of a server are told; what else a program keeps there is its own."""
+    seen, told = [], []
+    app = tells_its_metadata(seen).compile(checkpointer=env.saver())
+    names = ("thread_id", "run_id", "task_id", "assistant_id", "graph_id", "model", "user")
+    for value in ("x", "", 7):
+        config = {"configurable": {**dict.fromkeys(names, value), "thread_id": f"of {value}"}}
+        told += app.stream({"messages": []}, config, stream_mode="tasks", subgraphs=True)
+    return seen, told
