@@ -5,11 +5,11 @@ from typing import Any
 from .agents.family import AGENTS
 from .family import Family
 from .functional.family import FUNCTIONAL
-from .graphs.family import GRAPHS
+from .graphs.family import GRAPHS, TRAVELS
 from .haystack.family import Haystack
 from .runnables.family import RUNNABLES
 
 FAMILIES: dict[str, Family[Any]] = {
-    family.name: family for family in (GRAPHS, FUNCTIONAL, *AGENTS, Haystack(), *RUNNABLES)
+    family.name: family for family in (GRAPHS, TRAVELS, FUNCTIONAL, *AGENTS, Haystack(), *RUNNABLES)
 }
-"""Graphs, the functional API, six families of agents, and nine of runnables and their parts."""
+"""Graphs, time travel, the functional API, agents, and runnables with what they are made of."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tests.differential.harness import Side
@@ -15,19 +15,28 @@ from tests.differential.random.sides import playing, written
 from .compare import comparable, in_order, until_it_breaks
 from .spec import at_once, generate
 from .text import program as text_of
+from .travels import travel
 
 GATE = list(range(1000, 1016))
 """Seeds on which both agree today: a change of plait is to keep them."""
 
 
 class Graphs(Family[Spec]):
-    """Graphs, subgraphs and scripts of runs, answers, updates and looks."""
+    """Graphs, subgraphs and scripts of runs, answers, updates and looks.
+
+    Args:
+        generated: the program of a seed, as data.
+    """
 
     tries = 4
     own_tries = 2
 
+    def __init__(self, name: str, sample: Sequence[int], generated: Callable[[int], Spec]) -> None:
+        super().__init__(name, sample)
+        self._generated = generated
+
     def program(self, seed: int) -> Spec:
-        return generate(seed)
+        return self._generated(seed)
 
     def text(self, program: Spec) -> str:
         return text_of(program)
@@ -84,4 +93,5 @@ def parted(oracle: tuple[Any, Any], ours: tuple[Any, Any]) -> Difference | None:
     return difference(oracle[0], ours[0]) and difference(oracle[1], ours[1])
 
 
-GRAPHS = Graphs("graphs", GATE)
+GRAPHS = Graphs("graphs", GATE, generate)
+TRAVELS = Graphs("travels", range(16), travel)

@@ -44,20 +44,37 @@ def graph_specs(dice: Dice) -> list[Spec]:
     depth = int(dice.weighted(**{"0": 6, "1": 3, "2": 1}))
     specs: list[Spec] = []
     for level in range(depth, -1, -1):
-        inner = specs[-1] if specs else None
-        specs.append(_graph(dice, "root" if level == 0 else f"g{level}", inner))
+        specs.append(_graph(dice, "root" if level == 0 else f"g{level}", specs[-1:]))
     return specs
 
 
-def _graph(dice: Dice, name: str, inner: Spec | None) -> Spec:
+def side_by_side(dice: Dice) -> list[Spec]:
+    """A root graph with several graphs in it; one of them may have one of its own."""
+    specs = [_graph(dice, "g1", [])]
+    for number in range(2, dice.number(2, 3) + 1):
+        specs.append(_graph(dice, f"g{number}", specs[:1] if dice.chance(0.2) else []))
+    specs.append(_graph(dice, "root", specs))
+    used = [graph for graph in specs if any(has_inside(each, graph["name"]) for each in specs)]
+    return [*used, specs[-1]]
+
+
+def has_inside(graph: Spec, name: str) -> bool:
+    """Whether a graph runs the one of that name."""
+    return any(
+        node.get("sub") == name or ["call", name] in node["steps"] for node in graph["nodes"]
+    )
+
+
+def _graph(dice: Dice, name: str, inner: list[Spec]) -> Spec:
     keys = ["log", *dice.some([k for k in KEYS if k not in ("log", "bare")], 1, 4)]
     if dice.chance(0.1):
         keys.append("bare")
     prefix = "" if name == "root" else name
     names = [f"{prefix}{letter}" for letter in "abcdefgh"[: dice.number(2, 4 if prefix else 7)]]
     nodes = [_node(dice, node, keys, names, name) for node in names]
-    if inner is not None:
-        _put_inside(dice, nodes, inner)
+    free = nodes
+    for graph in inner:
+        free = _put_inside(dice, free, graph)
     spec: Spec = {
         "name": name,
         "schema": dice.weighted(typed=6, pydantic=2, dataclass=2),
@@ -77,10 +94,10 @@ def _graph(dice: Dice, name: str, inner: Spec | None) -> Spec:
     return spec
 
 
-def _checkpointer(dice: Dice, inner: Spec | None) -> str:
+def _checkpointer(dice: Dice, inner: list[Spec]) -> str:
     """Without checkpoints are only innermost graphs ("Graphs inside one without checkpoints")."""
     kind = dice.weighted(none=6, true=2, false=1)
-    return "none" if kind == "false" and inner is not None else kind
+    return "none" if kind == "false" and inner else kind
 
 
 def sends(spec: Spec) -> bool:
@@ -89,14 +106,20 @@ def sends(spec: Spec) -> bool:
     return any(way["kind"] in ("send", "mix") for way in [*spec["paths"], *gotos])
 
 
-def _put_inside(dice: Dice, nodes: list[Spec], inner: Spec) -> None:
-    """Makes one node (or two) the subgraph itself, or a function that calls it."""
-    for node in dice.some(nodes, 1, 1 if inner["checkpointer"] == "true" else 2):
+def _put_inside(dice: Dice, nodes: list[Spec], inner: Spec) -> list[Spec]:
+    """Makes one node (or two) the subgraph itself, or a function that calls it.
+
+    Returns:
+        The nodes that are left for others.
+    """
+    chosen = dice.some(nodes, 1, 1 if inner["checkpointer"] == "true" else 2)
+    for node in chosen:
         if dice.chance(0.65):
             node["sub"] = inner["name"]
             node["steps"], node["goto"], node["retry"] = [], None, None
         else:
             node["steps"].insert(0, ["call", inner["name"]])
+    return [node for node in nodes if node not in chosen]
 
 
 def _node(dice: Dice, name: str, keys: list[str], names: list[str], graph: str) -> Spec:

@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from itertools import islice
 from typing import Any
 
@@ -102,6 +102,7 @@ class Player:
         self._options = {"durability": "sync"} if sync else {}
         self._graph, self._command, self._aio, self._saved = graph, command, aio, saved
         self._threads: dict[str, None] = {}
+        self._answered: set[str] = set()
         self._is_large = False
 
     async def invoke(
@@ -121,6 +122,7 @@ class Player:
         modes: Any,
         thread: str = "t",
         stop: int | None = None,
+        at: int | None = None,
         limit: int = LIMIT,
         **kw: Any,
     ) -> None:
@@ -140,7 +142,7 @@ class Player:
                 return parts
             return await _some(self._graph.astream(value, config, stream_mode=modes, **kw), stop)
 
-        await self._act("stream", thread, read)
+        await self._act("stream", thread, read, at)
         if stop is not None and self.record:
             self.record[-1] = "left"
 
@@ -150,39 +152,81 @@ class Player:
         mapped: bool = False,
         thread: str = "t",
         modes: Any = None,
+        at: int | None = None,
         **kw: Any,
     ) -> None:
-        """An answer to what waits: bare, or by ids for as many questions as there are answers."""
-        snapshot = await self._call("get_state", self._config(thread))
+        """An answer to what waits: bare, or by ids for as many questions as there are answers.
+
+        At an old checkpoint, to questions that nobody has answered ("Another answer at an old
+        checkpoint").
+        """
+        snapshot = await self._call("get_state", await self._place(self._config(thread), at))
         waiting = [task for task in snapshot.tasks if not task.error]
         ids = [question.id for task in waiting for question in task.interrupts]
-        if not ids:
+        if not ids or (at is not None and self._answered.intersection(ids)):
             self.record.append("nothing waits")
             return
+        self._answered.update(ids)
         answer = self._command(
             resume=dict(zip(ids, answers, strict=False)) if mapped else answers[0]
         )
         if modes is None:
-            await self.invoke(answer, thread, **kw)
+            await self.invoke(answer, thread, at, **kw)
         else:
-            await self.stream(answer, modes, thread, **kw)
+            await self.stream(answer, modes, thread, at=at, **kw)
 
     async def update(
-        self, values: Any, as_node: str | None = None, thread: str = "t", at: int | None = None
+        self,
+        values: Any,
+        as_node: str | None = None,
+        thread: str = "t",
+        at: int | None = None,
+        inside: int | None = None,
+        task: int | None = None,
     ) -> None:
-        """`update_state` of the newest or the kth newest checkpoint."""
-        await self._act(
-            "update",
-            thread,
-            lambda config: self._call("update_state", config, values, as_node=as_node),
-            at,
-        )
+        """`update_state` of the newest or the kth newest checkpoint.
 
-    async def bulk(self, supersteps: Any, thread: str = "t") -> None:
+        Args:
+            values: what is written.
+            as_node: in whose name.
+            thread: where.
+            at: which checkpoint; None is the newest.
+            inside: which of the graphs inside of it is meant; None is the root.
+            task: which of its tasks, by its number; None names none.
+        """
+
+        async def write(config: Any) -> Any:
+            snapshot = await self._call("get_state", config, subgraphs=True)
+            if inside is not None:
+                nested = list(_nested(snapshot))
+                if not nested:
+                    return "nothing inside"
+                snapshot = nested[inside % len(nested)]
+                config = snapshot.config
+            kw = {} if task is None else {"task_id": _task_id(snapshot, task)}
+            return await self._call("update_state", config, values, as_node=as_node, **kw)
+
+        await self._act("update", thread, write, at)
+
+    async def bulk(self, supersteps: Any, thread: str = "t", at: int | None = None) -> None:
         """`bulk_update_state`."""
-        await self._act(
-            "bulk", thread, lambda config: self._call("bulk_update_state", config, supersteps)
-        )
+
+        async def write(config: Any) -> Any:
+            return await self._call("bulk_update_state", config, supersteps)
+
+        await self._act("bulk", thread, write, at)
+
+    async def look(self, at: int | None = None, inside: bool = False, thread: str = "t") -> None:
+        """`get_state` of the newest or the kth newest checkpoint, and the histories inside it."""
+
+        async def seen() -> Any:
+            config = await self._place(self._config(thread), at)
+            snapshot = await self._call("get_state", config, subgraphs=inside)
+            within = [each.config for each in _nested(snapshot)]
+            states = [await self._call("get_state", config) for config in within]
+            return snapshot, states, [await self._history(config) for config in within]
+
+        self.record.append(("look", await _outcome(seen())))
 
     async def history(self, thread: str = "t", before: int | None = None, **kw: Any) -> None:
         """A page of the history."""
@@ -211,10 +255,7 @@ class Player:
         if self._is_large:
             return
         self._threads[thread] = None
-        config = self._config(thread)
-        if at is not None:
-            config = await self._place(config, at)
-        outcome = await _outcome(act(config))
+        outcome = await _outcome(act(await self._place(self._config(thread), at)))
         after = (
             await _outcome(self._call("get_state", self._config(thread), subgraphs=True))
             if self._saved
@@ -224,8 +265,9 @@ class Player:
         values = getattr(after, "values", None)
         self._is_large = isinstance(values, dict) and len(look(values, "log") or ()) > LARGE
 
-    async def _place(self, config: Any, at: int) -> Any:
-        history = await self._history(config)
+    async def _place(self, config: Any, at: int | None) -> Any:
+        """The config of the kth newest checkpoint of a thread, or of the thread itself."""
+        history = [] if at is None else await self._history(config)
         if not history:
             return config
         return {**config, "configurable": history[at % len(history)].config["configurable"]}
@@ -238,6 +280,19 @@ class Player:
     async def _call(self, method: str, *args: Any, **kw: Any) -> Any:
         result = getattr(self._graph, f"a{method}" if self._aio else method)(*args, **kw)
         return await result if inspect.isawaitable(result) else result
+
+
+def _nested(snapshot: Any) -> Iterator[Any]:
+    """The states of the graphs that wait inside of a state, the outer ones first."""
+    for task in snapshot.tasks:
+        if hasattr(task.state, "tasks"):
+            yield task.state
+            yield from _nested(task.state)
+
+
+def _task_id(snapshot: Any, number: int) -> str | None:
+    tasks = snapshot.tasks
+    return tasks[number % len(tasks)].id if tasks else None
 
 
 async def _some(stream: AsyncIterator[Any], stop: int | None) -> list[Any]:

@@ -13,12 +13,12 @@ MODES = ("values", "updates", "custom", "messages", "tasks", "checkpoints", "deb
 def script(dice: Dice, graphs: list[Spec], saved: bool) -> list[Spec]:
     """A list of actions; the first is a run."""
     root = graphs[-1]
-    actions = [_run(dice, root)]
+    actions = [a_run(dice, root)]
     for _ in range(dice.number(1, 5) if saved else dice.number(0, 1)):
         edited = any(action["do"] in ("update", "bulk") for action in actions)
         # "Updates after updates", "Updates after Sends", "Updates after a join"
         named = edited or sends(root) or any(type(start) is list for start, _ in root["edges"])
-        actions.append(_next(dice, root, named) if saved else _run(dice, root))
+        actions.append(_next(dice, root, named) if saved else a_run(dice, root))
     _name_questions(actions)
     return _remembering(graphs, actions) if saved else actions
 
@@ -69,27 +69,27 @@ def _next(dice: Dice, root: Spec, named: bool) -> Spec:
     # "Updates for a deferred node"
     names = [node["name"] for node in root["nodes"] if not node["defer"]] or ["__start__"]
     if kind == "run":
-        return _run(dice, root)
+        return a_run(dice, root)
     if kind == "other":
-        return {**_run(dice, root), "thread": "u"}
+        return {**a_run(dice, root), "thread": "u"}
     if kind == "resume":
         mapped = dice.chance(0.4)
         answers = [f"yes{i}" for i in range(dice.number(1, 3) if mapped else 1)]
-        modes = _modes(dice) if dice.chance(0.4) else None
-        return {"do": "resume", "answers": answers, "mapped": mapped, "modes": modes}
+        streamed = some_modes(dice) if dice.chance(0.4) else None
+        return {"do": "resume", "answers": answers, "mapped": mapped, "modes": streamed}
     if kind == "go_on":
-        return {**_run(dice, root), "input": None}
+        return {**a_run(dice, root), "input": None}
     if kind == "replay":
         return {"do": "invoke", "input": None, "at": dice.number(0, 6)}
     if kind == "history":
         return {"do": "history", "limit": dice.number(1, 3), "before": dice.number(0, 4)}
     if kind == "bulk":
-        steps = [[_values(dice, root), dice.one(names)] for _ in range(dice.number(1, 3))]
+        steps = [[written(dice, root), dice.one(names)] for _ in range(dice.number(1, 3))]
         return {"do": "bulk", "steps": steps}
     at = dice.number(0, 6) if kind == "fork" else None
     named = named or at is not None  # "Updates at an input"
     node = dice.one(names) if named or dice.chance(0.6) else None
-    return {"do": "update", "values": _values(dice, root), "node": node, "at": at}
+    return {"do": "update", "values": written(dice, root), "node": node, "at": at}
 
 
 ODD = ("__start__", "__input__", "__end__", "__copy__", "nobody")
@@ -102,7 +102,7 @@ def at_places(dice: Dice, root: Spec, actions: list[Spec]) -> list[Spec]:
     for action in actions:
         if found and dice.chance(0.5):
             node = dice.one([*ODD, *names])
-            values = None if dice.chance(0.2) or node == "__copy__" else _values(dice, root)
+            values = None if dice.chance(0.2) or node == "__copy__" else written(dice, root)
             at = dice.number(0, 6) if dice.chance(0.4) else None
             found.append({"do": "update", "values": values, "node": node, "at": at})
         if action["do"] == "update":  # "Updates after updates"
@@ -110,13 +110,14 @@ def at_places(dice: Dice, root: Spec, actions: list[Spec]) -> list[Spec]:
         found.append(action)
         if dice.chance(0.4):
             go = {"do": "invoke", "input": None, "at": dice.number(0, 6)}
-            found.append(dice.one([go, {**go, "at": None}, {**go, "input": _values(dice, root)}]))
+            found.append(dice.one([go, {**go, "at": None}, {**go, "input": written(dice, root)}]))
     _name_questions(found)
     return found
 
 
-def _run(dice: Dice, root: Spec) -> Spec:
-    value = _values(dice, root, full=True)
+def a_run(dice: Dice, root: Spec) -> Spec:
+    """A run with an input, at once or as a stream."""
+    value = written(dice, root, full=True)
     if dice.chance(0.4):
         return {"do": "invoke", "input": value}
     # "States of subgraphs in streams of version 2"
@@ -124,18 +125,19 @@ def _run(dice: Dice, root: Spec) -> Spec:
     return {
         "do": "stream",
         "input": value,
-        "modes": dice.some(MODES_OF_2, 1, 4) if second else _modes(dice),
+        "modes": dice.some(MODES_OF_2, 1, 4) if second else some_modes(dice),
         "version": "v2" if second else None,
         "subgraphs": dice.chance(0.35),
         "stop": None,  # what is stored when a reader leaves depends on who was quicker
     }
 
 
-def _modes(dice: Dice) -> Any:
+def some_modes(dice: Dice) -> Any:
+    """What a stream yields: one mode, or a list of them."""
     return dice.one(MODES) if dice.chance(0.3) else dice.some(MODES, 1, 4)
 
 
-def _values(dice: Dice, root: Spec, full: bool = False) -> list[str]:
+def written(dice: Dice, root: Spec, full: bool = False) -> list[str]:
     """The keys that are written; what they get is the affair of the text."""
     keys = root["input"] or [key for key in root["keys"] if key not in MANAGED]
     return (

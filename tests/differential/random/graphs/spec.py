@@ -1,11 +1,10 @@
 """The program of a seed."""
 
-from itertools import pairwise
 from typing import Any
 
 from tests.differential.random.dice import Dice, Spec
 
-from .graphs import graph_specs, sends
+from .graphs import graph_specs, has_inside, sends
 from .scripts import script
 from .wider import widen
 
@@ -16,6 +15,20 @@ def generate(seed: int) -> Spec:
     saved = dice.chance(0.93)
     graphs = graph_specs(dice)
     aio = dice.chance(0.5)
+    tidy(dice, graphs, aio)
+    program: Spec = {
+        "aio": aio,
+        "saved": saved,
+        "kind": "memory" if dice.chance(0.7) else "sqlite",
+        "graphs": graphs,
+        "script": script(dice, graphs, saved),
+    }
+    widen(Dice(f"wider:{seed}"), program)
+    return program
+
+
+def tidy(dice: Dice, graphs: list[Spec], aio: bool) -> None:
+    """Takes out of graphs what rows of the differences name, or what is left to chance."""
     _lead_to_known(graphs)
     fails = _has(graphs, "fail")
     if fails and _has(graphs, "ask"):
@@ -37,24 +50,16 @@ def generate(seed: int) -> Spec:
                 node["aio"] = True
             for path in graph["paths"]:
                 path["aio"] = True
-    program: Spec = {
-        "aio": aio,
-        "saved": saved,
-        "kind": "memory" if dice.chance(0.7) else "sqlite",
-        "graphs": graphs,
-        "script": script(dice, graphs, saved),
-    }
-    widen(Dice(f"wider:{seed}"), program)
-    return program
 
 
 def _lead_to_known(graphs: list[Spec]) -> None:
     """Commands for the graph around one lead to nodes of it ("Routes to nodes that do not exist").
 
-    A graph inside another stands in the one that follows it.
+    A graph inside others stands in some that follow it.
     """
-    for graph, around in pairwise(graphs):
-        names = {node["name"] for node in around["nodes"]}
+    for graph in graphs[:-1]:
+        around = [each for each in graphs if has_inside(each, graph["name"])]
+        names = set.intersection(*({node["name"] for node in each["nodes"]} for each in around))
         for node in graph["nodes"]:
             if node["goto"] and node["goto"]["kind"] == "parent":
                 node["goto"]["to"] = [name for name in node["goto"]["to"] if name in names]

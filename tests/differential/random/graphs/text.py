@@ -364,28 +364,46 @@ def _input(keys: list[str] | None) -> str:
 
 
 def _action(action: Spec) -> str:
+    """A call of the player."""
     do = action["do"]
-    thread = f", thread={action['thread']!r}" if action.get("thread") else ""
-    at = f", at={action['at']}" if action.get("at") is not None else ""
-    more = "".join(f", {option}" for option in action.get("options") or [])
-    if do == "invoke":
-        return f"await do.invoke({_input(action['input'])}{thread}{at}{more})"
+    given: list[str] = []
+    if do in ("invoke", "stream"):
+        given.append(_input(action["input"]))
+    elif do == "resume":
+        given.append(repr(action["answers"]))
+    elif do == "update":
+        given.append(_input(action["values"]))
+    elif do == "bulk":
+        given.append(f"[{', '.join(map(_superstep, action['steps']))}]")
     if do == "stream":
-        extra = ", subgraphs=True" if action["subgraphs"] else ""
-        stop = f", stop={action['stop']}" if action["stop"] else ""
-        version = f", version={action['version']!r}" if action["version"] else ""
-        given = _input(action["input"])
-        return f"await do.stream({given}, {action['modes']!r}{thread}{extra}{stop}{version}{more})"
-    if do == "resume":
-        mapped = ", mapped=True" if action["mapped"] else ""
-        modes = f", modes={action['modes']!r}" if action["modes"] else ""
-        return f"await do.resume({action['answers']}{mapped}{modes}{more})"
-    if do == "history":
-        return f"await do.history(limit={action['limit']}, before={action['before']})"
-    if do == "bulk":
-        steps = ", ".join(
-            f"[StateUpdate({_input(values)}, {node!r})]" for values, node in action["steps"]
-        )
-        return f"await do.bulk([{steps}])"
-    node = f", as_node={action['node']!r}" if action["node"] else ""
-    return f"await do.update({_input(action['values'])}{node}{at})"
+        given.append(repr(action["modes"]))
+    given += [
+        f"{name}={action[key]!r}"
+        for key, name in _ARGUMENTS.items()
+        if action.get(key) not in (None, False) and not (do == "stream" and key == "modes")
+    ]
+    return f"await do.{do}({', '.join([*given, *(action.get('options') or [])])})"
+
+
+_ARGUMENTS = {
+    "node": "as_node",
+    "mapped": "mapped",
+    "modes": "modes",
+    "limit": "limit",
+    "before": "before",
+    "filter": "filter",
+    "thread": "thread",
+    "at": "at",
+    "inside": "inside",
+    "task": "task",
+    "subgraphs": "subgraphs",
+    "stop": "stop",
+    "version": "version",
+}
+"""What an action may say, and what the player calls it."""
+
+
+def _superstep(updates: Any) -> str:
+    """One super-step of a bulk update: of one node, or of several."""
+    several = updates if isinstance(updates[-1], list) else [updates]
+    return f"[{', '.join(f'StateUpdate({_input(values)}, {node!r})' for values, node in several)}]"
