@@ -107,6 +107,12 @@ _HANDLER_QUESTION = "The question of an error handler"
 _EXIT_PARENT = "Parents in streams with `exit`"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated_travels::cached_results_of_tasks_alike": "Cached results of tasks alike",
+    "h_generated_travels::what_had_finished_at_an_old_checkpoint": (
+        "What had finished at a named checkpoint"
+    ),
+    "h_generated_travels::what_had_finished_at_a_fork_that_is_named": (
+        "What had finished at a named checkpoint"
+    ),
     "h_generated_more::a_run_with_the_run_id_of_the_last": "Runs with the run id of the last",
     "g_agents_found_more::tools_selected_without_a_message_of_the_user": (
         "Tools selected for nobody"

@@ -223,8 +223,11 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     for task_id, answers in pending.match(spec.resume, spec.where).items():
         given = {**pending.answers.get(task_id, {}), **answers}
         loop.answered = loop.answered.union(answers)
-        if again:  # another answer at an old checkpoint: what came of the first one is dropped
-            asked = [(c, v) for id, c, v in snapshot.writes if id == task_id and c == INTERRUPT]
+        left = [(c, v) for id, c, v in snapshot.writes if id == task_id]
+        if again or is_outcome(left):
+            # Another answer at an old checkpoint, or one to a task in whose name the thread was
+            # written to since: what came of the first one, or was written, is dropped.
+            asked = [(c, v) for c, v in left if c == INTERRUPT]
             snapshot.writes = [write for write in snapshot.writes if write[0] != task_id]
             snapshot.writes.extend((task_id, *write) for write in asked)
             saved.append(TaskWrites(snapshot.id, task_id, "", [*asked, (RESUME, given)]))

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 from langchain_core.messages import AIMessage
 from langgraph.cache.memory import InMemoryCache
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import CachePolicy, Send
+from langgraph.types import CachePolicy, Command, Send, interrupt
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 
@@ -65,3 +65,47 @@ def case_entries_of_configurable_that_are_metadata(env):
         config = {"configurable": {**dict.fromkeys(names, value), "thread_id": f"of {value}"}}
         told += app.stream({"messages": []}, config, stream_mode="tasks", subgraphs=True)
     return seen, told
+
+
+def asks_beside_another(env, ran):
+    """A node that asks twice, and one beside it that ends."""
+    builder = StateGraph(State)
+    builder.add_node("ask", lambda state: {"items": [interrupt("first"), interrupt("second")]})
+    builder.add_node("beside", lambda state: ran.append("beside"))
+    builder.add_edge(START, "ask")
+    builder.add_edge(START, "beside")
+    return builder.compile(checkpointer=env.saver())
+
+
+def case_an_answer_to_a_task_that_an_update_stood_for(env):
+    """The update is on the thread that was written; the answer goes back to before it."""
+    app = asks_beside_another(env, [])
+    asked = app.invoke({"items": []}, CONFIG, durability="sync")["__interrupt__"]
+    waits = app.get_state(CONFIG).config
+    app.update_state(CONFIG, {"items": ["by hand"]}, as_node="ask")
+    written = app.get_state(CONFIG)
+    again = app.invoke(Command(resume={asked[0].id: "yes"}), waits)
+    told = [app.get_state(place) for place in (waits, written.config)]
+    ended = app.invoke(Command(resume="and yes"), waits)
+    return again["__interrupt__"], [(state.values, state.next) for state in told], ended
+
+
+def case_what_had_finished_at_an_old_checkpoint(env):
+    ran = []
+    app = asks_beside_another(env, ran)
+    asked = app.invoke({"items": []}, CONFIG, durability="sync")["__interrupt__"]
+    waits = app.get_state(CONFIG).config
+    app.update_state(CONFIG, {"items": ["by hand"]}, as_node="ask")
+    app.invoke(Command(resume={asked[0].id: "yes"}), waits)
+    return ran
+
+
+def case_what_had_finished_at_a_fork_that_is_named(env):
+    ran = []
+    app = asks_beside_another(env, ran)
+    app.invoke({"items": []}, CONFIG, durability="sync")
+    before = list(app.get_state_history(CONFIG))[-1].config
+    fork = app.update_state(before, {"items": ["by hand"]}, as_node=START)
+    app.invoke(None, fork)
+    app.invoke(None, fork)
+    return ran
