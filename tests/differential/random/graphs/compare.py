@@ -29,8 +29,10 @@ def until_it_breaks(record: list[Any]) -> list[Any]:
 
 
 def _entry_sorted(entry: Any) -> Any:
-    if len(entry) != 3:
+    if isinstance(entry, str):
         return entry
+    if len(entry) == 2:
+        return entry[0], _snapshot_sorted(entry[1], {})
     kind, outcome, after = entry
     if kind == "stream" and "ErrorInfo(" in repr(outcome[-1:]) and _errors(after) != 1:
         outcome = outcome[-1:]
@@ -63,12 +65,20 @@ def _asked_sorted(value: Any, key: Callable[[Any], Any]) -> Any:
     """What a run gave, with the questions that are told together in order."""
     if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         items = [_asked_sorted(item, key) for item in value]
-        if items and all(type(item).__name__ == "Interrupt" for item in items):
+        if items and all(map(_is_question, items)):
             items.sort(key=key)
         return type(value)(items)
     if isinstance(value, dict):
         return {name: _asked_sorted(item, key) for name, item in value.items()}
     return value
+
+
+def _is_question(item: Any) -> bool:
+    """Whether a question is told, as it is or as a dict."""
+    return type(item).__name__ == "Interrupt" or (
+        isinstance(item, dict)
+        and {"id", "value"} <= item.keys() <= {"id", "value", "response_schema"}
+    )
 
 
 def _rank(value: Any, ranks: dict[str, int]) -> None:

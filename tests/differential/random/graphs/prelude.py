@@ -114,7 +114,8 @@ class Player:
             return await self._call("invoke", value, {**config, "recursion_limit": limit}, **kw)
 
         kw = {**self._options, **kw}
-        await self._act("invoke", thread, run, at)
+        if value is not None or not await self._has_begun(thread, at):
+            await self._act("invoke", thread, run, at)
 
     async def stream(
         self,
@@ -142,7 +143,8 @@ class Player:
                 return parts
             return await _some(self._graph.astream(value, config, stream_mode=modes, **kw), stop)
 
-        await self._act("stream", thread, read, at)
+        if value is not None or not await self._has_begun(thread, at):
+            await self._act("stream", thread, read, at)
         if stop is not None and self.record:
             self.record[-1] = "left"
 
@@ -158,12 +160,16 @@ class Player:
         """An answer to what waits: bare, or by ids for as many questions as there are answers.
 
         At an old checkpoint, to questions that nobody has answered ("Another answer at an old
-        checkpoint").
+        checkpoint"), beside which nothing has finished ("What had finished at a named checkpoint").
         """
-        snapshot = await self._call("get_state", await self._place(self._config(thread), at))
+        place = await self._place(self._config(thread), at)
+        snapshot = await self._call("get_state", place)
         waiting = [task for task in snapshot.tasks if not task.error]
-        ids = [question.id for task in waiting for question in task.interrupts]
-        if not ids or (at is not None and self._answered.intersection(ids)):
+        questions = [question for task in waiting for question in task.interrupts]
+        # In an order that is not that of their coming up.
+        ids = [question.id for question in sorted(questions, key=lambda each: repr(each.value))]
+        begun = any(task.result is not None for task in snapshot.tasks if not task.interrupts)
+        if not ids or (at is not None and (begun or self._answered.intersection(ids))):
             self.record.append("nothing waits")
             return
         self._answered.update(ids)
@@ -224,7 +230,7 @@ class Player:
             snapshot = await self._call("get_state", config, subgraphs=inside)
             within = [each.config for each in _nested(snapshot)]
             states = [await self._call("get_state", config) for config in within]
-            return snapshot, states, [await self._history(config) for config in within]
+            return [snapshot, states, [await self._history(config) for config in within]]
 
         self.record.append(("look", await _outcome(seen())))
 
@@ -264,6 +270,18 @@ class Player:
         self.record.append((name, outcome, after))
         values = getattr(after, "values", None)
         self._is_large = isinstance(values, dict) and len(look(values, "log") or ()) > LARGE
+
+    async def _has_begun(self, thread: str, at: int | None) -> bool:
+        """Whether a checkpoint is one made by hand from which the thread has gone on ("What had
+        finished at a named checkpoint")."""
+        if at is None:
+            return False
+        history = await self._history(self._config(thread))
+        if not history or at % len(history) or history[0].metadata["source"] == "loop":
+            return False
+        return any(
+            task.interrupts or task.error or task.result is not None for task in history[0].tasks
+        )
 
     async def _place(self, config: Any, at: int | None) -> Any:
         """The config of the kth newest checkpoint of a thread, or of the thread itself."""

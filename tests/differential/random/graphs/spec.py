@@ -32,12 +32,12 @@ def tidy(dice: Dice, graphs: list[Spec], aio: bool) -> None:
     _lead_to_known(graphs)
     fails = _has(graphs, "fail")
     if fails and _has(graphs, "ask"):
-        _take_out(graphs, dice.one(["fail", "ask"]))
+        take_out(graphs, dice.one(["fail", "ask"]))
         fails = _has(graphs, "fail")
     _leave_one(graphs, "fail")
     if at_once(graphs):
-        _take_out(graphs[:-1], "fail")
-    _take_out([graph for graph in graphs if graph["checkpointer"] == "false"], "ask")
+        take_out(graphs[:-1], "fail")
+    take_out([graph for graph in graphs if graph["checkpointer"] == "false"], "ask")
     if _has(graphs, "ask") or fails:  # "Answered questions of a failed task", "Errors of before"
         for graph in graphs[:-1]:
             graph["before"] = graph["after"] = []
@@ -69,7 +69,7 @@ def _has(graphs: list[Spec], kind: str) -> bool:
     return any(step[0] == kind for g in graphs for node in g["nodes"] for step in node["steps"])
 
 
-def _take_out(graphs: list[Spec], kind: str) -> None:
+def take_out(graphs: list[Spec], kind: str) -> None:
     """Leaves out steps of one kind.
 
     A program asks or fails ("Answered questions of a failed task"), and a graph without checkpoints
