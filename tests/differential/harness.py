@@ -107,6 +107,10 @@ _HANDLER_QUESTION = "The question of an error handler"
 _EXIT_PARENT = "Parents in streams with `exit`"
 KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated_travels::cached_results_of_tasks_alike": "Cached results of tasks alike",
+    "h_generated_travels::two_writes_beside_a_question_of_a_graph_inside": (
+        "Writes beside a question"
+    ),
+    "d_runnables_more::runs_of_bound_branches_in_a_sequence": "Runs of bound branches",
     "h_generated_travels::what_had_finished_at_an_old_checkpoint": (
         "What had finished at a named checkpoint"
     ),

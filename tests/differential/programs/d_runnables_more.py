@@ -158,6 +158,13 @@ def case_runs_of_bound_steps_in_a_map(env):
     return tree.seen
 
 
+async def case_runs_of_bound_branches_in_a_sequence(env):
+    tree = Tree()
+    branch = RunnableBranch((bool, RunnableLambda(add_one).with_config(tags=["x"])), add_one)
+    await (branch | RunnableLambda(shown)).ainvoke(1, {"callbacks": [tree]})
+    return tree.seen
+
+
 def case_schemas_of_chains_that_begin_by_picking(env):
     def double(x: int) -> int:
         return 2 * x

@@ -109,3 +109,18 @@ def case_what_had_finished_at_a_fork_that_is_named(env):
     app.invoke(None, fork)
     app.invoke(None, fork)
     return ran
+
+
+def case_two_writes_beside_a_question_of_a_graph_inside(env):
+    class Word(TypedDict, total=False):
+        word: str
+
+    inner = StateGraph(Word)
+    inner.add_node("a", lambda state: {"word": "a"})
+    inner.add_node("b", lambda state: {"word": "b"})
+    inner.add_node("ask", lambda state: interrupt("?"))
+    for name in ("a", "b", "ask"):
+        inner.add_edge(START, name)
+    builder = StateGraph(Word).add_node("inner", inner.compile()).add_edge(START, "inner")
+    app = builder.compile(checkpointer=env.saver())
+    return env.error(lambda: "__interrupt__" in app.invoke({"word": "in"}, CONFIG))

@@ -203,6 +203,8 @@ def special(dice: Dice, comes: str, depth: int) -> Made:
         return Made(f"({routes})", gives, traits | {"routed"})
     if comes in ("int", "str", "list"):
         test = "is_even" if comes == "int" else "is_long"
+        if any(bound in one.text + two.text for bound in (".bind(", ".with_")):
+            traits |= {"untold"}  # "Runs of bound branches"
         return Made(
             f"RunnableBranch(({test}, {one.text}), {two.text})", gives, traits | {"assigned"}
         )
