@@ -5,11 +5,12 @@ from typing import Any
 from .agents.family import AGENTS
 from .family import Family
 from .functional.family import FUNCTIONAL
-from .graphs.family import GRAPHS, TRAVELS
+from .graphs.family import GRAPHS, STREAMS, TRAVELS
 from .haystack.family import Haystack
 from .runnables.family import RUNNABLES
 
 FAMILIES: dict[str, Family[Any]] = {
-    family.name: family for family in (GRAPHS, TRAVELS, FUNCTIONAL, *AGENTS, Haystack(), *RUNNABLES)
+    family.name: family
+    for family in (GRAPHS, TRAVELS, STREAMS, FUNCTIONAL, *AGENTS, Haystack(), *RUNNABLES)
 }
-"""Graphs, time travel, the functional API, agents, and runnables with what they are made of."""
+"""Graphs, time travel, streams, functional API, agents, runnables with what they are made of."""

@@ -6,7 +6,10 @@ what came of it, and then what the thread looks like.
 """
 
 import asyncio
+import contextlib
 import inspect
+import io
+import re
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -16,6 +19,7 @@ from typing import Any
 from tests.differential.normal import ErrorInfo
 
 A_MOMENT = 0.03
+_PRINTED = re.compile(r"^\x1b\[1m\[(\w+)\]", re.MULTILINE)
 LARGE = 100  # items of a state that may double with each super-step: nothing more is done
 LIMIT = 12  # super-steps of a run: enough for each shape, and a loop without an end is soon over
 
@@ -127,7 +131,10 @@ class Player:
         limit: int = LIMIT,
         **kw: Any,
     ) -> None:
-        """A run as a stream. What one that is left after `stop` parts has done is chance."""
+        """A run as a stream. What one that is left after `stop` parts has done is chance.
+
+        Of what it prints (`print_mode`), the modes are noted: the words are each side's own.
+        """
 
         kw = {**self._options, **kw}
 
@@ -143,8 +150,13 @@ class Player:
                 return parts
             return await _some(self._graph.astream(value, config, stream_mode=modes, **kw), stop)
 
+        printed = io.StringIO()
         if value is not None or not await self._has_begun(thread, at):
-            await self._act("stream", thread, read, at)
+            with contextlib.redirect_stdout(printed):
+                await self._act("stream", thread, read, at)
+        if "print_mode" in kw:
+            modes = _PRINTED.findall(printed.getvalue())
+            self.record.append(("printed", sorted(modes)))
         if stop is not None and self.record:
             self.record[-1] = "left"
 

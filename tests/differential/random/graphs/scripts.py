@@ -20,7 +20,7 @@ def script(dice: Dice, graphs: list[Spec], saved: bool) -> list[Spec]:
         named = edited or sends(root) or any(type(start) is list for start, _ in root["edges"])
         actions.append(_next(dice, root, named) if saved else a_run(dice, root))
     _name_questions(actions)
-    return _remembering(graphs, actions) if saved else actions
+    return remembering(graphs, actions) if saved else actions
 
 
 def _name_questions(actions: list[Spec]) -> None:
@@ -33,7 +33,7 @@ def _name_questions(actions: list[Spec]) -> None:
             goes_on = True
 
 
-def _remembering(graphs: list[Spec], actions: list[Spec]) -> list[Spec]:
+def remembering(graphs: list[Spec], actions: list[Spec]) -> list[Spec]:
     """What is done with a graph that has memory ("Memory of a subgraph after a fork").
 
     Nothing is run on a thread that was edited or taken back, and none whose run may have stopped

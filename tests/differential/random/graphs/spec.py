@@ -38,6 +38,8 @@ def tidy(dice: Dice, graphs: list[Spec], aio: bool) -> None:
     if at_once(graphs):
         take_out(graphs[:-1], "fail")
     take_out([graph for graph in graphs if graph["checkpointer"] == "false"], "ask")
+    if _has(graphs, "ask"):
+        _write_once(graphs[:-1])
     if _has(graphs, "ask") or fails:  # "Answered questions of a failed task", "Errors of before"
         for graph in graphs[:-1]:
             graph["before"] = graph["after"] = []
@@ -78,6 +80,15 @@ def take_out(graphs: list[Spec], kind: str) -> None:
     for graph in graphs:
         for node in graph["nodes"]:
             node["steps"] = [step for step in node["steps"] if step[0] != kind]
+
+
+def _write_once(graphs: list[Spec]) -> None:
+    """Leaves out the key that takes one write: several may be made ("Writes beside a question")."""
+    for graph in graphs:
+        for part in ("keys", "input", "output"):
+            graph[part] = graph[part] and [key for key in graph[part] if key != "bare"]
+        for node in graph["nodes"]:
+            node["writes"] = [key for key in node["writes"] if key != "bare"]
 
 
 def _leave_one(graphs: list[Spec], kind: str) -> None:
