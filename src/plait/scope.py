@@ -89,6 +89,11 @@ class Scope(Protocol):
         """Wait until the stream of the run has room for more."""
         ...
 
+    def on_thread(self, call: Callable[[Any, Any], Any], value: Any) -> Any:
+        """Call sync code of the task with `value` and this scope, in a thread that the rest of the
+        task waits for: it is where the task runs meanwhile."""
+        ...
+
     def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:
         """How sync code of an async run, in its thread, gets what a coroutine comes to."""
         ...

@@ -110,6 +110,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated_travels::two_writes_beside_a_question_of_a_graph_inside": (
         "Writes beside a question"
     ),
+    "h_generated_travels::an_update_that_fails": "Updates that fail",
     "d_runnables_more::runs_of_bound_branches_in_a_sequence": "Runs of bound branches",
     "h_generated_travels::what_had_finished_at_an_old_checkpoint": (
         "What had finished at a named checkpoint"

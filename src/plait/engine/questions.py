@@ -70,14 +70,13 @@ class Questions:
         self.timed: dict[str, TimedInterrupt] = {}
         """Questions of earlier runs that wait for a time: it is counted from when they came up."""
         self.main: Any = None
-        """The thread of control in which the task itself runs."""
+        """The thread of control in which the task itself runs when it asks."""
 
-    def restart(self, main: Any) -> None:
-        """A new attempt begins, in the thread of control `main`."""
+    def restart(self) -> None:
+        """A new attempt begins."""
         self.open = {}
         self.counts = {}
         self._stood = 0
-        self.main = main
 
     def ask(
         self,

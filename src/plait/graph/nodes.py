@@ -17,6 +17,7 @@ from plait.graph.routes import may_route
 from plait.graph.schema import Declared, coercion, is_pydantic, is_state_class, updates_of_object
 from plait.graph.writing import NO_SCOPE, Coerce, Managed, Writer, invoked
 from plait.pregel.binding import Binding, merge, merged
+from plait.pregel.scope import in_thread
 from plait.pregel.unknown import guard, is_guard
 from plait.scope import Scope
 from plait.types import Command
@@ -189,7 +190,7 @@ def _async_call(
         if runnable is not None:
             awaited = runnable.ainvoke(given, None if finds_config else scope.config())
         elif not binding.is_async:
-            awaited = _in_executor(function, given, scope)
+            awaited = in_thread(function, given, scope)
         elif binding.is_generator:
             awaited = _amerged(function(given, scope))
         else:
@@ -197,12 +198,6 @@ def _async_call(
         return finish(task, given, awaited, scope)
 
     return acall
-
-
-async def _in_executor(function: Callable[[Any, Scope], Any], given: Any, scope: Scope) -> Any:
-    from plait.runnables.config import run_in_executor  # asyncio is running: it is loaded
-
-    return await run_in_executor(None, function, given, scope)
 
 
 async def _amerged(chunks: AsyncIterator[Any]) -> Any:

@@ -12,7 +12,7 @@ from plait.engine.events import Chunk
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, NodeError, nearest
 from plait.ids import new_id
-from plait.runnables.config import ensure_config, with_handler
+from plait.runnables.config import ensure_config, run_in_executor, with_handler
 from plait.scope import Heard, Scope, current_scope
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class TaskScope:
         self.pushed: list[tuple[str, Any]] | None = None
         """What the code wrote to the state before it returned (`push_message`)."""
         if task.questions is not None:
-            task.questions.restart(self._main)
+            task.questions.restart()
 
     def interrupt(
         self, value: Any, key: str | None, response_schema: Any, timer: Timer | None = None
@@ -57,8 +57,7 @@ class TaskScope:
         self.check_heard()
         here = thread_of_control()
         questions = self.task.asked()
-        if questions.main is None:
-            questions.main = self._main
+        questions.main = self._main
         if timer is None:
             return questions.ask(value, key, here, response_schema)
         if timer.sleeps and self.run.storage is None:
@@ -117,6 +116,13 @@ class TaskScope:
             return False
         limit = self.task.limit
         return (limit is None or not limit.listens) and not self.run.has_listeners()
+
+    def on_thread(self, call: Callable[[Any, Any], Any], value: Any) -> Any:
+        before, self._main = self._main, thread_of_control()
+        try:
+            return call(value, self)
+        finally:
+            self._main = before
 
     def is_main(self) -> bool:
         """Whether the code runs in the task's own thread of control, not beside it."""
@@ -299,8 +305,16 @@ class Detached:
     async def room(self) -> None:
         return None
 
+    def on_thread(self, call: Callable[[Any, Any], Any], value: Any) -> Any:
+        return call(value, self)
+
     def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:
         return None
+
+
+async def in_thread(call: Callable[[Any, Any], Any], value: Any, scope: Scope) -> Any:
+    """What sync code of a task gives, which is run on a thread while the task waits for it."""
+    return await run_in_executor(None, scope.on_thread, call, value)
 
 
 def scope_for(config: Mapping[str, Any] | None) -> Scope:

@@ -5,8 +5,8 @@ from typing import Annotated, TypedDict
 
 from langchain_core.messages import AIMessage
 from langgraph.cache.memory import InMemoryCache
-from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import CachePolicy, Command, Send, interrupt
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import CachePolicy, Command, Send, StateUpdate, interrupt
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 
@@ -124,3 +124,35 @@ def case_two_writes_beside_a_question_of_a_graph_inside(env):
     builder = StateGraph(Word).add_node("inner", inner.compile()).add_edge(START, "inner")
     app = builder.compile(checkpointer=env.saver())
     return env.error(lambda: "__interrupt__" in app.invoke({"word": "in"}, CONFIG))
+
+
+async def case_a_sync_node_with_an_async_path_that_asks_the_same_twice(env):
+    async def path(state):
+        return END
+
+    builder = StateGraph(State)
+    builder.add_node("ask", lambda state: {"items": [interrupt("?"), interrupt("?")]})
+    builder.add_edge(START, "ask")
+    builder.add_conditional_edges("ask", path)
+    async with env.asaver() as saver:
+        app = builder.compile(checkpointer=saver)
+        given = ({"items": ["in"]}, Command(resume="a"), Command(resume="b"))
+        return [await app.ainvoke(each, CONFIG) for each in given]
+
+
+def case_an_update_that_fails(env):
+    """Both nodes write a key that takes one write; the second is next, and shall still be."""
+
+    class Word(State):
+        word: str
+
+    builder = StateGraph(Word)
+    for name in ("a", "b"):
+        builder.add_node(name, lambda state: {"items": ["ran"]})
+    builder.add_edge(START, "a")
+    builder.add_edge("a", "b")
+    app = builder.compile(checkpointer=env.saver())
+    app.update_state(CONFIG, {"items": ["in"]}, as_node="a")
+    both = [StateUpdate({"word": name}, name) for name in ("a", "b")]
+    failed = env.error(lambda: app.bulk_update_state(CONFIG, [both]))
+    return failed, app.get_state(CONFIG).next, app.invoke(None, CONFIG)
