@@ -52,10 +52,13 @@ def _of_nothing(dice: Dice, root: Spec) -> list[Spec]:
 
 
 def _steps(dice: Dice, root: Spec) -> list[Any]:
-    """Super-steps of a bulk update, of one node or of several at once."""
+    """Super-steps of a bulk update, of one node or of several at once ("Updates that fail")."""
     names = [node["name"] for node in root["nodes"]]
     return [
-        [[written(dice, root), node] for node in dice.mixed(names, 1, 3)]
+        [
+            [[key for key in written(dice, root) if key != "bare"], node]
+            for node in dice.mixed(names, 1, 3)
+        ]
         for _ in range(dice.number(0, 2))
     ]
 
