@@ -1,11 +1,55 @@
 """Closing what nobody reads any more."""
 
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+STARTED: Any = None
+"""What a generator that is `read_inside` another yields first, to nobody."""
+
 
 async def aclose(chunks: object) -> None:
-    """Close an async generator that nobody reads any more; other iterators have nothing to do."""
+    """Close an async generator that nobody reads any more; other iterators have nothing to do.
+
+    One that is at work is left: its event loop has ended meanwhile, and nothing can be awaited.
+    """
     close = getattr(chunks, "aclose", None)
-    if close is not None:
+    if close is not None and not getattr(chunks, "ag_running", False):
         await close()
 
 
-__all__ = ["aclose"]
+def read_inside(
+    make: Callable[P, AsyncGenerator[T, None]],
+) -> Callable[P, AsyncGenerator[T, None]]:
+    """Of async generators that another one reads, and closes: the event loop does not hear of them.
+
+    A loop that ends closes all generators that it knows, at once. One that is to close another then
+    finds it "already running", and both are left as they are.
+
+    A generator tells the loop of itself when it is first asked for something. So that this happens
+    here, it begins with `yield STARTED`.
+    """
+
+    @wraps(make)
+    def started(*args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
+        chunks = make(*args, **kwargs)
+        hooks = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(None, None)
+        try:
+            with suppress(StopIteration):
+                chunks.asend(None).send(None)
+        finally:
+            sys.set_asyncgen_hooks(*hooks)
+        return chunks
+
+    return started
+
+
+__all__ = ["STARTED", "aclose", "read_inside"]

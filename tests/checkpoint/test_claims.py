@@ -301,6 +301,22 @@ def test_the_heartbeat_renews_while_a_node_is_busy(path: Path) -> None:
         assert not thread.is_alive(), "the thread outlives its claims"
 
 
+def test_a_claim_is_renewed_no_more_once_what_drives_its_run_has_ended(path: Path) -> None:
+    saver = SqliteSaver(path)
+    left, live = saver.open_session("left", lease=0.4), saver.open_session("live", lease=0.4)
+    for session in (left, live):
+        saver.run(session.claim())
+    left.gone = lambda: True
+    for _ in range(2):  # the first beat may have been on its way
+        first = saver.execute(ReadLane("live", "")).lease
+        lease = saver.execute(ReadLane("left", "")).lease
+        deadline = time() + 30
+        while saver.execute(ReadLane("live", "")).lease == first:
+            assert time() < deadline, "no beat within half a minute"
+    assert saver.execute(ReadLane("left", "")).lease == lease
+    saver.run(live.release())
+
+
 @pytest.mark.parametrize("processes", [2, 8])
 def test_of_many_processes_exactly_one_runs_a_thread(path: Path, processes: int) -> None:
     saver = SqliteSaver(path)

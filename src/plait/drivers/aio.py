@@ -7,10 +7,12 @@ from _thread import get_ident
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from contextvars import Context, copy_context
 from types import GeneratorType
 from typing import Any, ClassVar, TypeVar, cast
 
+from plait.closing import STARTED, read_inside
 from plait.drivers.aio_writer import AioWriter
 from plait.drivers.awaiting import InContext, stepped_to_its_end, to_its_end
 from plait.drivers.base import (
@@ -122,6 +124,8 @@ class AioDriver:
         """What the loop is told next, and how."""
         self._writer = AioWriter(storage, self.aio) if lags(storage) else None
         waits = storage is not None and (storage.saver.shared or storage.session.may_wait)
+        if storage is not None and storage.around is None:
+            storage.session.gone = self.aio.is_closed
         self._stores_now = not waits
         """Whether storage commands are done without waiting for anything."""
 
@@ -139,8 +143,10 @@ class AioDriver:
         finally:
             await self._leave()
 
+    @read_inside
     async def parts(self) -> AsyncGenerator[Part, None]:
         """Run to the end, yielding the parts of the stream as they come."""
+        yield STARTED
         streaming.add(self)
         try:
             while parts := await self._next_parts():
@@ -185,6 +191,9 @@ class AioDriver:
                     else:
                         answer = await self._AWAITED[type(command)](self, command)
                 advance = send
+            except GeneratorExit:
+                self._strand()
+                raise
             except BaseException as error:
                 self._room.close()
                 advance, answer = throw, error
@@ -192,6 +201,10 @@ class AioDriver:
             self._told_next = advance, answer
         parts, self._parts = self._parts, []
         return parts
+
+    def _in_loop(self) -> bool:
+        """Not where the collector closes what an event loop left that has ended."""
+        return asyncio._get_running_loop() is self.aio  # pyright: ignore[reportPrivateUsage]
 
     def _park(self, parked: bool) -> None:
         if self.storage is not None:
@@ -207,8 +220,14 @@ class AioDriver:
 
     async def _unwind_if_cut(self, error: BaseException) -> None:
         """An error came between two commands (`aclose`, `athrow`): the loop has not heard of it."""
-        if self._generator.gi_frame is not None:
-            await self._unwind(Closed() if isinstance(error, GeneratorExit) else error)
+        if self._generator.gi_frame is None:
+            return
+        if not isinstance(error, GeneratorExit):
+            await self._unwind(error)
+        elif self._in_loop():
+            await self._unwind(Closed())
+        else:
+            self._strand()
 
     async def _unwind(self, error: BaseException) -> None:
         """Let the loop stop what runs and give the thread back."""
@@ -218,11 +237,21 @@ class AioDriver:
         except (StopIteration, Closed, SupersededError):
             pass  # a later run that took over has nothing to hear from this one
 
+    def _strand(self) -> None:
+        """The event loop has ended without the run, so that nothing can be awaited: let the run's
+        own loop end, and do nothing that it asks for."""
+        with suppress(StopIteration, Closed):
+            while True:
+                self._generator.throw(Closed())
+
     async def _advance(self, command: Command, until: type[Command] | None) -> None:
         """Do commands until one of type `until` comes (None: until the loop ends)."""
         while type(command) is not until:
             try:
                 answer = await self._do(command)
+            except GeneratorExit:
+                self._strand()
+                raise
             except BaseException as error:
                 command = self._throw(error)
             else:
@@ -243,11 +272,15 @@ class AioDriver:
 
     async def _leave(self) -> None:
         streaming.discard(self)
+        if self._in_loop():
+            await self._close()
+        self._make_scope = no_scope  # the run, which has this driver, is free at once
+
+    async def _close(self) -> None:
         for timer in self._timers.values():
             timer.cancel()
         if self._writer is not None:
             await self._writer.close()
-        self._make_scope = no_scope  # the run, which has this driver, is free at once
 
     # --- commands --------------------------------------------------------------------------------
 
@@ -332,6 +365,8 @@ class AioDriver:
         try:
             code = aenter(task, self._make_scope(task, thread_of_control()))
             writes = await (Paced(code, self._room) if self._live else code)
+        except GeneratorExit:  # the event loop has ended
+            raise
         except asyncio.CancelledError as error:
             stopped = task in self._cancelled
             event: Any = TaskFailed(

@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from plait.checkpoint.base.plans import run_plan
+from plait.closing import STARTED, read_inside
 from plait.drivers.base import (
     Closed,
     Part,
@@ -440,8 +441,10 @@ class AsyncSimDriver:
         """How the run ended."""
         return self._driver.outcome
 
+    @read_inside
     async def parts(self) -> AsyncGenerator[Part, None]:
         """Run to the end, yielding the parts of the stream."""
+        yield STARTED
         parts = self._driver.parts()
         try:
             for part in parts:

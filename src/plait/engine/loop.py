@@ -113,6 +113,8 @@ class Loop(Running):
             if self.modes:
                 self._report_checkpoint(tasks)
             self.outcome = yield from self._steps(tasks)
+        except GeneratorExit:  # nobody is left who would do a command
+            raise
         except BaseException:
             yield from self._abandon()
             raise

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.callbacks.context import var_child_runnable_config
 from plait.callbacks.inside import inside
 from plait.callbacks.manager import AsyncCallbackManager, CallbackManager
+from plait.closing import STARTED, aclose, read_inside
 from plait.constants import TAG_HIDDEN
 from plait.drivers.base import Part
 from plait.engine.plan import Writes
@@ -52,8 +53,10 @@ def told(run: Run, parts: Generator[Part, None, None]) -> Generator[Part, None, 
     own.on_chain_end(run.driver.outcome.value)
 
 
+@read_inside
 async def atold(run: Run, parts: AsyncGenerator[Part, None]) -> AsyncGenerator[Part, None]:
     """`told` in an event loop."""
+    yield STARTED
     config = _root_config(run)
     manager = AsyncCallbackManager.of_config(config)
     name = config.get("run_name") or run.graph.get_name()
@@ -64,7 +67,7 @@ async def atold(run: Run, parts: AsyncGenerator[Part, None]) -> AsyncGenerator[P
             yield part
         await run.listening.turning.aended(run.driver.outcome)
     except BaseException as error:
-        await parts.aclose()
+        await aclose(parts)
         await own.on_chain_error(error)
         raise
     await own.on_chain_end(run.driver.outcome.value)

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, 
 from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast
 
+from plait.closing import aclose
 from plait.constants import TOOLS_MODE
 from plait.drivers.base import Part
 from plait.engine.plan import GraphPlan, Reads, Writes
@@ -505,7 +506,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
                         await cast("Any", run.listening.chunk(told))
                     yield told
         finally:
-            await parts.aclose()
+            await aclose(parts)
 
     def _run(
         self,

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Generator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from plait.closing import STARTED, aclose, read_inside
 from plait.constants import INTERRUPT
 from plait.drivers.base import Part, driver_source
 from plait.engine.events import Chunk
@@ -89,8 +90,10 @@ def parts_of(run: Run) -> Generator[Part, None, None]:
     _bubble(run)
 
 
+@read_inside
 async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
     """`parts_of` in an event loop."""
+    yield STARTED
     source = driver_source.get()
     make = _aio_driver() if source is None else source.aio
     driver = run.driver = make(run.loop, run.scope, run.storage)
@@ -107,7 +110,7 @@ async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
         explain(error, run)
         raise
     finally:
-        await parts.aclose()
+        await aclose(parts)
     _bubble(run)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -121,6 +121,7 @@ class ForeignSession:
         self.config = dict(config or {})
         self.codec = codec or Codec()
         self.parked = False
+        self.gone: Callable[[], bool] = lambda: False
         self._known: dict[str, _Known] = {}
         _warn(saver)
 

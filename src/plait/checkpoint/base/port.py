@@ -19,7 +19,7 @@ The protocol:
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from plait.engine.records import Live, Mark, NewCheckpoint, Snapshot, Stored, TaskWrites
@@ -65,6 +65,9 @@ class Session(Reading, Protocol):
     parked: bool
     """Set by the driver while its run stands still because the consumer of its stream holds it; a
     later run of the same process may then take the thread over."""
+    gone: Callable[[], bool]
+    """Set by the driver of a run that has no other around it: whether what drives it has ended (an
+    event loop was closed). Then nobody waits for it, and its claim is renewed no more."""
 
     def load(
         self, checkpoint_id: str | None = None, *, to_write: bool = False

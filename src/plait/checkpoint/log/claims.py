@@ -7,8 +7,8 @@ lane is refused.
 
 An owner must be respected while its lease lasts, except: it is provably dead on this host (same
 boot, same pid namespace; the pid is gone or was given to a younger process); it is a run of this
-very process that was dropped, or that is parked (its stream waits for a consumer that went on to
-start another run); or the policy is "takeover".
+very process that was dropped, that is parked (its stream waits for a consumer that went on to
+start another run), or whose event loop was closed; or the policy is "takeover".
 """
 
 from __future__ import annotations
@@ -123,6 +123,10 @@ def _provably_dead(other: Identity, mine: Identity) -> bool:
     return _started(other.pid) != other.started
 
 
+def _never() -> bool:
+    return False
+
+
 class Hold:
     """One run's hold on a thread, shared by the sessions of all its namespaces."""
 
@@ -132,6 +136,7 @@ class Hold:
         "_keep",
         "asking",
         "fence",
+        "gone",
         "held",
         "lease_seconds",
         "leaving",
@@ -169,6 +174,8 @@ class Hold:
         """Set by the driver when the run is stopped: it does not go on waiting for the thread."""
         self.parked = False
         """Set by the driver while a stream waits for its consumer."""
+        self.gone = _never
+        """Set by a driver: whether what drives it has ended (its event loop was closed)."""
         self.refused = False
         """Whether the claim was lost to another run; then nothing of this one is stored."""
         self.superseded = False
@@ -179,6 +186,10 @@ class Hold:
         self.seen: LaneRow | None = None
         """What it saw (None: no lane yet), so that a claim need not read it again."""
         self.token = ""
+
+    def driven(self) -> bool:
+        """Whether the run goes on, as far as it is up to this process."""
+        return not self.parked and not self.gone()
 
     def look(self, root: LaneRow | None) -> None:
         """Note the root lane as a load begins. An owner at work now may store what the rest of
@@ -287,7 +298,7 @@ def _respected(row: LaneRow) -> bool:
     mine = _identities.mine()
     if parsed is not None and parsed[0] == mine:
         hold = _live.get(row.owner)  # its lease does not matter: we know whether it lives
-        return hold is not None and (hold.held or hold.asking) and not hold.parked
+        return hold is not None and (hold.held or hold.asking) and hold.driven()
     if row.lease is None or row.lease <= _clock(row):
         return False
     return parsed is None or not _provably_dead(parsed[0], mine)

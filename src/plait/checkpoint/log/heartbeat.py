@@ -61,7 +61,7 @@ class _Heart:
             self._wake.wait(self._pause)
             self._wake.clear()
             with self._lock:
-                held = [hold for hold in self._holds if hold.held]
+                held = [hold for hold in self._holds if hold.held and not hold.gone()]
                 self._holds = WeakSet(held)
                 if not held:
                     self._running = False

@@ -132,6 +132,15 @@ class LogSession(LogReading):
         self._hold.parked = value
 
     @property
+    def gone(self) -> Callable[[], bool]:
+        """Says whether what drives the run has ended; the driver sets it."""
+        return self._hold.gone
+
+    @gone.setter
+    def gone(self, value: Callable[[], bool]) -> None:
+        self._hold.gone = value
+
+    @property
     def held(self) -> bool:
         """Whether this run holds the claim."""
         return self._hold.held

@@ -1,0 +1,87 @@
+"""Event loops that end in the midst of runs: what runs is stopped, and no thread stays taken."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from plait.callbacks import BaseCallbackHandler
+
+from .graphs import CONFIG, Items, async_adder, chain, fan
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What Python and event loops tell of errors that nobody could be given."""
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    return told
+
+
+def run(told: list[Any], main: Callable[[], Any]) -> None:
+    """`asyncio.run`, with what the loop tells."""
+
+    async def heard() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+        await main()
+
+    asyncio.run(heard())
+
+
+class Slow:
+    """A node that never ends by itself, and cleans up when it is stopped."""
+
+    def __init__(self) -> None:
+        self.cleaned = 0
+        self.begun = asyncio.Event()
+
+    async def __call__(self, state: Items) -> None:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            self.cleaned += 1
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("listened", [False, True])
+def test_a_loop_that_ends_stops_the_nodes_of_a_stream_that_is_not_read_to_its_end(
+    saver: Any, told: list[Any], durability: str, listened: bool
+) -> None:
+    slow = Slow()
+    graph = fan(saver, ("a", async_adder("a")), ("b", slow))
+    config = {**CONFIG, "callbacks": [BaseCallbackHandler()]} if listened else CONFIG
+    stream = graph.astream({"items": []}, config, durability=durability)
+
+    async def main() -> None:
+        async for _ in stream:
+            await slow.begun.wait()
+            break
+
+    run(told, main)
+    assert told == []
+    assert slow.cleaned == 1
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_thread_is_free_again_when_the_loop_of_its_run_was_closed(
+    saver: Any, told: list[Any], durability: str
+) -> None:
+    slow = Slow()
+    graph = chain(saver, ("a", async_adder("a")), ("b", slow))
+    loop = asyncio.new_event_loop()
+    left = loop.create_task(graph.ainvoke({"items": []}, CONFIG, durability=durability))
+    loop.run_until_complete(slow.begun.wait())
+    loop.close()
+    other = chain(saver, ("a", async_adder("a")), ("b", async_adder("b")))
+    assert asyncio.run(other.ainvoke({"items": []}, CONFIG))["items"][-2:] == ["a", "b"]
+    del left
+    gc.collect()
+    assert told == []
