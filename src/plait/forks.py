@@ -1,9 +1,11 @@
-"""What a forked child makes anew: locks, whose holder may be a thread that does not exist there."""
+"""What a forked child makes anew, or forgets: locks, whose holder may be a thread that does not
+exist there, and what runs around the fork, which does not go on there."""
 
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from contextvars import ContextVar
+from typing import Any, Protocol
 from weakref import WeakSet
 
 
@@ -23,11 +25,25 @@ def renew_in_child(thing: Inherited) -> None:
     _all.add(thing)
 
 
+_forgotten: list[ContextVar[Any]] = []
+
+
+def forget_in_child(variable: ContextVar[Any]) -> None:
+    """Have a variable be None in each forked child.
+
+    A worker process that a node happened to start would be inside that node for ever: its runs
+    would go to the node's thread, and wait for threads that the child does not have.
+    """
+    _forgotten.append(variable)
+
+
 def _after_fork() -> None:
+    for variable in _forgotten:
+        variable.set(None)
     for thing in list(_all):
         thing.after_fork()
 
 
 os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["Inherited", "renew_in_child"]
+__all__ = ["Inherited", "forget_in_child", "renew_in_child"]

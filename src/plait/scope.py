@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
+from plait.forks import forget_in_child
+
 if TYPE_CHECKING:
     from plait.errors import NodeError
     from plait.timers import Timer
@@ -104,6 +106,9 @@ current_scope: ContextVar[Scope | None] = ContextVar("plait_scope", default=None
 current_tool_call: ContextVar[str | None] = ContextVar("plait_tool_call", default=None)
 """The id of the tool call whose code runs here: it tells the questions of tools apart that one
 task runs at once."""
+
+forget_in_child(current_scope)
+forget_in_child(current_tool_call)
 
 
 def heard(scope: Scope, result: Any) -> Any:

@@ -118,6 +118,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated_travels::what_had_finished_at_a_fork_that_is_named": (
         "What had finished at a named checkpoint"
     ),
+    "h_forked::the_config_in_a_worker_process_of_a_node": "Processes forked by a node",
     "h_generated_more::a_run_with_the_run_id_of_the_last": "Runs with the run id of the last",
     "g_agents_found_more::tools_selected_without_a_message_of_the_user": (
         "Tools selected for nobody"

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from plait.cache.memory import InMemoryCache
+from plait.callbacks import BaseCallbackHandler
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.env import SYSTEM
 from plait.store.memory import InMemoryStore
 from plait.utils import uuid
 
-from .graphs import config, line
+from .graphs import adder, chain, config, line
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 SECONDS = 60
@@ -116,3 +117,28 @@ def test_workers_forked_from_a_busy_parent_share_its_file(tmp_path: Path) -> Non
             for thread in threads:
                 thread.join()
         assert len(graph.get_state(config(5)).values["items"]) == 2
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_worker_that_a_node_forked_is_not_inside_that_node(
+    tmp_path: Path, durability: Any, heard: bool
+) -> None:
+    with SqliteSaver(tmp_path / "threads.db") as saver:
+        helper, kept = line(None), line(saver)
+
+        def node(state: Any) -> Any:
+            def work() -> str:
+                asyncio.run(kept.ainvoke({"items": []}, config("its own")))
+                return " ".join(helper.invoke({"items": []})["items"])
+
+            return {"items": [in_a_child(work)]}
+
+        graph = chain(saver, ("a", adder("a")), ("node", node))
+        here = config("the node's") | ({"callbacks": [BaseCallbackHandler()]} if heard else {})
+        state = graph.invoke({"items": []}, here, durability=durability)
+        assert state == {"items": ["a", "a b"]}
+        assert kept.get_state(config("its own")).values == {"items": ["a", "b"]}
+        assert {stored.config["configurable"]["checkpoint_ns"] for stored in saver.list(None)} == {
+            ""
+        }

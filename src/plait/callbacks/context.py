@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from plait.forks import forget_in_child
 from plait.scope import current_scope
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -15,6 +16,7 @@ var_child_runnable_config: ContextVar[Mapping[str, Any] | None] = ContextVar(
     "child_runnable_config", default=None
 )
 """The config of the code that runs now; what it invokes without a config inherits this one."""
+forget_in_child(var_child_runnable_config)
 
 
 block_handlers: ContextVar[tuple[Any, ...]] = ContextVar("plait_block_handlers", default=())
