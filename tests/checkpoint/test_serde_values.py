@@ -1,8 +1,10 @@
 """What goes in comes out: the same values, of exactly the same types, through the codec."""
 
 import enum
+import inspect
 import math
 import re
+import sys
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone
@@ -23,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, field_validator
 
 from plait.checkpoint.serde import Codec, Registry, RemoteError, UnstorableValueError
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
+from plait.checkpoint.serde.refusals import no_room
 from plait.errors import (
     GraphInterrupt,
     InvalidUpdateError,
@@ -454,6 +457,25 @@ def test_whatever_depth_is_accepted_can_be_read_back(holder: Any) -> None:
             return
         assert CODEC.loads(data) == value
     pytest.fail("no limit was met")
+
+
+def test_what_cannot_be_read_for_lack_of_stack_is_not_called_damaged() -> None:
+    value: Any = 0
+    for _ in range(90):
+        value = (value,)
+    data = CODEC.dumps(value)
+
+    def at(depth: int) -> str:
+        if depth:
+            return at(depth - 1)
+        try:
+            return "read" if CODEC.loads(data) == value else "changed"
+        except RecursionError as error:
+            return str(error)
+
+    room = sys.getrecursionlimit() - len(inspect.stack()) - 20
+    outcomes = {at(depth) for depth in range(room - 300, room - 30)}
+    assert outcomes == {"read", str(no_room())}
 
 
 def test_a_class_whose_name_was_taken_over_is_refused() -> None:

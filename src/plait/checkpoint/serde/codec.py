@@ -53,6 +53,7 @@ from plait.checkpoint.serde.refusals import (
     AsKey,
     Path,
     damaged,
+    no_room,
     placed,
     too_deep,
     unknown_name,
@@ -499,6 +500,8 @@ class Codec:
     def _unreadable(self, error: ValueError, packed: bytes, hook: Any) -> BaseException:
         """The typed error that stands for what went wrong in a hook or in ormsgpack."""
         cause = self._failed.taken(error, lambda: _unpackb(packed, ext_hook=hook))
+        if isinstance(cause, RecursionError):  # bytes that are nested too deeply are refused
+            return no_room()
         if isinstance(cause, StorageError | MemoryError) or not isinstance(cause, Exception):
             return cause
         return damaged(cause)

@@ -34,5 +34,5 @@ class HookErrors(local):
         except (TypeError, ValueError, RecursionError) as other:
             cause, self.noted = self.noted, None
             if cause is None and str(other).startswith(_BY_HOOK):
-                return error
+                return RecursionError()
         return KeyboardInterrupt("what the handler of a signal raised was lost in ormsgpack")

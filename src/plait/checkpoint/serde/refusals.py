@@ -101,7 +101,16 @@ def too_deep(limit: int) -> UnstorableValueError:
     return UnstorableValueError(
         "A value cannot be stored: it contains itself, or it is nested too deeply (lists and dicts "
         f"within each other, or more than {limit} objects and tuples within each other). Flatten "
-        "it, or keep references such as ids instead."
+        "it, or keep references such as ids instead. (Less is too deep where the functions that "
+        "call the graph leave little of sys.getrecursionlimit().)"
+    )
+
+
+def no_room() -> RecursionError:
+    """A stored value cannot be read for lack of room on the stack, which is not its fault."""
+    return RecursionError(
+        "A stored value cannot be read here: too many functions that call each other are under "
+        "way. The value is whole: read it with fewer around it, or raise sys.setrecursionlimit()."
     )
 
 
