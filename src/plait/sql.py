@@ -1,10 +1,13 @@
-"""SQL from files: named statements with constant text, and numbered migrations."""
+"""SQL from files: named statements with constant text, and numbered migrations; names that no
+database holds."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 from importlib.resources import files
+
+from plait.errors import InvalidValueError
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _NUMBER = re.compile(r"(\d{4})_\w+\.sql$")
@@ -53,4 +56,17 @@ def migrations(package: str) -> tuple[tuple[int, str], ...]:
     return tuple(sorted(found))
 
 
-__all__ = ["Statements", "migrations"]
+def no_text(error: UnicodeEncodeError, where: str) -> InvalidValueError:
+    """The error of a name that no database can hold.
+
+    Args:
+        error: What Python said of it.
+        where: Which database.
+    """
+    return InvalidValueError(
+        f"{where} cannot hold {error.object[:100]!r}: it has half of a surrogate pair, which is no "
+        "text in UTF-8. Give threads, namespaces and keys names that are."
+    )
+
+
+__all__ = ["Statements", "migrations", "no_text"]

@@ -16,7 +16,7 @@ from plait.chat_history.sqlite import SQLiteChatMessageHistory
 from plait.checkpoint.base import empty_checkpoint, new_checkpoint_id
 from plait.checkpoint.log.requests import Renew
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import InvalidValueError, StorageUnavailableError
+from plait.errors import StorageUnavailableError
 from plait.messages import HumanMessage
 from plait.store.sqlite import SqliteStore
 
@@ -224,14 +224,6 @@ def test_a_file_that_may_only_be_read_says_so(tmp_path: Path) -> None:
         pytest.raises(StorageUnavailableError, match="may only be read"),
     ):
         line(saver).get_state(config("1"))
-
-
-def test_a_name_that_is_no_text_is_named(tmp_path: Path) -> None:
-    with SqliteSaver(tmp_path / "threads.db") as saver:
-        graph = line(saver)
-        with pytest.raises(InvalidValueError, match="surrogate"):
-            graph.invoke({"items": []}, config("\udc80"))
-        assert graph.invoke({"items": []}, config("1")) == {"items": ["a", "b"]}
 
 
 def test_the_name_of_a_file_may_be_any_bytes(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ class Database:
                 if self._given is not None:
                     self._accept(conn)
                 return run_steps(conn, make(), together)
-            except psycopg.Error as error:
+            except (psycopg.Error, UnicodeEncodeError) as error:
                 tries -= 1
                 again -= 1
                 lost = dropped(error, conn)
@@ -185,7 +185,7 @@ class Database:
                 if self._agiven is not None:
                     self._accept(conn)
                 return await arun_steps(conn, make(), together)
-            except psycopg.Error as error:
+            except (psycopg.Error, UnicodeEncodeError) as error:
                 tries -= 1
                 again -= 1
                 lost = dropped(error, conn)

@@ -9,6 +9,7 @@ import psycopg_pool
 from psycopg import errors
 
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
+from plait.sql import no_text
 
 _ROLLED_BACK = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 _TIME_LIMITS = {"57014", "55P03", "25P03", "25P04", "57P05"}
@@ -28,6 +29,8 @@ def rolled_back(error: BaseException) -> bool:
 def explain(error: Exception, where: str) -> Exception:
     """An error of psycopg as one of ours, with what to do next."""
     text = " ".join(str(error).split())
+    if isinstance(error, UnicodeEncodeError):
+        return no_text(error, where)
     if isinstance(error, psycopg_pool.PoolTimeout):
         return StorageUnavailableError(
             f"{where}: no connection came free in time ({text}). Either the server cannot be "
@@ -61,6 +64,12 @@ def explain(error: Exception, where: str) -> Exception:
             "time, give the role more, for example by ALTER ROLE agent SET statement_timeout = "
             "'1min'; others are lock_timeout, transaction_timeout, "
             "idle_in_transaction_session_timeout and idle_session_timeout."
+        )
+    if isinstance(error, errors.ProgramLimitExceeded):
+        return StorageError(
+            f"{where} cannot hold something of that size ({text}). Nothing was stored. "
+            "The name of a thread, namespace or key may have 2,500 bytes, or more where it can be "
+            "compressed; a value may have 1 GB."
         )
     if isinstance(error, errors.DiskFull | errors.OutOfMemory):
         return StorageUnavailableError(f"{where}: {text}. Nothing of this call was stored.")

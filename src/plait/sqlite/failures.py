@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from plait.errors import CorruptCheckpointError, InvalidValueError, StorageUnavailableError
+from plait.errors import CorruptCheckpointError, StorageError, StorageUnavailableError
+from plait.sql import no_text
 
 _OTHERS = ("no such column", "no such table", "has no column", "already exists")
 
@@ -14,9 +15,11 @@ def explain(error: sqlite3.Error | UnicodeEncodeError, path: str) -> Exception:
     text = str(error)
     where = f"SQLite database {path!r}"
     if isinstance(error, UnicodeEncodeError):
-        return InvalidValueError(
-            f"{where} cannot hold {error.object[:100]!r}: it has half of a surrogate pair, which "
-            "is no text in UTF-8. Give threads, namespaces and keys names that are."
+        return no_text(error, where)
+    if "too big" in text:
+        return StorageError(
+            f"{where} cannot hold a value of that size ({text}; the limit is 1 GB). Nothing was "
+            "stored. Keep such a value in a file, and the file's name in the state."
         )
     if "malformed" in text or "not a database" in text:
         return CorruptCheckpointError(
