@@ -364,3 +364,37 @@ def test_what_was_read_before_deleting_runs_does_not_hide_what_is_kept(tender: T
     for old in graph.get_state_history(thread()):  # the next read may go on from each of them
         graph.get_state(old.config)
         assert graph.get_state(thread()).values == history[0]
+
+
+class _Counting(SqliteSaver):
+    """Keeps the storage requests that were made."""
+
+    requests = 0
+
+    def execute(self, request: Any) -> Any:
+        self.requests += 1
+        return super().execute(request)
+
+
+def test_a_thread_twice_as_long_is_tended_in_hardly_a_request_more(tmp_path: Path) -> None:
+    with _Counting(tmp_path / "log.db") as saver:
+        graph = chat(saver)
+
+        def asked(turns: int) -> list[int]:
+            """The requests for counting, copying and pruning a thread of so many turns."""
+            here, there = thread(str(turns)), f"copy of {turns}"
+            for _ in range(turns):
+                graph.invoke({"items": ["a"]}, here)
+            found: list[int] = []
+            for tend in (
+                lambda: saver.usage(str(turns)),
+                lambda: saver.copy_thread(str(turns), there),
+                lambda: saver.prune([there], keep_last=turns),
+            ):
+                saver.requests = 0
+                tend()
+                found.append(saver.requests)
+            return found
+
+        long, short = asked(40), asked(20)
+        assert all(more - less <= 1 for more, less in zip(long, short, strict=True)), (long, short)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.reader import writes_of
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     LaneRow,
@@ -23,8 +24,6 @@ from plait.checkpoint.log.requests import (
     ReadCheckpoints,
     ReadLane,
     ReadValues,
-    ReadWrites,
-    WriteRow,
 )
 from plait.checkpoint.log.retention import Progress, delete_thread, released
 from plait.checkpoint.log.session import LogSession
@@ -238,9 +237,10 @@ def _size_of(thread_id: str) -> Plan[Size]:
         rows, size = rows + 1, size + len(lane.thread_id.encode()) + len(lane.ns.encode()) + 16
         checkpoints: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)
         rows += len(checkpoints)
+        found = yield from writes_of(lane.lane, checkpoints)
         for each in checkpoints:
             size += len(each.id) + len(each.parent or b"") + len(each.record)
-            writes: list[WriteRow] = yield ReadWrites(lane.lane, each.id)
+            writes = found[each.id]
             rows += len(writes)
             size += sum(
                 len(w.checkpoint) + len(w.task) + len(w.path) + len(w.record) for w in writes

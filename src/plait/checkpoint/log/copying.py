@@ -12,7 +12,7 @@ from typing import Any
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.keys import unpack
-from plait.checkpoint.log.reader import LaneReader
+from plait.checkpoint.log.reader import LaneReader, writes_of
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     LaneRow,
@@ -20,8 +20,6 @@ from plait.checkpoint.log.requests import (
     ListValues,
     ReadCheckpoints,
     ReadValues,
-    ReadWrites,
-    WriteRow,
 )
 from plait.checkpoint.log.retention import (
     BATCH,
@@ -100,10 +98,7 @@ def _copy_lane(
         return seal(kind, here + place(*parts), payload)
 
     rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)
-    writes: list[list[WriteRow]] = []
-    for row in rows:
-        found: list[WriteRow] = yield ReadWrites(lane.lane, row.id)
-        writes.append(found)
+    writes = yield from writes_of(lane.lane, rows)
     versions: list[Version] = yield ListValues(lane.lane)
     for some in _batches(versions):
         records: list[bytes | None] = yield ReadValues(lane.lane, some)
@@ -128,8 +123,8 @@ def _copy_lane(
         batch.writes = [
             (w.checkpoint, w.task, w.path,
              move(w.record, unpack(w.checkpoint), f"writes:{unpack(w.task)}"))
-            for found in writes[start : start + BATCH]
-            for w in found
+            for row in rows[start : start + BATCH]
+            for w in writes[row.id]
         ]  # fmt: skip
         yield from target.send(batch)
     batch = target.batch(lane.ns)

@@ -58,6 +58,8 @@ Pieces: TypeAlias = "Callable[[Ref], tuple[Any] | None]"
 
 _FACTS = [str, dict, dict]
 _RECORD = CheckpointRow._fields.index("record")
+_TOGETHER = 256
+"""Checkpoints whose writes are read with one request."""
 _WRITTEN = WriteRow._fields.index("record")
 
 
@@ -441,6 +443,23 @@ def changed_map(
     for name in frame.removed:
         map.pop(name, None)
     return map
+
+
+def writes_of(lane: int, rows: Sequence[CheckpointRow]) -> Plan[dict[bytes, list[WriteRow]]]:
+    """What tasks of these checkpoints wrote, by checkpoint: of many of them with each request.
+
+    Args:
+        lane: Where they are.
+        rows: Checkpoints that follow each other, or few lie between them.
+    """
+    found: dict[bytes, list[WriteRow]] = {row.id: [] for row in rows}
+    for start in range(0, len(rows), _TOGETHER):
+        ids = [row.id for row in rows[start : start + _TOGETHER]]
+        writes: list[WriteRow] = yield ReadWrites(lane, min(ids), max(ids))
+        for write in writes:
+            if write.checkpoint in found:
+                found[write.checkpoint].append(write)
+    return found
 
 
 def fits(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

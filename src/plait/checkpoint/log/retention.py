@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.memories import Past, Remembered, remembered
-from plait.checkpoint.log.reader import LaneReader
+from plait.checkpoint.log.reader import LaneReader, writes_of
 from plait.checkpoint.log.recording import body_of
 from plait.checkpoint.log.records import (
     BORROWED,
@@ -46,9 +46,7 @@ from plait.checkpoint.log.requests import (
     ReadCheckpoints,
     ReadLane,
     ReadValues,
-    ReadWrites,
     Refused,
-    WriteRow,
 )
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import place, seal
@@ -463,9 +461,9 @@ def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -
     batch = session.batch(reader.ns)
     rewritten: list[tuple[bytes, bytes | None, bytes]] = []
     needed = {*borrowed}
-    for row in rows:
-        if row.id not in kept:
-            continue
+    staying = [row for row in rows if row.id in kept]
+    writes = yield from writes_of(reader.lane, staying)
+    for row in staying:
         frame = reader.open_checkpoint(row)
         point = yield from reader.resolve(row, frame)
         needed.update(point.map.items())
@@ -474,8 +472,7 @@ def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -
             if reader.ns == "" and past is not None and past.recalled:
                 frame = _with_past(reader, frame, past.lost(row.id, parent))
             rewritten.append((row.id, parent, _with_full_map(reader, row.id, frame, point.map)))
-        found: list[WriteRow] = yield ReadWrites(reader.lane, row.id)
-        for write in found:
+        for write in writes[row.id]:
             needed.update(
                 (ref.channel, ref.version)
                 for ref in [ref_of(data) for _, data in reader.writes_frame(write)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.reader import LaneReader
+from plait.checkpoint.log.reader import LaneReader, writes_of
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     LaneRow,
@@ -20,8 +20,6 @@ from plait.checkpoint.log.requests import (
     ListValues,
     ReadCheckpoints,
     ReadValues,
-    ReadWrites,
-    WriteRow,
 )
 from plait.checkpoint.log.session import LogSession
 from plait.constants import PULL, PUSH
@@ -68,6 +66,7 @@ def usage_of(session: LogSession) -> Plan[Usage]:
 
 def _count(reader: LaneReader, usage: Usage) -> Plan[None]:
     rows: list[CheckpointRow] = yield ReadCheckpoints(reader.lane)
+    writes = yield from writes_of(reader.lane, rows)
     makers: dict[bytes, str] = {}
     total = 0
     for row in rows:
@@ -76,8 +75,7 @@ def _count(reader: LaneReader, usage: Usage) -> Plan[None]:
         usage.frames += len(row.record)
         usage.by_node[maker] += len(row.record)
         total += len(row.record)
-        found: list[WriteRow] = yield ReadWrites(reader.lane, row.id)
-        for write in found:
+        for write in writes[row.id]:
             usage.writes += len(write.record)
             usage.by_node[_writer(write.path, sends)] += len(write.record)
             total += len(write.record)
