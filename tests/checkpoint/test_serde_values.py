@@ -27,6 +27,7 @@ from plait.checkpoint.serde import Codec, Registry, RemoteError, UnstorableValue
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.checkpoint.serde.refusals import no_room
 from plait.errors import (
+    CorruptCheckpointError,
     GraphInterrupt,
     InvalidUpdateError,
     NodeTimeoutError,
@@ -585,3 +586,58 @@ def test_jsonplus_round_trips_and_refuses_foreign_formats() -> None:
     assert widened.loads_typed(widened.dumps_typed(value)) == value
     with pytest.warns(UserWarning, match="never pickles"):
         JsonPlusSerializer(pickle_fallback=True)
+
+
+class _Ordered(BaseModel):
+    item: str
+    count: int = 1
+
+
+@dataclass
+class _Order:
+    item: str
+    count: int = 1
+
+
+@dataclass
+class _FourParts:
+    a: int
+    b: int
+    c: int
+    d: int = 4
+
+
+class _FourFields(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    a: int
+    b: int
+    d: int = 5
+
+
+def moved(value: Any, cls: type) -> Any:
+    """A value, read where its class has become another one of the same name."""
+    before, after = Registry(None), Registry(None)
+    before.register(type(value), name="shop:Order")
+    after.register(cls, name="shop:Order")
+    return Codec(after).loads(Codec(before).dumps(value))
+
+
+def test_a_dataclass_that_became_a_model_is_read_and_the_other_way_round() -> None:
+    model = moved(_Order("tea", 2), _Ordered)
+    assert model == _Ordered(item="tea", count=2)
+    assert model.model_dump_json() == '{"item":"tea","count":2}'
+    assert moved(_Ordered(item="tea"), _Order) == _Order("tea")
+    loose = moved(_FourParts(1, 2, 3), _FourFields)
+    assert loose == _FourFields(a=1, b=2, d=4)
+    loose.more = 5
+    assert loose.model_dump() == {"a": 1, "b": 2, "d": 4, "more": 5}
+
+
+def test_a_class_that_cannot_read_what_it_was_is_named() -> None:
+    class Level(enum.Enum):
+        LOW = 1
+
+    with pytest.raises(CorruptCheckpointError, match=r"'shop:Order' .*decode="):
+        moved(Level.LOW, _Order)
+    with pytest.raises(CorruptCheckpointError, match=r"'shop:Order' .*decode="):
+        moved(_Order("tea"), Level)

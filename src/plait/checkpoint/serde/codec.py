@@ -56,6 +56,7 @@ from plait.checkpoint.serde.refusals import (
     no_room,
     placed,
     too_deep,
+    unfit,
     unknown_name,
     unregistered,
 )
@@ -509,7 +510,11 @@ class Codec:
     def _decode_object(self, data: bytes, unpack: Unpack) -> Any:
         size = int.from_bytes(data[:2], "big") + 2
         name = data[2:size]
-        return self._decoder(name)(unpack(data[size:]))
+        decode, state = self._decoder(name), unpack(data[size:])
+        try:
+            return decode(state)
+        except (TypeError, ValueError, AttributeError, LookupError) as error:
+            raise unfit(name.decode(), error) from error
 
     def _decoder(self, name: bytes) -> Callable[[Any], Any]:
         """What makes the objects of a wire name."""

@@ -106,6 +106,16 @@ def too_deep(limit: int) -> UnstorableValueError:
     )
 
 
+def unfit(name: str, why: Exception) -> CorruptCheckpointError:
+    """What was written of an object is not what its class is made of."""
+    cause = f"{type(why).__name__}: {why!s:.200}"
+    return CorruptCheckpointError(
+        f"A stored value cannot be made an object of {name!r} ({cause}). "
+        "If the class has changed since it was written, register it with a decode= that reads both "
+        "forms; else the record is damaged: restore it from a backup."
+    )
+
+
 def no_room() -> RecursionError:
     """A stored value cannot be read for lack of room on the stack, which is not its fault."""
     return RecursionError(

@@ -2,7 +2,8 @@
 
 One pair of functions (encode: object to plain state, decode: plain state to object) for each kind
 of class. State that is missing (a field added since it was written) takes the field's default;
-state that the class has no place for (a field removed since) is dropped.
+state that the class has no place for (a field removed since) is dropped. A dataclass that became a
+model, or a model that became a dataclass, reads what it was.
 """
 
 from __future__ import annotations
@@ -183,8 +184,10 @@ def _attributes(cls: type[Any]) -> Shape:
     read, write, new = _reader(cls), _writer(cls), object.__new__
     defaults = _defaults(fields(cls)) if hasattr(cls, "__dataclass_fields__") else {}
 
-    def decode(state: dict[str, Any]) -> Any:
+    def decode(state: Any) -> Any:
         value = new(cls)
+        if type(state) is list:  # it was a model when it was written
+            state = cast("list[Any]", state)[0]
         if len(defaults) and not defaults.keys() <= state.keys():
             state = {name: default() for name, default in defaults.items()} | state
         write(value, state)
@@ -267,6 +270,7 @@ def _defaults(declared: Iterable[Any]) -> dict[str, Callable[[], Any]]:
 def _model(cls: type[Any]) -> Shape:
     """A pydantic model: its fields, which of them were set, extras and private attributes."""
     known: dict[str, Any] = cls.__pydantic_fields__
+    extends = cls.model_config.get("extra") == "allow"
 
     def encode(model: Any) -> Any:
         attributes = model.__dict__
@@ -281,6 +285,9 @@ def _model(cls: type[Any]) -> Shape:
         ]
 
     def decode(state: Any) -> Any:
+        if type(state) is dict:  # it was a dataclass when it was written
+            kept = cast("dict[str, Any]", state)
+            state = [kept, list(kept), {} if extends else None, None]
         attributes, was_set, extra, private = state
         if attributes.keys() != known.keys():
             attributes = _fit(known, attributes)
