@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -40,13 +39,14 @@ def read_inside(
     @wraps(make)
     def started(*args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
         chunks = make(*args, **kwargs)
-        hooks = sys.get_asyncgen_hooks()
+        first, last = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(None, None)
         try:
-            with suppress(StopIteration):
-                chunks.asend(None).send(None)
+            chunks.asend(None).send(None)
+        except StopIteration:  # so it hands out what it yields
+            pass
         finally:
-            sys.set_asyncgen_hooks(*hooks)
+            sys.set_asyncgen_hooks(first, last)
         return chunks
 
     return started
