@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from .harness import COMPATIBILITY, KNOWN_DIFFERENCES, NOT_YET, Case, cases, check, oracle_only
+from .differences import COMPATIBILITY, KNOWN_DIFFERENCES, NOT_YET
+from .harness import Case, cases, check, oracle_only
 
 
 def _marked(case: Case) -> object:

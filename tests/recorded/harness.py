@@ -14,6 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 from tests.differential import harness as differential
+from tests.differential import loading
 from tests.differential.normal import difference
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -47,10 +48,10 @@ BETTER: dict[str, str] = {
 @contextmanager
 def programs() -> Generator[None]:
     """The differential harness, over these programs."""
-    roots = {**differential.IMPORT_ROOTS, **IMPORT_ROOTS}
+    roots = {**loading.IMPORT_ROOTS, **IMPORT_ROOTS}
     with (
-        patch.object(differential, "PROGRAMS", PROGRAMS),
-        patch.object(differential, "IMPORT_ROOTS", roots),
+        patch.object(loading, "PROGRAMS", PROGRAMS),
+        patch.object(loading, "IMPORT_ROOTS", roots),
     ):
         yield
 

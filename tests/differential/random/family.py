@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, Generic, TypeVar
 
-from tests.differential.harness import Side
+from tests.differential.loading import Side
 from tests.differential.normal import Difference
 
 P = TypeVar("P")

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.differential.harness import Env, Side, cleared_away, fill, watchdog
+from tests.differential.harness import Env, cleared_away, watchdog
+from tests.differential.loading import Side, fill
 
 SECONDS = 20  # A program takes milliseconds; one that hangs is a difference.
 

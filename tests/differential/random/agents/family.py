@@ -9,7 +9,8 @@ import pprint
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tests.differential.harness import ORACLE_TRIES, Side
+from tests.differential.harness import ORACLE_TRIES
+from tests.differential.loading import Side
 from tests.differential.normal import Difference
 from tests.differential.random.dice import Dice, Spec
 from tests.differential.random.family import Family

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tests.differential.harness import Side
+from tests.differential.loading import Side
 from tests.differential.normal import Difference
 from tests.differential.random.dice import Dice
 from tests.differential.random.family import Family

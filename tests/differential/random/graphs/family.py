@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tests.differential.harness import Side
+from tests.differential.loading import Side
 from tests.differential.normal import Difference, difference, normalise
 from tests.differential.random.dice import Spec
 from tests.differential.random.family import Family

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.differential.harness import Side
+from tests.differential.loading import Side
 from tests.differential.normal import Difference, difference, normalise
 from tests.differential.random.dice import Dice, Spec
 from tests.differential.random.family import Family

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 from typing import Any
 
-from tests.differential.harness import Side
+from tests.differential.loading import Side
 from tests.differential.normal import Difference, ErrorInfo, difference, normalise
 from tests.differential.random.dice import Dice
 from tests.differential.random.family import Family
