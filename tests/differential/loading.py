@@ -10,6 +10,8 @@ from typing import Literal
 Side = Literal["langgraph", "plait"]
 
 PROGRAMS = Path(__file__).parent / "programs"
+SHARED = PROGRAMS
+"""Where programs of another folder, too, find what several share."""
 
 IMPORT_ROOTS = {
     "langgraph": "plait",
@@ -86,7 +88,7 @@ class Translate(ast.NodeTransformer):
 
 
 class Parts(ast.NodeTransformer):
-    """Loads what a program imports from the files beside it, on the same side."""
+    """Loads what a program imports with a dot, on the same side."""
 
     def __init__(self, side: Side) -> None:
         self.side: Side = side
@@ -101,6 +103,8 @@ class Parts(ast.NodeTransformer):
 def load(program: str, side: Side) -> types.ModuleType:
     """The module of a program on one side, loaded once."""
     path = PROGRAMS / f"{program}.py"
+    if not path.exists():
+        path = SHARED / path.name
     module = types.ModuleType(f"{side}_programs_{program}")
     module.__file__ = str(path)
     return fill(module, path.read_text(), side, str(path))

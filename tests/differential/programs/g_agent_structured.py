@@ -15,55 +15,28 @@ from langchain.agents.structured_output import (
     StructuredOutputValidationError,
     ToolStrategy,
 )
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
+
+from .scripted import Scripted, add, ai, call
 
 THREAD = {"configurable": {"thread_id": "1"}}
 USER = {"messages": [("user", "hi")]}
 
 
-class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
+class Bound(Scripted):
+    """Keeps what was bound to it, and has a profile."""
 
-    script: list
-    seen: Any = None
     profile: Any = None
 
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        named = [one if isinstance(one, dict) else {"name": one.name} for one in tools]
-        return self.bind(tools=named, **kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        self.seen.append({k: v for k, v in kwargs.items() if v})
-        said = self.script.pop(0) if self.script else "the end"
-        message = AIMessage(said) if isinstance(said, str) else said
-        return ChatResult(generations=[ChatGeneration(message=message)])
+    def noted(self, messages, stop, kwargs):
+        return {k: v for k, v in kwargs.items() if v}
 
 
 def model_of(*script, profile=None):
-    return Scripted(script=list(script), seen=[], profile=profile)
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls):
-    return AIMessage("", tool_calls=list(calls))
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add."""
-    return a + b
+    return Bound(script=list(script), seen=[], profile=profile)
 
 
 @tool(return_direct=True)

@@ -1,14 +1,13 @@
 """What programs of agents that chance has made (`tests/differential/random/agents`) have found."""
 
 import operator
-from typing import Annotated, Any
+from typing import Annotated
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, before_model, wrap_model_call
 from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import StructuredTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import START, MessagesState, StateGraph
@@ -18,28 +17,21 @@ from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from .scripted import Scripted, ai, call
+
 THREAD = {"configurable": {"thread_id": "1"}}
 USER = {"messages": [HumanMessage("hi", id="h")]}
 
 
-class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
-
-    script: list
-    seen: Any = None
-
-    @property
-    def _llm_type(self):
-        return "scripted"
+class Formal(Scripted):
+    """Is told its tools in OpenAI's form."""
 
     def bind_tools(self, tools, **kwargs):
         return self.bind(tools=[convert_to_openai_tool(one) for one in tools], **kwargs)
 
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        if self.seen is not None:
-            self.seen.append(([(m.type, m.content) for m in messages], kwargs))
-        said = self.script.pop(0) if self.script else AIMessage("the end")
-        return ChatResult(generations=[ChatGeneration(message=said)])
+
+def model_of(*script, **more):
+    return Formal(script=list(script), seen=[], **more)
 
 
 class Streaming(Scripted):
@@ -48,10 +40,6 @@ class Streaming(Scripted):
     def _stream(self, messages, stop=None, run_manager=None, **kwargs):
         for content in self.script:
             yield ChatGenerationChunk(message=AIMessageChunk(content=content))
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
 
 
 def unreadable(id, name="add"):
@@ -68,7 +56,7 @@ def case_names_that_models_give_themselves(env):
     found = []
     for name in (None, "helper"):
         first = AIMessage("", tool_calls=[call("add", a=1)], name="bob")
-        model = Scripted(script=[first, AIMessage("x", name="bob")])
+        model = model_of(first, AIMessage("x", name="bob"))
         found.append(create_react_agent(model, [add], name=name).invoke(USER))
     return found
 
@@ -135,8 +123,8 @@ class Noted(AgentStatePydantic):
 
 
 def case_an_agent_with_a_pydantic_state_called_in_a_node(env):
-    script = [AIMessage("", tool_calls=[call("add", a=1)])]
-    agent = create_react_agent(Scripted(script=script), [add], state_schema=Noted)
+    script = [ai(call("add", a=1))]
+    agent = create_react_agent(model_of(*script), [add], state_schema=Noted)
 
     def node(state):
         return {"total": len(agent.invoke(USER)["messages"])}
@@ -155,24 +143,20 @@ def case_titles_in_schemas_of_tools(env):
         },
     }
     made = StructuredTool.from_function(add.func, name="f", args_schema=schema)
-    seen = []
-    create_agent(
-        Scripted(script=[AIMessage("", tool_calls=[call("Point", x=1)])], seen=seen),
-        [add],
-        response_format=ToolStrategy(Point),
-    ).invoke(USER)
-    return convert_to_openai_tool(made), seen
+    model = model_of(ai(call("Point", x=1)))
+    create_agent(model, [add], response_format=ToolStrategy(Point)).invoke(USER)
+    return convert_to_openai_tool(made), model.seen
 
 
 def case_profiles_of_models(env):
     script = [AIMessage('{"x": 1}')]
-    model = Scripted(script=script, seen=[], profile={"structured_output": True})
+    model = model_of(*script, profile={"structured_output": True})
     found = create_agent(model, [add], response_format=Point).invoke(USER)
-    return found["structured_response"], model.seen, model.profile, Scripted(script=[]).profile
+    return found["structured_response"], model.seen, model.profile, model_of().profile
 
 
 def case_a_form_of_the_provider_beside_tools(env):
-    model = Scripted(script=[AIMessage('{"x": 1}')], seen=[])
+    model = model_of(AIMessage('{"x": 1}'))
     create_agent(model, [add], response_format=ProviderStrategy(Point)).invoke(USER)
     return model.seen
 
@@ -196,7 +180,7 @@ HISTORIES = (
 def case_calls_that_cannot_be_read(env):
     found = []
     for history in HISTORIES:
-        model = Scripted(script=[], seen=[])
+        model = model_of()
         agent = create_agent(model, [add])
         messages = [*USER["messages"], *history, HumanMessage("go on", id="9")]
         found.append((list(agent.stream({"messages": messages})), model.seen))
@@ -205,7 +189,7 @@ def case_calls_that_cannot_be_read(env):
 
 async def case_calls_that_cannot_be_read_in_a_loop(env):
     said = AIMessage("", tool_calls=[call("add", a=1)], invalid_tool_calls=[unreadable("b")])
-    agent = create_agent(Scripted(script=[said]), [add])
+    agent = create_agent(model_of(said), [add])
     return [part async for part in agent.astream(USER)]
 
 
@@ -223,27 +207,27 @@ def case_calls_that_cannot_be_read_and_middleware(env):
         return AIMessage("instead")
 
     messages = [*USER["messages"], *HISTORIES[0], HumanMessage("go on", id="9")]
-    agent = create_agent(Scripted(script=[]), [add], middleware=[look, wrap])
+    agent = create_agent(model_of(), [add], middleware=[look, wrap])
     return list(agent.stream({"messages": messages})), found
 
 
 def case_hooks_after_the_model_in_version_1(env):
-    script = [AIMessage("", tool_calls=[call("add", a=1)])]
+    script = [ai(call("add", a=1))]
     agent = create_react_agent(
-        Scripted(script=script), [add], version="v1", post_model_hook=lambda state: {}
+        model_of(*script), [add], version="v1", post_model_hook=lambda state: {}
     )
     return env.error(lambda: agent.invoke(USER))
 
 
 def case_hooks_before_the_model_with_a_pydantic_state(env):
     agent = create_react_agent(
-        Scripted(script=[]), [], state_schema=Noted, pre_model_hook=lambda state: {"notes": [1]}
+        model_of(), [], state_schema=Noted, pre_model_hook=lambda state: {"notes": [1]}
     )
     return env.error(lambda: agent.invoke(USER))
 
 
 def case_an_answer_in_the_last_step(env):
-    agent = create_react_agent(Scripted(script=[]), [])
+    agent = create_react_agent(model_of(), [])
     parts = []
     stream = agent.stream(USER, {"recursion_limit": 1})
     error = env.error(lambda: parts.extend(stream))
@@ -255,14 +239,14 @@ def case_a_choice_of_tools_beside_a_form_of_the_provider(env):
     def must(request, handler):
         return handler(request.override(tool_choice="any"))
 
-    model = Scripted(script=[AIMessage('{"x": 1}')], seen=[])
+    model = model_of(AIMessage('{"x": 1}'))
     form = ProviderStrategy(Point)
     create_agent(model, [add], middleware=[must], response_format=form).invoke(USER)
     return model.seen
 
 
 def case_a_form_of_the_provider_without_tools(env):
-    model = Scripted(script=[AIMessage('{"x": 1}')], seen=[])
+    model = model_of(AIMessage('{"x": 1}'))
     create_agent(model, [], response_format=ProviderStrategy(Point)).invoke(USER)
     return model.seen
 
@@ -271,7 +255,7 @@ def case_an_async_prompt_in_a_sync_call(env):
     async def prompt(state):
         return state["messages"]
 
-    agent = create_react_agent(Scripted(script=[]), [], prompt=prompt)
+    agent = create_react_agent(model_of(), [], prompt=prompt)
     return env.error(lambda: agent.invoke(USER))
 
 
@@ -291,11 +275,9 @@ def case_checkpoints_of_failed_tasks(env):
 
 
 def case_wrong_decisions(env):
-    script = [AIMessage("", tool_calls=[call("add", a=1)])]
+    script = [ai(call("add", a=1))]
     people = HumanInTheLoopMiddleware({"add": {"allowed_decisions": ["approve"]}})
-    agent = create_agent(
-        Scripted(script=script), [add], middleware=[people], checkpointer=env.saver()
-    )
+    agent = create_agent(model_of(*script), [add], middleware=[people], checkpointer=env.saver())
     agent.invoke(USER, THREAD)
     wrong = Command(resume={"decisions": [{"type": "reject"}]})
     return [env.error(lambda one=one: agent.invoke(one, THREAD)) for one in (wrong, None)]

@@ -9,7 +9,7 @@ from langchain_core.tools import tool
 
 
 class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
+    """Says what its script says, and keeps what it was asked, in the form that `noted` gives it."""
 
     script: list
     seen: Any = None
@@ -23,12 +23,15 @@ class Scripted(BaseChatModel):
         return self.bind(tools=named, **kwargs)
 
     def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        self.seen.append(([(m.type, m.content) for m in messages], kwargs))
+        self.seen.append(self.noted(messages, stop, kwargs))
         said = self.script.pop(0) if self.script else "the end"
         if isinstance(said, Exception):
             raise said
         message = AIMessage(said) if isinstance(said, str) else said
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def noted(self, messages, stop, kwargs):
+        return [(m.type, m.content) for m in messages], kwargs
 
 
 def model_of(*script):

@@ -1,7 +1,5 @@
 """AgentExecutor, the agents and parsers it runs, their scratchpads, streams and errors."""
 
-from typing import Any
-
 from langchain_classic.agents import (
     AgentExecutor,
     BaseMultiActionAgent,
@@ -29,49 +27,23 @@ from langchain_classic.agents.output_parsers.tools import ToolAgentAction
 from langchain_core.agents import AgentAction, AgentActionMessageLog, AgentFinish
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.exceptions import OutputParserException
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import Tool, tool
 
+from .scripted import Scripted, add, ai, call
 
-class Scripted(BaseChatModel):
-    script: list
-    seen: Any = None
 
-    @property
-    def _llm_type(self):
-        return "scripted"
+class Stopped(Scripted):
+    """Keeps where the model was to stop, too."""
 
-    def bind_tools(self, tools, **kwargs):
-        named = [one if isinstance(one, dict) else {"name": one.name} for one in tools]
-        return self.bind(tools=named, **kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        self.seen.append(([(m.type, m.content) for m in messages], kwargs.get("tools"), stop))
-        said = self.script.pop(0) if self.script else "the end"
-        message = AIMessage(said) if isinstance(said, str) else said
-        return ChatResult(generations=[ChatGeneration(message=message)])
+    def noted(self, messages, stop, kwargs):
+        return [(m.type, m.content) for m in messages], kwargs.get("tools"), stop
 
 
 def model_of(*script):
-    return Scripted(script=list(script), seen=[])
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls, content=""):
-    return AIMessage(content, tool_calls=list(calls))
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add."""
-    return a + b
+    return Stopped(script=list(script), seen=[])
 
 
 @tool
@@ -145,7 +117,7 @@ async def case_tool_calling_async(env):
 
 def case_two_calls(env):
     model = model_of(
-        ai(call("add", a=1, b=2), call("listing", "2", query="x"), content="thinking"), "3"
+        ai(call("add", a=1, b=2), call("listing", "2", query="x"), text="thinking"), "3"
     )
     ex = AgentExecutor(agent=tool_agent(model), tools=TOOLS, return_intermediate_steps=True)
     return ex.invoke({"input": "1+2?", "chat_history": [HumanMessage("before")]}), model.seen
@@ -378,7 +350,7 @@ def case_tools_parse(env):
     p = ToolsAgentOutputParser()
     msgs = [
         AIMessage("bye"),
-        ai(call("add", a=1, b=2), call("search", "9", query="q"), content="hm"),
+        ai(call("add", a=1, b=2), call("search", "9", query="q"), text="hm"),
         AIMessage(
             "",
             additional_kwargs={

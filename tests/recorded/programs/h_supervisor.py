@@ -1,10 +1,6 @@
 """create_supervisor: handoffs there and back, output modes, names, parallel calls, forwarding."""
 
-from typing import Any
-
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.func import entrypoint
 from langgraph.graph import START, StateGraph
@@ -18,48 +14,21 @@ from langgraph_supervisor import (
 )
 from langgraph_supervisor.handoff import create_handoff_back_messages
 
+from .scripted import Scripted, add, ai, call
+
 THREAD = {"configurable": {"thread_id": "1"}}
 USER = {"messages": [("user", "hi")]}
 
 
-class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
+class Named(Scripted):
+    """Keeps the names of messages, too."""
 
-    script: list
-    seen: Any = None
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        named = [one if isinstance(one, dict) else {"name": one.name} for one in tools]
-        return self.bind(tools=named, **kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        said = [(one.type, one.content, one.name) for one in messages]
-        self.seen.append((said, sorted(kwargs.items())))
-        text = self.script.pop(0) if self.script else "the end"
-        message = AIMessage(text) if isinstance(text, str) else text
-        return ChatResult(generations=[ChatGeneration(message=message)])
+    def noted(self, messages, stop, kwargs):
+        return [(m.type, m.content, m.name) for m in messages], sorted(kwargs.items())
 
 
 def model_of(*script):
-    return Scripted(script=list(script), seen=[])
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls, content=""):
-    return AIMessage(content, tool_calls=list(calls))
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add."""
-    return a + b
+    return Named(script=list(script), seen=[])
 
 
 @tool

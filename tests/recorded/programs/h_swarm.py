@@ -1,10 +1,6 @@
 """create_swarm: who is active, handoffs, memory of who was last, states, errors."""
 
-from typing import Any
-
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import create_react_agent
@@ -12,47 +8,21 @@ from langgraph.prebuilt.chat_agent_executor import AgentState
 from langgraph.types import Command, interrupt
 from langgraph_swarm import SwarmState, add_active_agent_router, create_handoff_tool, create_swarm
 
+from .scripted import Scripted, add, ai, call
+
 THREAD = {"configurable": {"thread_id": "1"}}
 USER = {"messages": [("user", "hi")]}
 
 
-class Scripted(BaseChatModel):
-    """Says what its script says, and keeps what it was asked."""
+class Named(Scripted):
+    """Keeps the names of messages, and nothing of the rest."""
 
-    script: list
-    seen: Any = None
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        named = [one if isinstance(one, dict) else {"name": one.name} for one in tools]
-        return self.bind(tools=named, **kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        self.seen.append([(one.type, one.content, one.name) for one in messages])
-        text = self.script.pop(0) if self.script else "the end"
-        message = AIMessage(text) if isinstance(text, str) else text
-        return ChatResult(generations=[ChatGeneration(message=message)])
+    def noted(self, messages, stop, kwargs):
+        return [(m.type, m.content, m.name) for m in messages]
 
 
 def model_of(*script):
-    return Scripted(script=list(script), seen=[])
-
-
-def call(name, id="1", **args):
-    return {"name": name, "args": args, "id": id, "type": "tool_call"}
-
-
-def ai(*calls, content=""):
-    return AIMessage(content, tool_calls=list(calls))
-
-
-@tool
-def add(a: int, b: int) -> int:
-    """Add."""
-    return a + b
+    return Named(script=list(script), seen=[])
 
 
 @tool
