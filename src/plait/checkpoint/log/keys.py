@@ -38,7 +38,13 @@ def pack(text: str) -> bytes:
         if len(raw) == 16 and raw.hex() == bare:
             return raw
     raw = _TEXT + text.encode("utf-8", "surrogatepass")
-    return raw + b"\0" if len(raw) == 16 else raw  # 16 bytes always mean a UUID
+    return raw + b"\0" if _needs_end(raw) else raw
+
+
+def _needs_end(raw: bytes) -> bool:
+    """Whether a zero byte goes behind a text: 16 bytes always mean a UUID, and a text that goes on
+    with zeros after its 16 bytes is not one of 16 bytes with that zero."""
+    return len(raw) >= UUID and not raw[UUID:].strip(b"\0")
 
 
 @lru_cache(maxsize=512)  # a page of a history names each of its ids several times
@@ -53,7 +59,7 @@ def unpack(key: bytes) -> str:
         return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
     if key[:1] != _TEXT:
         raise CorruptCheckpointError(f"A stored id is damaged: {key[:40]!r}.")
-    raw = key[1:-1] if len(key) == 17 and key[-1] == 0 else key[1:]
+    raw = key[1:-1] if _needs_end(key) else key[1:]
     try:
         return raw.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
