@@ -108,7 +108,7 @@ def _started(pid: int) -> str | None:
 
 def _parse(owner: str) -> tuple[Identity, str] | None:
     parts = owner.split("|")
-    if len(parts) != 6 or not parts[2].isdigit():
+    if len(parts) != 6 or not parts[2].isdecimal():
         return None
     boot, namespace, pid, started, host, _ = parts
     return Identity(boot, namespace, int(pid), started, host), owner
