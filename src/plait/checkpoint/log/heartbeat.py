@@ -21,8 +21,8 @@ _BEATS = 4
 """Renewals per lease: three may fail before it is lost."""
 
 
-class _Heart:
-    """The thread and what it keeps alive."""
+class Heart:
+    """A thread and what it keeps alive."""
 
     def __init__(self) -> None:
         self.reset()
@@ -84,6 +84,6 @@ def _renew(held: list[Hold]) -> None:
             pass  # the next beat tries again; a lease that is lost is refused at the commit
 
 
-heart = _Heart()
+heart = Heart()
 
 os.register_at_fork(after_in_child=heart.reset)
