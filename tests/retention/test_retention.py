@@ -11,8 +11,9 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
+from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.log import retention
-from plait.checkpoint.log.requests import ListLanes
+from plait.checkpoint.log.requests import ListLanes, ReadLane
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.env import run_env
@@ -336,11 +337,42 @@ def test_a_sweep_takes_threads_that_died_before_their_first_checkpoint(tender: T
     saver, later = tender.saver, datetime.now(UTC) + timedelta(hours=1)
     owner = saver.open_session("t")
     saver.run(owner.claim())
-    assert tender.sweep(ttl=60).deleted == []
-    assert tender.sweep(now=later).deleted == []
+    assert tender.sweep(ttl=60) == ([], [])
     del owner  # its process is gone
-    assert tender.sweep(ttl=60, now=later).deleted == ["t"]
+    assert tender.sweep(ttl=60) == ([], []), "its lease lasts"
+    assert tender.sweep(now=later) == ([], []), "threads are kept"
+    assert tender.sweep(ttl=60, now=later) == (["t"], [])
     assert lanes(saver) == []
+
+
+def test_a_sweep_leaves_what_was_put_into_inner_namespaces_until_its_time(tender: Tender) -> None:
+    """A program that stores by itself need not store in the namespace of the root."""
+    saver, config = tender.saver, {"configurable": {"thread_id": "t", "checkpoint_ns": "inner"}}
+    old, new = empty_checkpoint(), empty_checkpoint()
+    old["ts"] = "2000-01-01T00:00:00+00:00"
+    for each in (old, new):
+        config = saver.put(config, each, {"source": "input", "step": -1}, {})
+    now = datetime.now(UTC)
+    assert tender.sweep(ttl=3600, now=now + timedelta(minutes=59)) == ([], [])
+    assert saver.get_tuple(config) is not None
+    assert tender.sweep(ttl=3600, now=now + timedelta(minutes=61)) == (["t"], [])
+    assert lanes(saver) == []
+
+
+def test_a_sweep_leaves_a_thread_that_goes_on_after_it_was_judged(tender: Tender) -> None:
+    saver, later = tender.saver, datetime.now(UTC) + timedelta(hours=1)
+    graph = chat(saver)
+    graph.invoke({"items": ["a"]}, thread())
+    plan, answer, judged = retention.sweep(saver.open_session, 60, later, None), None, False
+    with pytest.raises(StopIteration) as ended:
+        while True:
+            request = plan.send(answer)
+            if type(request) is ReadLane and not judged:  # the claim, which comes first
+                judged = True
+                graph.invoke({"items": ["b"]}, thread())
+            answer = saver.execute(request)
+    assert ended.value.value == ([], [])
+    assert graph.get_state(thread()).values["items"][-1] == "re: b"
 
 
 def test_what_was_read_before_deleting_runs_does_not_hide_what_is_kept(tender: Tender) -> None:

@@ -270,24 +270,33 @@ def sweep(open_session: OpenSession, ttl: float | None, now: datetime, tell: Tel
 
 def _is_over(session: LogSession, row: LaneRow, ttl: float | None, now: datetime) -> Plan[bool]:
     if row.head is None:
-        return ttl is not None and (yield from _is_deserted(row, now))
+        return ttl is not None and (yield from _is_deserted(session, row, ttl, now))
     reader = LaneReader(row.thread_id, "", session.codec, row.lane)
     found = yield from reader.row(row.head)
-    if found is None:
-        return False
-    ts, metadata, _ = reader.body(reader.open_checkpoint(found))
+    return found is not None and _is_past(reader, found, ttl, now)
+
+
+def _is_past(reader: LaneReader, row: CheckpointRow, ttl: float | None, now: datetime) -> bool:
+    """Whether a checkpoint is older than its thread is kept."""
+    ts, metadata, _ = reader.body(reader.open_checkpoint(row))
     own = metadata.get(THREAD_TTL)
     seconds = own if isinstance(own, (int, float)) and not isinstance(own, bool) else ttl
     return seconds is not None and moment(ts) + timedelta(seconds=seconds) <= now
 
 
-def _is_deserted(row: LaneRow, now: datetime) -> Plan[bool]:
-    """Whether a thread has no checkpoint, and nobody who is about to store one."""
+def _is_deserted(session: LogSession, row: LaneRow, ttl: float, now: datetime) -> Plan[bool]:
+    """Whether a thread has no head, nobody who is about to store one, and nothing that is kept: a
+    program may have put checkpoints into inner namespaces alone."""
     clock = now.timestamp() if row.clock is None else row.clock
     if row.lease is not None and row.lease > clock:
         return False
-    rows: list[CheckpointRow] = yield ReadCheckpoints(row.lane, limit=1)
-    return not rows
+    lanes: list[LaneRow] = yield ListLanes(row.thread_id)
+    for lane in lanes:
+        reader = LaneReader(row.thread_id, lane.ns, session.codec, lane.lane)
+        newest: list[CheckpointRow] = yield ReadCheckpoints(lane.lane, limit=1, newest_first=True)
+        if newest and not _is_past(reader, newest[0], ttl, now):
+            return False
+    return True
 
 
 def _delete_at(session: LogSession, head: bytes | None) -> Plan[bool]:
