@@ -83,6 +83,56 @@ def test_an_answer_in_time_wins_and_a_late_one_is_refused(env: Any, call: Any) -
     assert call(graph, Command(resume="sure")) == {"said": "no", "then": "sure"}
 
 
+class Dies(BaseException):
+    """What ends a process in the middle of a node."""
+
+
+def test_an_answer_in_time_stays_when_the_time_comes_before_the_node_has_ended(
+    env: Any, call: Any
+) -> None:
+    deaths = [Dies()]
+
+    def code(state: Any) -> Any:
+        said = interrupt("ok?", timeout=60, default="no")
+        if deaths:
+            raise deaths.pop()
+        return {"said": said}
+
+    graph = one_node(code)
+    call(graph, {})
+    with pytest.raises(Dies):
+        call(graph, Command(resume="yes"))
+    env.clock += 60
+    assert call(graph, None) == {"said": "yes"}
+
+
+def test_a_time_that_comes_leaves_the_answers_of_before_and_is_told_once(
+    env: Any, call: Any, tmp_path: Path
+) -> None:
+    deaths: list[Dies] = []
+
+    def code(state: Any) -> Any:
+        said = [interrupt("name?"), interrupt("ok?", timeout=60, default="no")]
+        if deaths:
+            raise deaths.pop()
+        return {"said": said}
+
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = one_node(code, saver)
+        call(graph, {})
+        (question,) = call(graph, Command(resume="Ann"))["__interrupt__"]
+        env.clock += 60
+        deaths.append(Dies())
+        with pytest.raises(Dies):
+            call(graph, None)
+    with SqliteSaver(tmp_path / "log.db") as saver:
+        graph = one_node(code, saver)
+        assert graph.get_state(CONFIG).interrupts == (), "its time has answered it"
+        with pytest.raises(UnknownInterruptError):
+            call(graph, Command(resume={question.id: "yes"}))
+        assert call(graph, None) == {"said": ["Ann", "no"]}
+
+
 def test_without_a_default_the_node_is_told(env: Any, call: Any) -> None:
     def code(state: Any) -> Any:
         try:
