@@ -153,8 +153,9 @@ class Tending(BaseCheckpointSaver[str]):
     ) -> Swept:
         """Delete the threads whose time is over.
 
-        A thread that a run or a copy left without any checkpoint, when it died, goes with them
-        once its claim has ended, if there is a time to live.
+        A thread that a run or a copy left unfinished at its very start, when it died, goes with
+        them once its claim has ended, and whatever checkpoints it holds are over too, if there is
+        a time to live.
 
         Args:
             ttl: Seconds that a thread is kept after its last checkpoint, unless it has a
