@@ -14,9 +14,12 @@ from plait.agents.middleware import (
     before_model,
     wrap_model_call,
 )
+from plait.chat_models import init_chat_model
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
 from plait.output_parsers import BaseOutputParser
+from plait.prompts import ChatPromptTemplate
+from plait.runnables import RunnableLambda
 from plait.runtime import Runtime
 from plait.store.memory import InMemoryStore
 from plait.testing import ScriptedChatModel
@@ -127,6 +130,14 @@ class Search(BaseTool):
         return f"{query} in {self.index}"
 
 
+text_of_topic = ChatPromptTemplate.from_template("{topic}") | ScriptedChatModel(["x"]) | Lines()
+text_of_topic | 5  # red
+text_of_topic.invoke({"topic": "x"}).upper()  # red
+text_of_topic.invoke("x")  # red
+RunnableLambda(len).invoke(5)  # red
+RunnableLambda(len).invok("x")  # red
+ScriptedChatModel(["x"]).invoke("hi").tool_cals  # red
+init_chat_model("openai:gpt-5").invoke("hi").contents  # red
 Lines(seb=";")  # red
 Lines(sep=3)  # red
 Search()  # red

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Never, cast
+from typing import TYPE_CHECKING, Any, Never
 
 from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.base import AgentMiddleware
@@ -141,7 +141,7 @@ def create_agent(
     config: RunnableConfig = {"recursion_limit": STEPS}
     if name:
         config["metadata"] = {"lc_agent_name": name}
-    return cast("CompiledStateGraph", compiled.with_config(config))
+    return compiled.with_config(config)
 
 
 def _instead(argument: str) -> str:

@@ -22,7 +22,7 @@ from plait.chat_models.results import (
 )
 from plait.ids import new_id
 from plait.lazy import lazily
-from plait.messages import AIMessageChunk, HumanMessage, convert_to_messages
+from plait.messages import AIMessage, AIMessageChunk, HumanMessage, convert_to_messages
 from plait.messages.base import give_id
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 
 
-class BaseChatModel(Projected, BaseLanguageModel, init=False):
+class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
     """A chat model. Annotated fields of a subclass are its keyword arguments.
 
     Define `_generate` and `_llm_type`; define `_stream` to stream; `_agenerate` and `_astream` to
@@ -119,7 +119,7 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
         *,
         tool_choice: str | None = None,
         **kwargs: Any,
-    ) -> Runnable[Any, Any]:
+    ) -> Runnable[Any, AIMessage]:
         """This model with tools that it may call.
 
         Raises:
@@ -140,7 +140,7 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
         *,
         stop: list[str] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> AIMessage:
         """Answer a text, messages, or a prompt value with one AIMessage."""
         messages = to_messages(input)
         if not self._is_heard_under(config):
@@ -166,7 +166,7 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
         *,
         stop: list[str] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> AIMessage:
         """The async twin of `invoke`."""
         messages = to_messages(input)
         if not self._is_heard_under(config):
@@ -191,10 +191,11 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
         *,
         stop: list[str] | None = None,
         **kwargs: Any,
-    ) -> Iterator[Any]:
+    ) -> Iterator[AIMessageChunk]:
         """Yield the answer as AIMessageChunks; a model without `_stream` yields it whole."""
         if not self._can_stream(kwargs, "_stream"):
-            yield self.invoke(input, config, stop=stop, **kwargs)
+            whole: Any = self.invoke(input, config, stop=stop, **kwargs)
+            yield whole
             return
         messages, config = to_messages(input), ensure_config(config)
         if not self._is_heard(config):
@@ -221,10 +222,11 @@ class BaseChatModel(Projected, BaseLanguageModel, init=False):
         *,
         stop: list[str] | None = None,
         **kwargs: Any,
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncIterator[AIMessageChunk]:
         """The async twin of `stream`."""
         if not self._can_stream(kwargs, "_astream", "_stream"):
-            yield await self.ainvoke(input, config, stop=stop, **kwargs)
+            whole: Any = await self.ainvoke(input, config, stop=stop, **kwargs)
+            yield whole
             return
         messages, config = to_messages(input), ensure_config(config)
         if not self._is_heard(config):

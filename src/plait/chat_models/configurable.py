@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from warnings import warn
 
 from plait.chat_models.names import make
@@ -11,11 +11,41 @@ from plait.errors import ConfigError
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, merge_configs
 
+if TYPE_CHECKING:
+    from plait.chat_models.base import BaseChatModel
+
 QUEUED = ("bind_tools", "with_structured_output")
 KEPT = 16
 """How many of the models that configs asked for are kept, with their connections."""
 
 
+@overload
+def init_chat_model(
+    model: str,
+    *,
+    model_provider: str | None = None,
+    configurable_fields: None = None,
+    config_prefix: str | None = None,
+    **kwargs: Any,
+) -> BaseChatModel: ...
+@overload
+def init_chat_model(
+    model: None = None,
+    *,
+    model_provider: str | None = None,
+    configurable_fields: Literal["any"] | Sequence[str] | None = None,
+    config_prefix: str | None = None,
+    **kwargs: Any,
+) -> ConfigurableModel: ...
+@overload
+def init_chat_model(
+    model: str | None = None,
+    *,
+    model_provider: str | None = None,
+    configurable_fields: Literal["any"] | Sequence[str],
+    config_prefix: str | None = None,
+    **kwargs: Any,
+) -> ConfigurableModel: ...
 def init_chat_model(
     model: str | None = None,
     *,
@@ -23,7 +53,7 @@ def init_chat_model(
     configurable_fields: Literal["any"] | Sequence[str] | None = None,
     config_prefix: str | None = None,
     **kwargs: Any,
-) -> Any:
+) -> BaseChatModel | ConfigurableModel:
     """A chat model by its name. The provider's SDK is imported with the first call.
 
     Args:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from plait.callbacks.context import has_listeners, inherited_config, is_heard_here
 from plait.errors import MissingExtraError
 from plait.fields import AnnotatedFields
-from plait.runnables.base import Runnable
+from plait.runnables.base import Output, Runnable
 from plait.runnables.config import RunnableConfig
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ LS_PARAMS = {
 """What tracers ask for, and the fields or arguments that may hold it."""
 
 
-class BaseLanguageModel(AnnotatedFields, Runnable[Any, Any], init=False):
+class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
     """A model of language. Annotated fields of a subclass are its keyword arguments.
 
     Args:
@@ -187,6 +187,11 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Any], init=False):
             "repr": repr(self),
             "name": self.get_name(),
         }
+
+    # The last one: in a class, annotations after it would take `dict` for this method.
+    def dict(self, **_kwargs: Any) -> Mapping[str, Any]:
+        """`asdict`, under its older name."""
+        return self.asdict()
 
 
 def listening_config(

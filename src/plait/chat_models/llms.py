@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 
 
-class BaseLLM(BaseLanguageModel, init=False):
+class BaseLLM(BaseLanguageModel[str], init=False):
     """A model from text to text that may answer several prompts in one request.
 
     Define `_generate`; `_agenerate`, `_stream` and `_astream` where the provider has them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 from warnings import warn
 
+from plait.messages import AIMessage
 from plait.runnables.base import Runnable
 from plait.warnings import BetaWarning
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
 
 
-class Projected(Runnable[Any, Any]):
+class Projected(Runnable[Any, AIMessage]):
     """A chat model as far as its answers are projected."""
 
     def stream_events(

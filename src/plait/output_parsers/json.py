@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from plait.chat_models.results import Generation
 from plait.exceptions import OutputParserException
@@ -10,9 +10,10 @@ from plait.messages.partial_json import is_too_deep
 from plait.output_parsers.base import generation_of
 from plait.output_parsers.json_text import NOTHING, JsonStream, changes
 from plait.output_parsers.transform import BaseCumulativeTransformOutputParser
+from plait.typing import TypeVar
 from plait.utils.json import parse_json_markdown
 
-T = TypeVar("T")
+T = TypeVar("T", default=Any)
 
 
 class JsonOutputParser(BaseCumulativeTransformOutputParser[T]):

@@ -1,15 +1,16 @@
 """`PydanticOutputParser`: an instance of a pydantic model from what a model says."""
 
 import json
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from plait.exceptions import OutputParserException
 from plait.output_parsers.json import JsonOutputParser, instructions_for
 from plait.output_parsers.json_text import changes
+from plait.typing import TypeVar
 
-T = TypeVar("T")
+T = TypeVar("T", default=Any)
 
 
 class PydanticOutputParser(JsonOutputParser[T]):
@@ -26,7 +27,7 @@ class PydanticOutputParser(JsonOutputParser[T]):
     City(name='Paris')
     """
 
-    pydantic_object: Any  # pyright: ignore[reportGeneralTypeIssues] - it must be given here
+    pydantic_object: type[T]  # pyright: ignore[reportGeneralTypeIssues] - it must be given here
 
     @property
     def OutputType(self) -> Any:
@@ -53,7 +54,7 @@ class PydanticOutputParser(JsonOutputParser[T]):
         return instructions_for(self.pydantic_object)
 
     def _instance(self, value: Any) -> Any:
-        model = self.pydantic_object
+        model: Any = self.pydantic_object
         try:
             if hasattr(model, "model_validate"):
                 return model.model_validate(value)

@@ -239,7 +239,7 @@ class Pregel(Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, Inpu
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
         return super().get_name(suffix, name=name)
 
-    def with_config(self, config: ConfigLike | None = None, **kwargs: Any) -> Pregel:
+    def with_config(self, config: ConfigLike | None = None, **kwargs: Any) -> Self:
         """The same graph with a config that later calls add to."""
         new = copy(self)
         new.config = merge_configs(self.config, config, cast(Any, kwargs))

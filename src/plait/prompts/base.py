@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 
-class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue]):
+class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValue]):
     """A prompt with variables: a Runnable that takes their values and gives a prompt value.
 
     A subclass defines `format` and `format_prompt`.
@@ -90,6 +90,11 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
     # --- as a runnable ---------------------------------------------------------------------------
 
     @property
+    def InputType(self) -> Any:
+        """The variables by name."""
+        return dict[str, Any]
+
+    @property
     def OutputType(self) -> Any:
         """A text or messages."""
         return StringPromptValue | ChatPromptValueConcrete
@@ -105,7 +110,7 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
         return [self]
 
     def invoke(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
+        self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> PromptValue:
         """Fill in the variables.
 
@@ -126,12 +131,12 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
             **self._told(),
         )
 
-    def run_unheard(self, input: dict[str, Any], config: RunnableConfig) -> PromptValue:
+    def run_unheard(self, input: Mapping[str, Any], config: RunnableConfig) -> PromptValue:
         """`invoke` when nobody listens."""
         return self.format_prompt(**self._checked(input))
 
     async def ainvoke(
-        self, input: dict[str, Any], config: RunnableConfig | None = None, **kwargs: Any
+        self, input: Mapping[str, Any], config: RunnableConfig | None = None, **kwargs: Any
     ) -> PromptValue:
         """The async twin of `invoke`."""
 
@@ -141,7 +146,7 @@ class BasePromptTemplate(AnnotatedFields, Runnable[dict[str, Any], PromptValue])
         its_config = self._config(config)
         return await acall_as_run(work, self.get_name(), input, its_config, **self._told())
 
-    async def arun_unheard(self, input: dict[str, Any], config: RunnableConfig) -> PromptValue:
+    async def arun_unheard(self, input: Mapping[str, Any], config: RunnableConfig) -> PromptValue:
         """`ainvoke` when nobody listens."""
         return await self.aformat_prompt(**self._checked(input))
 

@@ -1,6 +1,6 @@
 """`StructuredPrompt`: a chat prompt that brings the schema of its answer to the model after it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plait.errors import InvalidTemplateError, NotSupportedError
@@ -63,10 +63,10 @@ class StructuredPrompt(ChatPromptTemplate):
         """From messages, a schema, and what else `with_structured_output` takes."""
         return cls(messages, schema, **kwargs)
 
-    def __or__(self, other: Any) -> Runnable[dict[str, Any], Any]:
+    def __or__(self, other: Any) -> Runnable[Mapping[str, Any], Any]:
         return self.pipe(other)
 
-    def pipe(self, *others: Any, name: str | None = None) -> Runnable[dict[str, Any], Any]:
+    def pipe(self, *others: Any, name: str | None = None) -> Runnable[Mapping[str, Any], Any]:
         """This prompt, the model with the schema, and further steps.
 
         Raises:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from plait.runnables.functions import RunnableLambda, chain
     from plait.runnables.generators import RunnableGenerator
     from plait.runnables.history import RunnableWithMessageHistory
+    from plait.runnables.likes import RunnableLike
     from plait.runnables.listeners import Run
     from plait.runnables.parallel import RunnableMap, RunnableParallel
     from plait.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
@@ -80,6 +81,7 @@ _NAMES = {
     "functions": ("RunnableLambda", "chain"),
     "generators": ("RunnableGenerator",),
     "history": ("RunnableWithMessageHistory",),
+    "likes": ("RunnableLike",),
     "listeners": ("Run",),
     "parallel": ("RunnableMap", "RunnableParallel"),
     "passthrough": ("RunnableAssign", "RunnablePassthrough", "RunnablePick"),
@@ -114,6 +116,7 @@ __all__ = [
     "RunnableEach",
     "RunnableGenerator",
     "RunnableLambda",
+    "RunnableLike",
     "RunnableMap",
     "RunnableParallel",
     "RunnablePassthrough",

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, overload
 
 from plait.callbacks.context import has_listeners
 from plait.runnables.addable import add_all
@@ -28,18 +28,23 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from plait.runnables.event_stream import StreamEvent
+    from plait.runnables.fallbacks import RunnableWithFallbacks
+    from plait.runnables.likes import FunctionOf, Guest
     from plait.runnables.retry import ExponentialJitterParams
     from plait.runnables.run_log import RunLogPatch
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as WithDefault
 
-    Input = WithDefault("Input", default=Any)
-    Output = WithDefault("Output", default=Any)
+    Input = WithDefault("Input", default=Any, contravariant=True)
+    Output = WithDefault("Output", default=Any, covariant=True)
+    Other = WithDefault("Other", default=Any)
+    Item = WithDefault("Item", default=Any)
 else:  # typing_extensions is slow to import, and only type checkers ask for the defaults
     Input = TypeVar("Input")
     Output = TypeVar("Output")
-Other = TypeVar("Other")
+    Other = TypeVar("Other")
+    Item = TypeVar("Item")
 
 _PEER = "langchain_core.runnables.base"
 _known_to_peer: list[Any] = []
@@ -60,7 +65,7 @@ class Runnable(Described, OwnRuns, Generic[Input, Output]):
     name: str | None
     """The name that handlers see; without one, or if it is None, `get_name` finds one."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         if not _known_to_peer and _PEER in sys.modules:
             # langchain_core's own composition (`theirs | ours`) asks for instances of its class.
             _known_to_peer.append(cast("Any", sys.modules[_PEER]).Runnable.register(Runnable))
@@ -299,6 +304,24 @@ class Runnable(Described, OwnRuns, Generic[Input, Output]):
         calls, limit = self._acalls_for(inputs, config, kwargs)
         return await _load("batching").arun_all(calls, limit, return_exceptions)
 
+    @overload
+    def batch_as_completed(
+        self,
+        inputs: Sequence[Input],
+        config: RunnableConfig | Sequence[RunnableConfig] | None = None,
+        *,
+        return_exceptions: Literal[False] = False,
+        **kwargs: Any,
+    ) -> Iterator[tuple[int, Output]]: ...
+    @overload
+    def batch_as_completed(
+        self,
+        inputs: Sequence[Input],
+        config: RunnableConfig | Sequence[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool,
+        **kwargs: Any,
+    ) -> Iterator[tuple[int, Output | Exception]]: ...
     def batch_as_completed(
         self,
         inputs: Sequence[Input],
@@ -312,6 +335,24 @@ class Runnable(Described, OwnRuns, Generic[Input, Output]):
             calls, limit = self._calls_for(inputs, config, kwargs)
             yield from _load("batching").run_as_completed(calls, limit, return_exceptions)
 
+    @overload
+    def abatch_as_completed(
+        self,
+        inputs: Sequence[Input],
+        config: RunnableConfig | Sequence[RunnableConfig] | None = None,
+        *,
+        return_exceptions: Literal[False] = False,
+        **kwargs: Any,
+    ) -> AsyncIterator[tuple[int, Output]]: ...
+    @overload
+    def abatch_as_completed(
+        self,
+        inputs: Sequence[Input],
+        config: RunnableConfig | Sequence[RunnableConfig] | None = None,
+        *,
+        return_exceptions: bool,
+        **kwargs: Any,
+    ) -> AsyncIterator[tuple[int, Output | Exception]]: ...
     async def abatch_as_completed(
         self,
         inputs: Sequence[Input],
@@ -356,6 +397,14 @@ class Runnable(Described, OwnRuns, Generic[Input, Output]):
 
     # --- composition -----------------------------------------------------------------------------
 
+    @overload
+    def __or__(self, other: "Runnable[Any, Other]") -> "Runnable[Input, Other]": ...
+    @overload
+    def __or__(self, other: "Mapping[str, Any]") -> "Runnable[Input, dict[str, Any]]": ...
+    @overload
+    def __or__(self, other: "FunctionOf[Any, Other]") -> "Runnable[Input, Other]": ...
+    @overload
+    def __or__(self, other: "Guest") -> "Runnable[Input, Any]": ...
     def __or__(self, other: Any) -> "Runnable[Input, Any]":
         return _sequence(self, other)
 
@@ -482,7 +531,7 @@ class Runnable(Described, OwnRuns, Generic[Input, Output]):
         *,
         exceptions_to_handle: tuple[type[BaseException], ...] = (Exception,),
         exception_key: str | None = None,
-    ) -> "Runnable[Input, Output]":
+    ) -> "RunnableWithFallbacks[Input, Output]":
         """This runnable, and others in its place when it fails.
 
         Args:

@@ -165,7 +165,7 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
         *,
         return_exceptions: bool = False,
         **kwargs: Any,
-    ) -> Iterator[tuple[int, Output | Exception]]:
+    ) -> Iterator[tuple[int, Any]]:
         """Batch the bound runnable."""
         kwargs = {**self.kwargs, **kwargs, "return_exceptions": return_exceptions}
         return self.bound.batch_as_completed(inputs, self._configs(config), **kwargs)
@@ -177,7 +177,7 @@ class RunnableBindingBase(ComparedFields, Runnable[Input, Output]):
         *,
         return_exceptions: bool = False,
         **kwargs: Any,
-    ) -> AsyncIterator[tuple[int, Output | Exception]]:
+    ) -> AsyncIterator[tuple[int, Any]]:
         """Batch the bound runnable."""
         kwargs = {**self.kwargs, **kwargs, "return_exceptions": return_exceptions}
         return self.bound.abatch_as_completed(inputs, self._configs(config), **kwargs)

@@ -72,7 +72,8 @@ class DynamicRunnable(ComparedFields, Runnable[Input, Output]):
     ) -> Runnable[Input, Output]:
         """The same with more config."""
         own = merge_configs(self.config, {**(config or {}), **kwargs})
-        return type(self)(**{**self._arguments(), "config": own})
+        arguments: dict[str, Any] = {**self._arguments(), "config": own}
+        return type(self)(**arguments)
 
     # --- what it says about itself ---------------------------------------------------------------
 
@@ -307,7 +308,8 @@ class RunnableConfigurableAlternatives(DynamicRunnable[Input, Output]):
     def configurable_fields(self, **fields: Any) -> Runnable[Input, Output]:
         """The same, with configurable fields of the default."""
         changed = self.default.configurable_fields(**fields)
-        return type(self)(**{**self._arguments(), "default": changed})
+        arguments: dict[str, Any] = {**self._arguments(), "default": changed}
+        return type(self)(**arguments)
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:

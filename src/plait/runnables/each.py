@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from plait.model_face import ComparedFields
-from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
+from plait.runnables.base import Item, Other, Runnable, coerce_to_runnable
 from plait.runnables.config import RunnableConfig
 from plait.runnables.runs import acall_as_run, call_as_run
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnableEach(ComparedFields, Runnable[Sequence[Input], list[Output]]):
+class RunnableEach(ComparedFields, Runnable[Sequence[Item], list[Other]]):
     """A runnable for each item of a list, as a batch.
 
     Args:
@@ -30,7 +30,7 @@ class RunnableEach(ComparedFields, Runnable[Sequence[Input], list[Output]]):
     __plait_fields__ = ("name", "bound")
 
     def __init__(self, bound: Any, *, name: str | None = None) -> None:
-        self.bound: Runnable[Input, Output] = coerce_to_runnable(bound)
+        self.bound: Runnable[Item, Other] = coerce_to_runnable(bound)
         self.name = name
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:
@@ -70,27 +70,27 @@ class RunnableEach(ComparedFields, Runnable[Sequence[Input], list[Output]]):
         """The graph of the bound runnable."""
         return self.bound.get_graph(config)
 
-    def bind(self, **kwargs: Any) -> "RunnableEach[Input, Output]":
+    def bind(self, **kwargs: Any) -> "RunnableEach[Item, Other]":
         """The same for the bound runnable with keyword arguments of its own."""
         return RunnableEach(self.bound.bind(**kwargs), name=self.name)
 
     def with_config(
         self, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> "RunnableEach[Input, Output]":
+    ) -> "RunnableEach[Item, Other]":
         """The same for the bound runnable with a config of its own."""
         return RunnableEach(self.bound.with_config(config, **kwargs), name=self.name)
 
-    def with_listeners(self, **listeners: Any) -> "RunnableEach[Input, Output]":
+    def with_listeners(self, **listeners: Any) -> "RunnableEach[Item, Other]":
         """The same for the bound runnable with listeners."""
         return RunnableEach(self.bound.with_listeners(**listeners), name=self.name)
 
-    def with_alisteners(self, **listeners: Any) -> "RunnableEach[Input, Output]":
+    def with_alisteners(self, **listeners: Any) -> "RunnableEach[Item, Other]":
         """The same for the bound runnable with async listeners."""
         return RunnableEach(self.bound.with_alisteners(**listeners), name=self.name)
 
     def invoke(
-        self, input: Sequence[Input], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Output]:
+        self, input: Sequence[Item], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Other]:
         """The bound runnable's batch."""
 
         def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Any:
@@ -99,8 +99,8 @@ class RunnableEach(ComparedFields, Runnable[Sequence[Input], list[Output]]):
         return call_as_run(work, self.get_name(), input, config)
 
     async def ainvoke(
-        self, input: Sequence[Input], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> list[Output]:
+        self, input: Sequence[Item], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Other]:
         """The bound runnable's batch."""
 
         async def work(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
     from plait.drawing import Graph
     from plait.runnables.fields import ConfigurableFieldSpec
+    from plait.runnables.likes import FunctionOf
 
 
 class RunnableLambda(Transforming[Input, Output]):
@@ -50,7 +51,7 @@ class RunnableLambda(Transforming[Input, Output]):
 
     def __init__(
         self,
-        func: Callable[..., Any],
+        func: "FunctionOf[Input, Output]",
         afunc: Callable[..., Any] | None = None,
         name: str | None = None,
     ) -> None:
@@ -258,7 +259,7 @@ def _one_level_deeper(config: RunnableConfig) -> RunnableConfig:
     return patch_config(config, recursion_limit=left)
 
 
-def chain(func: Callable[..., Any]) -> Runnable[Any, Any]:
+def chain(func: "FunctionOf[Input, Output]") -> Runnable[Input, Output]:
     """A function, or generator function, as a runnable with its name: as a decorator.
 
     >>> @chain

@@ -7,7 +7,7 @@ from plait.callbacks.context import has_listeners
 from plait.closing import aclose
 from plait.model_face import ComparedFields
 from plait.runnables.addable import AddableDict, add_chunks
-from plait.runnables.base import Input
+from plait.runnables.base import Other
 from plait.runnables.calling import acall_function, call_function, is_async
 from plait.runnables.config import RunnableConfig, ensure_config
 from plait.runnables.parallel import RunnableParallel
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plait.runnables.fields import ConfigurableFieldSpec
 
 
-class RunnablePassthrough(ComparedFields, Transforming[Input, Input]):
+class RunnablePassthrough(ComparedFields, Transforming[Other, Other]):
     """Gives its input on unchanged.
 
     Args:
@@ -72,10 +72,10 @@ class RunnablePassthrough(ComparedFields, Transforming[Input, Input]):
         """The type of the input."""
         return self.InputType
 
-    def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Input:
+    def invoke(self, input: Other, config: RunnableConfig | None = None, **kwargs: Any) -> Other:
         """The input."""
 
-        def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Input:
+        def work(config: RunnableConfig, run: "CallbackManagerForChainRun | None") -> Other:
             if self.func is not None:
                 call_function(self.func, input, config, run, kwargs)
             return input
@@ -83,13 +83,13 @@ class RunnablePassthrough(ComparedFields, Transforming[Input, Input]):
         return call_as_run(work, self.get_name(), input, config)
 
     async def ainvoke(
-        self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Input:
+        self, input: Other, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Other:
         """The input."""
 
         async def work(
             config: RunnableConfig, run: "AsyncCallbackManagerForChainRun | None"
-        ) -> Input:
+        ) -> Other:
             if self.func is not None or self.afunc is not None:
                 await acall_function(self.func, self.afunc, input, config, run, kwargs)
             return input
@@ -97,8 +97,8 @@ class RunnablePassthrough(ComparedFields, Transforming[Input, Input]):
         return await acall_as_run(work, self.get_name(), input, config)
 
     def transform(
-        self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Input]:
+        self, input: Iterator[Other], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Iterator[Other]:
         """The chunks as they come; the function is called with their sum, at the end."""
 
         def work(
@@ -112,8 +112,8 @@ class RunnablePassthrough(ComparedFields, Transforming[Input, Input]):
         return transform_as_run(work, self.get_name(), input, config)
 
     def atransform(
-        self, input: AsyncIterator[Input], config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AsyncIterator[Input]:
+        self, input: AsyncIterator[Other], config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AsyncIterator[Other]:
         """The chunks as they come; the function is called with their sum, at the end."""
 
         async def work(
