@@ -8,6 +8,7 @@ from typing import Any
 import langchain_core.messages as theirs  # pyright: ignore[reportMissingImports]
 
 from plait.chat_models.base import BaseChatModel
+from plait.chat_models.language import LangSmithParams
 from plait.chat_models.results import ChatGeneration, ChatGenerationChunk, ChatResult
 from plait.messages import messages_from_dict, messages_to_dict
 from plait.messages.foreign import is_foreign
@@ -40,7 +41,7 @@ class LangChainChatModel(BaseChatModel):
     def _llm_type(self) -> str:
         return getattr(self.guest, "_llm_type", "langchain")
 
-    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return self.guest._get_ls_params(stop, **kwargs)
 
     @property

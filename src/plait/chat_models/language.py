@@ -5,8 +5,9 @@ Handlers hear of a run through a manager; it is made only when somebody listens.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, cast
 
 from plait.callbacks.context import has_listeners, inherited_config, is_heard_here
 from plait.errors import MissingExtraError
@@ -18,6 +19,19 @@ if TYPE_CHECKING:
     from plait.callbacks import BaseCallbackManager
 
 M = TypeVar("M", bound="BaseCallbackManager")
+
+
+class LangSmithParams(TypedDict, total=False):
+    """What tracers are told of a model: what `_get_ls_params` gives, and a subclass may add to."""
+
+    ls_provider: str
+    ls_model_name: str
+    ls_model_type: Literal["chat", "llm"]
+    ls_temperature: float | None
+    ls_max_tokens: int | None
+    ls_stop: list[str] | None
+    ls_integration: str
+
 
 LS_PARAMS = {
     "ls_model_name": ("model", "model_name"),
@@ -50,7 +64,7 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
     verbose: bool = False
     callbacks: Any = None
     tags: list[str] | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: builtins.dict[str, Any] | None = None  # `dict` is a method here
     custom_get_token_ids: Callable[[str], list[int]] | None = None
 
     @property
@@ -119,7 +133,7 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
         """The part of a cache's key that says which model answers, and how it is asked."""
         return str(sorted(self._get_invocation_params(stop, **kwargs).items()))
 
-    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         """What tracers want to know of the model, by the field's names (`ls_model_name`, ...)."""
         provider = type(self).__name__.removeprefix("Chat").removesuffix("Chat").lower()
         found: dict[str, Any] = {"ls_provider": provider, "ls_model_type": self._run_type}
@@ -131,7 +145,7 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
                 if isinstance(value, (str, int, float)):
                     found[key] = value
                     break
-        return found
+        return cast("LangSmithParams", found)
 
     def _is_heard(self, config: Mapping[str, Any]) -> bool:
         return bool(self.callbacks) or has_listeners(config)
@@ -214,4 +228,4 @@ def listening_config(
 LanguageModelLike: TypeAlias = Runnable[Any, Any]
 """A model, or a chain that does for one."""
 
-__all__ = ["BaseLanguageModel", "LanguageModelLike"]
+__all__ = ["BaseLanguageModel", "LangSmithParams", "LanguageModelLike"]

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 from plait.chat_models.base import BaseChatModel
+from plait.chat_models.language import LangSmithParams
 from plait.chat_models.results import ChatGenerationChunk, ChatResult
 from plait.errors import MissingExtraError, ModelConnectionError
 from plait.fields import fields_of
@@ -115,7 +116,7 @@ class RemoteChatModel(BaseChatModel):
         found = {name: getattr(self, name) for name in own}
         return {name: value for name, value in found.items() if value not in (None, {})}
 
-    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         return {**super()._get_ls_params(stop, **kwargs), "ls_provider": self.provider}
 
     # --- what a provider's class defines ---

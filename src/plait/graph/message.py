@@ -16,6 +16,7 @@ from plait.ids import new_id
 from plait.messages import AnyMessage, BaseMessage
 from plait.messages.base import give_id, id_epoch
 from plait.messages.convert import (
+    MessageLikeRepresentation,
     convert_to_message,
     convert_to_messages,
     message_chunk_to_message,
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
         messages: Annotated[list[AnyMessage], add_messages]
 
+
+Messages = list[MessageLikeRepresentation] | MessageLikeRepresentation
+"""What `add_messages` takes: one thing that is made a message, or a list of them."""
 
 REMOVE_ALL_MESSAGES = "__remove_all__"
 """The id of the `RemoveMessage` that deletes every message before it."""

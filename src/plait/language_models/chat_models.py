@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Iterator
 
 from plait.chat_models.base import BaseChatModel
+from plait.chat_models.language import LangSmithParams
 from plait.chat_models.results import ChatGenerationChunk, ChatResult, result_of_stream
 from plait.chat_models.simple import SimpleChatModel
 from plait.language_models.base import BaseLanguageModel, LanguageModelInput
@@ -30,6 +31,7 @@ async def agenerate_from_stream(stream: AsyncIterator[ChatGenerationChunk]) -> C
 __all__ = [
     "BaseChatModel",
     "BaseLanguageModel",
+    "LangSmithParams",
     "LanguageModelInput",
     "SimpleChatModel",
     "agenerate_from_stream",

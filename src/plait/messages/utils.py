@@ -1,5 +1,6 @@
 """The names that programs import from `langchain_core.messages.utils`."""
 
+from plait.messages import AnyMessage
 from plait.messages.buffer import get_buffer_string
 from plait.messages.convert import (
     MessageLikeRepresentation,
@@ -13,6 +14,7 @@ from plait.messages.tokens import count_tokens_approximately
 from plait.messages.trim import trim_messages
 
 __all__ = [
+    "AnyMessage",
     "MessageLikeRepresentation",
     "convert_to_messages",
     "convert_to_openai_messages",

@@ -1,6 +1,6 @@
 """The port of stores: `BaseStore`, its operations, and what all adapters share."""
 
-from plait.embeddings import Embeddings, ensure_embeddings
+from plait.embeddings import AEmbeddingsFunc, Embeddings, EmbeddingsFunc, ensure_embeddings
 from plait.errors import InvalidNamespaceError
 from plait.store.base.items import (
     NOT_PROVIDED,
@@ -25,8 +25,10 @@ from plait.store.base.text import get_text_at_path, tokenize_path
 
 __all__ = [
     "NOT_PROVIDED",
+    "AEmbeddingsFunc",
     "BaseStore",
     "Embeddings",
+    "EmbeddingsFunc",
     "GetOp",
     "IndexConfig",
     "InvalidNamespaceError",
