@@ -16,6 +16,7 @@ from time import monotonic
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from plait.drivers.ahead import Ahead, may_be_lost
 from plait.drivers.backlog import Room
 from plait.drivers.base import (
     Closed,
@@ -105,6 +106,8 @@ class SyncDriver:
         self._here = thread_of_control()
         self._generator = cast("GeneratorType[Command, Any, None]", loop.run())
         self._writer = BackgroundWriter(storage) if lags(storage) else None
+        self._ahead = Ahead(self._events.qsize) if may_be_lost(storage) else None
+        """Hands tasks to the workers, where results are stored meanwhile."""
 
     # --- driving ---------------------------------------------------------------------------------
 
@@ -228,9 +231,13 @@ class SyncDriver:
             context = here if task.call is None else task.call.context
             jobs.append((work, (task, task.attempt, context)))
         pool = workers()
-        pool.submit(jobs)
         if self._inline:  # nobody waits for events who could ask for more threads
+            pool.submit(jobs)
             pool.watch()
+        elif self._ahead is not None:
+            self._ahead.submit(jobs)
+        else:
+            pool.submit(jobs)
 
     def _work(self, task: Task, attempt: int, context: Context) -> None:
         """Run a task in a worker thread, in a copy of `context`, unless it was cancelled before."""
@@ -245,7 +252,13 @@ class SyncDriver:
 
     def _wait(self, command: Wait) -> list[Any]:
         """Block until something happens; then take all that has happened."""
-        return [self._next_event(), *self._happened()]
+        ahead = self._ahead
+        if ahead is None:
+            return [self._next_event(), *self._happened()]
+        ahead.stored()
+        first = self._next_event()
+        ahead.storing(1 + self._events.qsize())
+        return [first, *self._happened()]
 
     def _happened(self) -> list[Any]:
         events = self._events
