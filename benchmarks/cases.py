@@ -496,6 +496,16 @@ CASES: tuple[Case, ...] = (
                 *(partial(threads.crowd_floor, limit=None), 30, "us/call"),
             ),
             (
+                *("crowd-many", "list of a saver over 300 threads"),
+                partial(threads.crowd, limit=None),
+                *(partial(threads.crowd_floor, limit=None), 300, "us/call"),
+            ),
+            (
+                *("crowd-found", "list of a saver over 300 threads, one checkpoint of each"),
+                partial(threads.crowd, limit=None, wanted={"step": 0}),
+                *(partial(threads.crowd_floor, found=301), 300, "us/call"),
+            ),
+            (
                 *("long", "get_state of 300 messages of 1 KB"),
                 *(threads.long, threads.long_floor, 300, "us/call"),
             ),

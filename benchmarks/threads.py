@@ -125,7 +125,14 @@ def some(impl: Implementation, steps: int, *, how: str, saver: str) -> Job:
     )
 
 
-def crowd(impl: Implementation, threads: int, *, saver: str, limit: int | None = 10) -> Job:
+def crowd(
+    impl: Implementation,
+    threads: int,
+    *,
+    saver: str,
+    limit: int | None = 10,
+    wanted: dict[str, Any] | None = None,
+) -> Job:
     """What a saver says of the newest checkpoints of all its many threads, `CALLS` times."""
     opened = ExitStack()
     graph, _ = _thread(impl, 3, "list", saver, opened)
@@ -134,14 +141,16 @@ def crowd(impl: Implementation, threads: int, *, saver: str, limit: int | None =
     kept = graph.checkpointer
     # The peer's saver in memory does not list threads by time: only how many are found is compared.
     return Job(
-        lambda: [sum(1 for _ in kept.list(None, limit=limit)) for _ in range(CALLS)],
+        lambda: [
+            sum(1 for _ in kept.list(None, limit=limit, filter=wanted)) for _ in range(CALLS)
+        ],
         close=opened.close,
     )
 
 
-def crowd_floor(threads: int, *, limit: int | None = 10) -> Job:
+def crowd_floor(threads: int, *, limit: int | None = 10, found: int | None = None) -> Job:
     """Decoding as many values with ormsgpack."""
-    found = limit or 4 * threads + 5  # four checkpoints of each, and the five of the first thread
+    found = found or limit or 4 * threads + 5  # four checkpoints of each, and the five of the first thread
     packed = [ormsgpack.packb({"items": [str(n), TEXT, TEXT]}) for n in range(found)]
     return Job(lambda: [sum(1 for _ in map(ormsgpack.unpackb, packed)) for _ in range(CALLS)])
 
