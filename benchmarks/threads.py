@@ -141,16 +141,15 @@ def crowd(
     kept = graph.checkpointer
     # The peer's saver in memory does not list threads by time: only how many are found is compared.
     return Job(
-        lambda: [
-            sum(1 for _ in kept.list(None, limit=limit, filter=wanted)) for _ in range(CALLS)
-        ],
+        lambda: [sum(1 for _ in kept.list(None, limit=limit, filter=wanted)) for _ in range(CALLS)],
         close=opened.close,
     )
 
 
 def crowd_floor(threads: int, *, limit: int | None = 10, found: int | None = None) -> Job:
     """Decoding as many values with ormsgpack."""
-    found = found or limit or 4 * threads + 5  # four checkpoints of each, and the five of the first thread
+    # Four checkpoints of each, and the five of the first thread.
+    found = found or limit or 4 * threads + 5
     packed = [ormsgpack.packb({"items": [str(n), TEXT, TEXT]}) for n in range(found)]
     return Job(lambda: [sum(1 for _ in map(ormsgpack.unpackb, packed)) for _ in range(CALLS)])
 
