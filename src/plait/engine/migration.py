@@ -357,11 +357,8 @@ class _Migrating:
         )
 
     def _migrate_writes(self, before: Values, after: Values) -> None:
-        by_task: dict[str, Writes] = {}
-        for task_id, channel, value in self.snapshot.writes:
-            by_task.setdefault(task_id, []).append((channel, value))
         migrated: list[tuple[str, str, Any]] = []
-        for task_id, writes in by_task.items():
+        for task_id, writes in self.snapshot.by_task().items():
             version = next((v for c, v in writes if c == STATE_VERSION), self.version)
             if version != self.plan.version:
                 base = before

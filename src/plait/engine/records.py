@@ -133,6 +133,13 @@ class Snapshot:
         for channel, value in task.writes:
             self.writes.append((id, channel, given(value)))
 
+    def by_task(self) -> dict[str, list[tuple[str, Any]]]:
+        """What each task has written, in order."""
+        found: dict[str, list[tuple[str, Any]]] = {}
+        for task_id, channel, value in self.writes:
+            found.setdefault(task_id, []).append((channel, value))
+        return found
+
 
 def given(value: Any) -> Any:
     """What a saver in memory keeps, as whoever reads it may have it: containers are copied."""

@@ -220,20 +220,21 @@ def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     if again:
         pending.reopen(snapshot.writes)
     saved: list[TaskWrites] = []
-    for task_id, answers in pending.match(spec.resume, spec.where).items():
+    written = snapshot.by_task()
+    matched = pending.match(spec.resume, spec.where)
+    loop.answered = loop.answered.union(*matched.values())
+    for task_id, answers in matched.items():
         given = {**pending.answers.get(task_id, {}), **answers}
-        loop.answered = loop.answered.union(answers)
-        left = [(c, v) for id, c, v in snapshot.writes if id == task_id]
+        left = written.get(task_id, [])
         if again or is_outcome(left):
             # Another answer at an old checkpoint, or one to a task in whose name the thread was
             # written to since: what came of the first one, or was written, is dropped.
-            asked = [(c, v) for c, v in left if c == INTERRUPT]
-            snapshot.writes = [write for write in snapshot.writes if write[0] != task_id]
-            snapshot.writes.extend((task_id, *write) for write in asked)
-            saved.append(TaskWrites(snapshot.id, task_id, "", [*asked, (RESUME, given)]))
+            left = [(channel, value) for channel, value in left if channel == INTERRUPT]
+            saved.append(TaskWrites(snapshot.id, task_id, "", [*left, (RESUME, given)]))
         else:
             saved.append(TaskWrites(snapshot.id, task_id, "", [(RESUME, given)], merge=True))
-        snapshot.writes.append((task_id, RESUME, given))
+        written[task_id] = [*left, (RESUME, given)]
+    snapshot.writes = [(id, *write) for id, writes in written.items() for write in writes]
     return saved
 
 
@@ -298,9 +299,7 @@ def adopt(loop: Loop, snapshot: Snapshot, *, goes_on: bool = False) -> None:
     """
     if not snapshot.writes:
         return
-    by_task: dict[str, Writes] = {}
-    for task_id, channel, value in snapshot.writes:
-        by_task.setdefault(task_id, []).append((channel, value))
+    by_task = snapshot.by_task()
     null_writes = by_task.pop(NULL_TASK_ID, None)
     if null_writes:
         loop.state.write(null_writes, loop.frontier)
