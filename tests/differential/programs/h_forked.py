@@ -17,17 +17,6 @@ def one(name, node, **options):
     return StateGraph(State).add_node(name, node).add_edge(START, name).compile(**options)
 
 
-def help_out(state):
-    return {"items": ["helped"]}
-
-
-helper = one("helper", help_out)
-
-
-def ask_helper(item):
-    return helper.invoke({"items": [item]})["items"]
-
-
 def thread_of_node():
     try:
         return get_config()["configurable"]["thread_id"]
@@ -42,14 +31,6 @@ def in_a_worker(work, *args):
 
 def config(thread):
     return {"configurable": {"thread_id": thread}}
-
-
-def case_graphs_in_worker_processes_of_a_node(env):
-    def node(state):
-        return {"items": in_a_worker(ask_helper, len(state["items"]))}
-
-    graph = one("node", node, checkpointer=env.saver())
-    return [graph.invoke({"items": []}, config(str(n)), durability="sync") for n in range(2)]
 
 
 def case_the_config_in_a_worker_process_of_a_node(env):
