@@ -222,4 +222,4 @@ def schema_description(schema: Any) -> str | None:
     """What a schema says about itself."""
     if isinstance(schema, dict):
         return cast("dict[str, Any]", schema).get("description")
-    return getattr(schema, "__doc__", None)
+    return None if schema is None else getattr(schema, "__doc__", None)  # None has one since 3.13
