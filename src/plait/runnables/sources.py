@@ -8,6 +8,9 @@ from typing import Any, cast
 
 from plait.runnables.calling import code_of
 
+_OF_OBJECT = ("LOAD_ATTR", "LOAD_METHOD")
+"""Since Python 3.12 the first of them alone."""
+
 
 def shown(func: Any) -> str:
     """A function for people: its name, or the text of a lambda.
@@ -58,7 +61,7 @@ def used_values(func: Any) -> list[Any]:
                 value = cells[step.argval].cell_contents
             except ValueError:  # not bound yet
                 value = missing
-        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and value is not missing:
+        elif step.opname in _OF_OBJECT and value is not missing:
             value = getattr(value, step.argval, missing)
         else:
             value = missing
@@ -83,15 +86,28 @@ def keys_read(func: Any) -> list[str]:
     steps = list(dis.get_instructions(code))
     keys: set[str] = set()
     for at, step in enumerate(steps):
-        if not (step.opname.startswith("LOAD_FAST") and step.argval == first):
+        if not _loads(step, first):
             continue
         after = steps[at + 1 : at + 5]
         names = [one.opname for one in after]
-        if names[:2] == ["LOAD_CONST", "BINARY_SUBSCR"]:
+        if names[:1] == ["LOAD_CONST"] and _looks_up(after[1]):
             keys.add(after[0].argval)
-        elif names[:1] == ["LOAD_METHOD"] and after[0].argval == "get" and "LOAD_CONST" in names:
+        elif names[0] in _OF_OBJECT and after[0].argval == "get" and "LOAD_CONST" in names:
             keys.add(after[names.index("LOAD_CONST")].argval)
     return sorted(key for key in keys if isinstance(cast("Any", key), str))
+
+
+def _loads(step: dis.Instruction, name: str) -> bool:
+    """Whether a step puts a local variable on top of the stack: since Python 3.13 perhaps two."""
+    loaded: Any = step.argval
+    return step.opname.startswith("LOAD_FAST") and name == (
+        loaded if isinstance(loaded, str) else loaded[-1]
+    )
+
+
+def _looks_up(step: dis.Instruction) -> bool:
+    """Whether a step is `x[y]`: since Python 3.14 one of the binary operators."""
+    return step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]")
 
 
 __all__ = ["keys_read", "shown", "used_values"]
