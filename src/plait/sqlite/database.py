@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite.failures import explain
+from plait.sqlite.numbered import CONNECTION
 from plait.sqlite.paths import File, in_memory, path_of, settled
 from plait.sqlite.schema import Schema
 from plait.sqlite.transactions import in_transaction
@@ -181,6 +182,7 @@ class Database:
             isolation_level=None,
             check_same_thread=False,
             uri=self.path.startswith("file:"),
+            factory=CONNECTION,
         )
         if self.shared:
             _use_wal(conn, self._timeout)
