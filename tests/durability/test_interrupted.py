@@ -194,6 +194,7 @@ def _collecting(saver: Any) -> Iterator[None]:
     """Garbage is collected whenever a statement runs, and at no other time."""
     conn = saver._database._conn
     gc.collect()
+    gc.freeze()  # what others left would be looked at by every statement
     gc.disable()
     conn.set_trace_callback(lambda statement: gc.collect())
     try:
@@ -201,6 +202,7 @@ def _collecting(saver: Any) -> Iterator[None]:
     finally:
         conn.set_trace_callback(None)
         gc.enable()
+        gc.unfreeze()
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------

@@ -18,7 +18,8 @@ from plait.prebuilt.agent_history import repaired
 from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
 from plait.types import interrupt
 
-THREAD: Any = {"configurable": {"thread_id": "1"}}
+THREAD: Any = {"configurable": {"thread_id": "1"}, "max_concurrency": 1}
+"""The tools of a step one after the other, so that what was done before one failed is known."""
 AGAIN: Any = {"messages": "are you there?"}
 
 

@@ -94,7 +94,7 @@ def case_list_of_commands(env):
     app = returning(
         [Command(update={"log": ["1"]}, goto="c"), Command(update={"log": ["2"]}, goto="b")]
     )
-    return [app.invoke({}), list(app.stream({}))]
+    return [app.invoke({}), list(app.stream({}, {"max_concurrency": 1}))]
 
 
 def case_list_mixing_commands_and_updates(env):

@@ -561,7 +561,8 @@ def case_parent_command(env):
 def case_parent_command_streamed(env):
     inner = chain(("s1", add("s1")), ("leave", leaving({"items": ["up"]}, ["left", "right"])))
     graph = parent(None, inner)
-    return list(graph.stream({"items": []}, stream_mode="updates", subgraphs=True))
+    seen = list(graph.stream({"items": []}, stream_mode="updates", subgraphs=True))
+    return [*seen[:-2], *sorted(seen[-2:], key=repr)]  # of two at a time, either is done first
 
 
 def case_parent_command_from_a_called_graph(env):

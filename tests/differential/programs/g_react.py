@@ -290,7 +290,7 @@ def case_a_tool_that_fails(env):
             checkpointer=env.saver(version),
             version=version,
         )
-        failed = env.error(lambda: agent.invoke(USER, THREAD))
+        failed = env.error(lambda: agent.invoke(USER, {**THREAD, "max_concurrency": 1}))
         found.append((failed, agent.get_state(THREAD).next, said(agent.invoke(None, THREAD))))
     return found
 
