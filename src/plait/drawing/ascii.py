@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from itertools import count, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.drawing.extra import missing
@@ -149,9 +150,12 @@ class _Canvas:
 
 
 def _straight(start: tuple[int, int], end: tuple[int, int]) -> Iterable[tuple[int, int]]:
-    (x0, y0), (x1, y1) = sorted((start, end))
+    """The cells of a line: of a steep one from the top, of others from the left, which decides
+    where it bends."""
+    is_steep = abs(end[1] - start[1]) > abs(end[0] - start[0])
+    (x0, y0), (x1, y1) = sorted((start, end), key=itemgetter(1 if is_steep else 0))
     wide, high = x1 - x0, y1 - y0
-    steps = max(wide, abs(high))
+    steps = max(abs(wide), abs(high))
     for step in range(steps + 1):
         part = step / steps if steps else 0
         yield x0 + round(wide * part), y0 + round(high * part)

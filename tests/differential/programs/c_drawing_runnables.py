@@ -56,3 +56,8 @@ def case_a_graph_in_a_sequence(env):
     names = [node.name for node in drawn.nodes.values()]
     edges = [(drawn.nodes[e.source].name, drawn.nodes[e.target].name) for e in drawn.edges]
     return names, edges
+
+
+def case_lines_that_are_steep(env):
+    parts = {"a": RunnableLambda(up), "b": RunnableLambda(up), "c": RunnablePassthrough()}
+    return (RunnablePassthrough() | parts).get_graph().draw_ascii()
