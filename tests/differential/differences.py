@@ -63,6 +63,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "The error that a resumed handler is told"
     ),
     "c_events::input_of_the_first_event_of_a_filter": "The input of a filtered event",
+    "c_events::retries_that_are_watched": "Retries that are watched",
     "c_functional_runs::calls_of_a_retried_caller": "Calls of a retried caller",
     "c_functional_runs::error_that_nobody_asks_for": "Errors that nobody asks for",
     "c_functional_runs::other_arguments_on_replay": "Other arguments on replay",
@@ -219,6 +220,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agents_found::handlers_behind_interceptors": "Handlers behind interceptors",
     "g_agents_found::hooks_after_the_model_in_version_1": "Hooks of version 1",
     "g_agents_found::hooks_before_the_model_with_a_pydantic_state": "Hooks with a pydantic state",
+    "g_agents_found::runs_before_a_hook": "Runs inside an agent",
     "g_agents_found::wrong_decisions": "Wrong answers of people",
     "g_agents_found_more::a_graph_inside_that_is_watched": "Graphs inside that are watched",
     "g_agents_found_more::a_negative_number_of_tools": "Options of middleware",
@@ -274,6 +276,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_tool_calling::injected_arguments_are_not_shown": "What a reviewed tool shows",
     "g_tool_calling::models_are_shown_as_data": "What a reviewed tool shows",
     "g_tool_calling::parallel_questions_of_one_node": "Questions of parallel tools",
+    "g_tool_calling::runs_of_a_reviewed_tool": "Runs of a reviewed tool",
     "h_forked::the_config_in_a_worker_process_of_a_node": "Processes forked by a node",
     "h_generated::a_bare_answer_is_for_one_question": "Answers after an answer",
     "h_generated::a_deferred_node_beside_a_send": "Deferred nodes beside a Send",
@@ -315,6 +318,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Results of tasks that were updated"
     ),
     "h_generated_more::values_of_one_super_step_beside_a_question": "Values of one super-step",
+    "h_generated_travels::a_question_of_a_graph_that_was_left": (
+        "Questions of a graph that was left"
+    ),
     "h_generated_travels::an_update_that_fails": "Updates that fail",
     "h_generated_travels::cached_results_of_tasks_alike": "Cached results of tasks alike",
     "h_generated_travels::two_writes_beside_a_question_of_a_graph_inside": (

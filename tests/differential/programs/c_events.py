@@ -171,3 +171,22 @@ async def case_closing(env):
             break
     await stream.aclose()
     return found
+
+
+async def case_retries_that_are_watched(env):
+    attempts = []
+
+    def flaky(state):
+        attempts.append(1)
+        if len(attempts) < 2:
+            raise ValueError("not yet")
+        return {"messages": [AIMessage("hi", id="a")]}
+
+    node = RunnableLambda(flaky).with_retry(wait_exponential_jitter=False)
+    builder = StateGraph(MessagesState).add_node("node", node).add_edge(START, "node")
+
+    async def watched():
+        return [event async for event in builder.compile().astream_events(given(), version="v2")]
+
+    found = await env.aerror(watched())
+    return found if not isinstance(found, tuple) else found[1][-1]["data"], len(attempts)

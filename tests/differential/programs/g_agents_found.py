@@ -300,3 +300,9 @@ def case_handlers_behind_interceptors(env):
         message = AIMessage("", id="2", tool_calls=[call("fails", kind=kind)])
         found.append(env.error(lambda m=message: graph.invoke({"messages": [m]})))
     return found
+
+
+async def case_runs_before_a_hook(env):
+    agent = create_react_agent(model_of("done"), [add], post_model_hook=lambda state: {})
+    events = [event async for event in agent.astream_events(USER, version="v2")]
+    return [one["event"] for one in events if one["name"] == "should_continue"]

@@ -497,3 +497,13 @@ def case_arguments_changed_before_the_answer(env):
     app.update_state(CONFIG, called("add", a=1000), as_node=START)
     result = app.invoke(Command(resume={"type": "accept"}), CONFIG)
     return told(result), "__interrupt__" in result
+
+
+async def case_runs_of_a_reviewed_tool(env):
+    builder = StateGraph(MessagesState).add_node("tools", ToolNode([add])).add_edge(START, "tools")
+    calls = [{"name": "add", "args": {"a": 1}, "id": "c1", "type": "tool_call"}]
+    async with env.asaver() as saver:
+        app = builder.compile(checkpointer=saver)
+        await app.ainvoke({"messages": [AIMessage("", tool_calls=calls)]}, CONFIG)
+        events = app.astream_events(Command(resume={"type": "accept"}), CONFIG, version="v2")
+        return [one["event"] async for one in events if one["name"] == "add"]

@@ -156,3 +156,24 @@ def case_an_update_that_fails(env):
     both = [StateUpdate({"word": name}, name) for name in ("a", "b")]
     failed = env.error(lambda: app.bulk_update_state(CONFIG, [both]))
     return failed, app.get_state(CONFIG).next, app.invoke(None, CONFIG)
+
+
+def case_a_question_of_a_graph_that_was_left(env):
+    inner = StateGraph(State)
+    inner.add_node("asks", lambda state: {"items": [interrupt("?")]})
+    inner.add_node(
+        "leaves", lambda state: Command(graph=Command.PARENT, update={"items": ["left"]})
+    )
+    inner.add_edge(START, "asks")
+    inner.add_edge(START, "leaves")
+    builder = StateGraph(State)
+    builder.add_node("inner", inner.compile())
+    builder.add_node("waits", lambda state: {"items": [interrupt("!")]})
+    builder.add_edge(START, "inner")
+    builder.add_edge(START, "waits")
+    app = builder.compile(checkpointer=env.saver())
+    stream = app.stream({"items": []}, CONFIG, stream_mode="tasks", subgraphs=True)
+    told = {one["value"] for _, part in stream for one in part.get("interrupts", ())}
+    (left,) = (t for t in app.get_state(CONFIG, subgraphs=True).tasks if t.name == "inner")
+    asked = [one.value for one in left.state.interrupts]
+    return sorted(told), asked, app.invoke(Command(resume="yes"), CONFIG)

@@ -20,6 +20,8 @@ OWN_WORDS = re.compile(
     "|bound to tool_call_id|ToolMessages for its tool call"
     "|Here is a summary of the conversation|Summary of the conversation so far"
     "|should never be called multiple times|was called several times at once"
+    "|Native structured output expected valid JSON"
+    "|You are emulating a tool call for testing|Play a tool: answer as it would"
     "|does not support sync invocation"
     "|mplementation of a?wrap_tool_call is not available|, which a?invoke and a?stream of an agent"
 )
@@ -34,6 +36,8 @@ def parted(program: Spec, oracle: Any, ours: Any) -> Difference | None:
     """
     if any(one["kind"] == "people" for one in program.get("middleware", ())):
         oracle, ours = _once(plain(oracle)), _once(plain(ours))
+    if any(one.get("reviewed") for one in program.get("tools", ())):
+        oracle, ours = _outermost(oracle), _outermost(ours)
     found = difference(plain(oracle), plain(ours))
     if found is None or _is_documented(found):
         return None
@@ -60,6 +64,28 @@ def _once(value: Any) -> Any:
             for k, v in value.items()
         }
     return type(value)(map(_once, value)) if isinstance(value, list | tuple) else value
+
+
+def _outermost(value: Any) -> Any:
+    """The value without the runs that tools have inside a run of their own ("Runs of a reviewed
+    tool")."""
+    if not isinstance(value, dict):
+        return type(value)(map(_outermost, value)) if type(value) in (list, tuple) else value
+    found = {name: _outermost(item) for name, item in value.items()}
+    if isinstance(parts := value.get("$parts"), list):
+        kept: list[Any] = []
+        depth = 0
+        for part in parts:
+            event = part[0] if isinstance(part, tuple) else None
+            depth += event == "on_tool_start"
+            if depth < 2 or event not in _OF_TOOLS:
+                kept.append(part)
+            depth -= event in ("on_tool_end", "on_tool_error")
+        found["$parts"] = kept
+    return found
+
+
+_OF_TOOLS = ("on_tool_start", "on_tool_end", "on_tool_error")
 
 
 def _renumbered(value: Any, seen: dict[str, str]) -> Any:
@@ -90,6 +116,8 @@ def _without_marks(value: Any) -> Any:
         if "parent_config" in value and isinstance(value.get("values"), dict):
             shown = {k: v for k, v in value["values"].items() if k != "jump_to"}  # an agent's own
             value = {**value, "values": shown}
+        if any(str(key).startswith("__pregel_") for key in value.get("configurable") or ()):
+            value = {"configurable": value["configurable"]}  # as runs inside of it are given it
         if value.get("$") == "StateSnapshot":
             value = waiting(value)
         if "$defs" in value:  # the schema of an answer is described in each side's own words
@@ -106,7 +134,9 @@ def _without_marks(value: Any) -> Any:
         return {
             k: "<text>" if k == "error" and not isinstance(v, dict) else _without_marks(v)
             for k, v in value.items()
-            if k not in left_out and not (k == "metadata" and _is_nothing(v))
+            if k not in left_out
+            and not (k == "metadata" and _is_nothing(v))
+            and not str(k).startswith("__pregel_")
         } | ({"result": {}} if _is_nothing(value.get("result")) else {})
     if isinstance(value, str):
         value = value.replace("'hitl_decided_tool_calls', ", "")
@@ -119,12 +149,18 @@ def _without_marks(value: Any) -> Any:
 
 
 def _is_documented(found: Difference) -> bool:
-    """Whether it is "Answers in the last step" or "Tools selected for nobody": what comes after it
-    is not compared."""
+    """Whether it is "Answers in the last step", "Tools selected for nobody", "Approvals are bound
+    to their calls" or "Wrong answers of people": what comes after it is not compared."""
     theirs, mine = found.oracle, found.plait
+    if any(f"'$error': {name!r}" in repr(mine) for name in REFUSED):
+        return True
     if isinstance(theirs, dict) and theirs.get("$error") == "AssertionError":
         return isinstance(mine, dict) and mine.get("$error") == "InvalidValueError"
     return isinstance(found.oracle, str) and found.oracle.startswith("Sorry, need more steps")
+
+
+REFUSED = ("ApprovalMismatchError", "InvalidDecisionError")
+"""Errors of plait, where the peer runs what nobody approved, or tells the model."""
 
 
 def _races(program: Spec) -> bool:

@@ -13,7 +13,8 @@ def in_order(record: list[Any]) -> list[Any]:
     Tasks that run at once end in any order, and plait tells a question when its super-step ends.
     Of several that fail at once, a stream of the peer tells those that it was quick to read.
     """
-    return [_entry_sorted(entry) for entry in record]
+    ranks: dict[str, int] = {}  # of all, for a history does not show where a question was asked
+    return [_entry_sorted(entry, ranks) for entry in record]
 
 
 def until_it_breaks(record: list[Any]) -> list[Any]:
@@ -28,16 +29,20 @@ def until_it_breaks(record: list[Any]) -> list[Any]:
     return record
 
 
-def _entry_sorted(entry: Any) -> Any:
+def _entry_sorted(entry: Any, ranks: dict[str, int]) -> Any:
     if isinstance(entry, str):
         return entry
     if len(entry) == 2:
-        return entry[0], _snapshot_sorted(entry[1], {})
+        return entry[0], _snapshot_sorted(entry[1], ranks)
     kind, outcome, after = entry
     if kind == "stream" and "ErrorInfo(" in repr(outcome[-1:]) and _errors(after) != 1:
         outcome = outcome[-1:]
-    ranks: dict[str, int] = {}
+    after = _snapshot_of_open(after)
     _rank(after, ranks)
+    if kind == "stream" and isinstance(outcome, list):
+        outcome = [part for part in outcome if not _is_closed(part, ranks)]
+        for started in filter(None, map(_started, outcome)):
+            ranks.setdefault(started, len(ranks))
 
     def key(part: Any) -> tuple[str, list[int]]:
         return _key(part), [ranks.get(id, -1) for id in _ids(part)]
@@ -84,9 +89,46 @@ def _is_question(item: Any) -> bool:
 def _rank(value: Any, ranks: dict[str, int]) -> None:
     """Where each question stands in the order of tasks: several may ask the same."""
     for task in getattr(value, "tasks", ()):
+        _rank(task.state, ranks)  # first: a task's own list of them is in the order of time
         for question in task.interrupts:
             ranks.setdefault(question.id, len(ranks))
-        _rank(task.state, ranks)
+
+
+def _snapshot_of_open(value: Any, *, left: bool = False) -> Any:
+    """A snapshot without what was asked in a graph that was left ("Questions of a graph that was
+    left"); `left`: as this one was."""
+    if not hasattr(value, "tasks"):
+        return value
+    tasks: list[Any] = []
+    for task in value.tasks:
+        ended = left or (task.result is not None and not task.interrupts)
+        state = _snapshot_of_open(task.state, left=ended)
+        tasks.append(task._replace(state=state, interrupts=() if left else task.interrupts))
+    return value._replace(tasks=tuple(tasks), interrupts=() if left else value.interrupts)
+
+
+def _is_closed(part: Any, ranks: dict[str, int]) -> bool:
+    """Whether a part of a stream tells that a task asked, and the question is not open."""
+    told = _payload(part)
+    asked = told.get("interrupts") if "result" in told else ()
+    return bool(asked) and all(one["id"] not in ranks for one in asked)
+
+
+def _started(part: Any) -> str | None:
+    """The id of the task whose start a part of a stream tells: tasks of a super-step start in
+    order."""
+    told = _payload(part)
+    return told["id"] if {"id", "input", "triggers"} <= told.keys() else None
+
+
+def _payload(part: Any) -> dict[str, Any]:
+    """What a part of a stream tells, without what says of which mode and graph it is."""
+    if isinstance(part, tuple):
+        part = part[-1]
+    if isinstance(part, dict):
+        for name in ("data", "payload"):  # of version 2, and of mode debug
+            part = part[name] if isinstance(part.get(name), dict) else part
+    return part if isinstance(part, dict) else {}
 
 
 def _ids(part: Any) -> Iterator[str]:

@@ -74,9 +74,10 @@ def graph(dice: Dice, depth: int) -> Made:
         if depth and dice.chance(0.4):
             inner = chain(dice, depth - 1)
             traits |= inner.traits
-            is_sequence = "|" in inner.text  # "A sequence as a node"
+            # "A sequence as a node", "Retries that are watched"
+            differs = "|" in inner.text or RETRY in inner.text
             alone = f"RunnableLambda(lambda state: ({inner.text}).invoke(state))"
-            nodes.append(alone if is_sequence else inner.text)
+            nodes.append(alone if differs else inner.text)
         elif dice.chance(0.06):
             nodes.append("a_more")
             traits.add("async")

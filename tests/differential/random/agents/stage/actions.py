@@ -56,8 +56,9 @@ INSIDE = ("call_model", "RunnableSequence", "Prompt")
 class Player:
     """Does one action after another with a graph, and keeps what came of each."""
 
-    def __init__(self, graph, env, context=None):
+    def __init__(self, graph, env, context=None, is_untold=None):
         self.graph, self.env, self.context = graph, env, context
+        self.is_untold = is_untold or (lambda event, node: False)
 
     def config(self, action):
         found: dict[str, Any] = {"recursion_limit": action.get("limit", 12)}
@@ -82,7 +83,10 @@ class Player:
     def is_asked(self, action):
         """Whether a question waits: the sides differ about answers to none, and about questions
         of a task that failed later."""
-        snapshot = self.graph.get_state(self.config(action))
+        try:
+            snapshot = self.graph.get_state(self.config(action))
+        except Exception:  # "States that do not fit"
+            return False
         return bool(snapshot.interrupts) and not any(one.error for one in snapshot.tasks)
 
     def more(self, action):
@@ -146,10 +150,10 @@ class Player:
 
         async def run():
             async for one in self.graph.astream_events(given, config, version="v2", **more):
-                if one["name"] in INSIDE:
-                    continue
                 about = one["metadata"]
                 where = (about.get("langgraph_node"), about.get("langgraph_step"))
+                if one["name"] in INSIDE or self.is_untold(one, where[0]):
+                    continue
                 tags = [tag for tag in one["tags"] if not tag.startswith("seq:")]
                 parts.append((one["event"], one["name"], where, tags, one["data"]))
 

@@ -9,7 +9,7 @@ from langchain_core.messages import SystemMessage
 from .actions import Player, picture_of
 from .hooks import NotedState, by_hand
 from .models import model_of
-from .react import around, context_of, options_of
+from .react import around, context_of, options_of, untold_of
 from .shipped import shipped
 from .structures import FORMS
 from .tools import tool_of
@@ -109,5 +109,5 @@ def play(spec, env):
     drawn = env.error(lambda: picture_of(graph))
     if spec.get("parent"):
         graph = around(graph, spec, env)
-    player = Decider(graph, env, context_of(spec))
+    player = Decider(graph, env, context_of(spec), untold_of(spec))
     return {"drawn": drawn, "played": player.play(spec["actions"]), "seen": log}

@@ -192,6 +192,21 @@ def around(agent, spec, env):
     return builder.compile(**more, store=env.store() if spec.get("store") else None)
 
 
+def untold_of(spec):
+    """Which events only one side tells ("Runs inside an agent", "Events of branches and
+    fallbacks")."""
+
+    def is_untold(event, node):
+        if event["name"] == "should_continue":
+            return "after" in spec
+        if event["name"] == "generate_structured_response":  # once as the node, once inside of it
+            return not any(tag.startswith("graph:step") for tag in event["tags"])
+        chunk_of_node = event["event"] == "on_chain_stream" and event["name"] == node
+        return chunk_of_node and spec.get("parent") == "called"
+
+    return is_untold
+
+
 def play(spec, env):
     """What came of a program: of building the agent, then of each action."""
     log: list = []
@@ -201,4 +216,5 @@ def play(spec, env):
     graph = built[1]
     if spec.get("parent"):
         graph = around(graph, spec, env)
-    return {"played": Player(graph, env, context_of(spec)).play(spec["actions"]), "seen": log}
+    player = Player(graph, env, context_of(spec), untold_of(spec))
+    return {"played": player.play(spec["actions"]), "seen": log}
