@@ -103,6 +103,25 @@ def test_a_delete_that_dies_anywhere_is_finished_by_the_next(fresh: Any) -> None
     raise AssertionError("it does not end")
 
 
+def test_a_copy_that_dies_anywhere_is_finished_by_the_next(fresh: Any) -> None:
+    for requests in range(1, MOST):
+        saver = fresh()
+        graph = grown(saver)
+        codec, values = saver.open_session("t").codec, graph.get_state(thread()).values
+        target = saver.open_session("copy")
+        more = cut_off(saver, copying.copy_thread(codec, "t", target, None), requests)
+        if not graph.get_state(thread("copy")).values:
+            again = saver.open_session("copy", policy="takeover")
+            saver.run(copying.copy_thread(codec, "t", again, None))
+        assert graph.get_state(thread("copy")).values == values, requests
+        assert len(lanes(saver, "copy")) == len(lanes(saver))
+        assert graph.invoke(Command(resume="on"), thread("copy"))["items"][-1] == "on", requests
+        if not more:
+            assert requests > 10
+            return
+    raise AssertionError("it does not end")
+
+
 def test_a_source_that_goes_on_while_it_is_copied_gives_a_copy_that_works(fresh: Any) -> None:
     for requests in range(1, MOST):
         saver = fresh()

@@ -2,7 +2,8 @@
 
 The source is not claimed: a run may go on meanwhile. Its checkpoints are read before their values,
 so that whatever a copied checkpoint needs is copied; where it is pruned at the same time, the copy
-is given up.
+is given up. Heads come last, that of the thread itself after all others: what a copy that died has
+left is no thread, and is cleared away by the next.
 """
 
 from __future__ import annotations
@@ -48,12 +49,15 @@ def copy_thread(codec: Any, source: str, target: LogSession, tell: Tell) -> Plan
     lanes: list[LaneRow] = yield ListLanes(source)
     if not lanes:
         raise ConfigError(f"There is no thread {source!r} to copy.")
-    if existing:  # a run or a copy died at its very start
+    if existing:  # a run died at its very start, or a copy before its end
         yield from delete_thread(target)
     yield from released(target, _fill(codec, source, lanes, target, tell))
 
 
 def _check_free(thread_id: str, lanes: Sequence[LaneRow]) -> None:
+    root = next((lane for lane in lanes if lane.ns == ""), None)
+    if root is not None and root.lease is not None and root.head is None:
+        return  # what a copy that died has left: it is still claimed
     if any(lane.head is not None for lane in lanes):
         raise ConfigError(
             f"Thread {thread_id!r} exists. Copy to a new thread id, or delete it first."
@@ -82,15 +86,17 @@ def _copy_lanes(
 ) -> Plan[None]:
     inner_first = sorted(lanes, key=depth, reverse=True)  # they borrow from those around them
     for done, lane in enumerate(inner_first, 1):
-        reader, last = LaneReader(source, lane.ns, codec, lane.lane), done == len(lanes)
-        yield from _copy_lane(reader, lane, target, release=last)
+        yield from _copy_lane(LaneReader(source, lane.ns, codec, lane.lane), lane, target)
         if tell is not None:
             tell(Progress(source, done, len(lanes)))
+    for lane in inner_first:
+        batch = target.batch(lane.ns)
+        batch.head = lane.head
+        yield from target.send(batch, release=lane is inner_first[-1])
 
 
-def _copy_lane(
-    reader: LaneReader, lane: LaneRow, target: LogSession, *, release: bool
-) -> Plan[None]:
+def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[None]:
+    """Copy what a lane holds, but for its head."""
     here = guarded(place(target.thread_id, lane.ns), target.codec.guard)
 
     def move(record: bytes, *parts: str) -> bytes:
@@ -127,9 +133,6 @@ def _copy_lane(
             for w in writes[row.id]
         ]  # fmt: skip
         yield from target.send(batch)
-    batch = target.batch(lane.ns)
-    batch.head = lane.head
-    yield from target.send(batch, release=release)
 
 
 def _pruned(thread_id: str) -> ThreadBusyError:
