@@ -1,8 +1,8 @@
 """Before new code goes live: what it makes of the threads that a database holds.
 
 `check` restores the newest checkpoint of every thread the way a run would, without running,
-claiming or storing anything. The only code of the user's that it calls are migration functions, on
-values that it throws away.
+claiming or storing anything. The only code of the user's that it calls are migration functions, and
+reducers where tasks have written, on values that it throws away.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from plait.engine.inside import graph_inside
 from plait.engine.loop import Loop
 from plait.engine.migration import Moved
 from plait.engine.questions import Pending
+from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
 from plait.engine.spec import RunSpec
-from plait.errors import ConfigError, GraphError, StorageError, nearest
+from plait.engine.tasks import Task
+from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError, nearest
 from plait.graph.state import StateGraph
 from plait.pregel.main import Pregel
 from plait.types import Send
@@ -243,6 +245,9 @@ class _Lane:
             if not missing:
                 self._found("breaks", str(error))
             return
+        except Exception as error:  # of a reducer
+            self._found("breaks", f"what was given to it by hand does not fit: {error!r}")
+            return
         if self.session.ns == "":
             left = list(self.report.next)
             for task in tasks:
@@ -254,6 +259,23 @@ class _Lane:
             if task.saved or inner is None or inner.checkpointer is True:
                 continue
             yield from _Lane(inner, self.session.nested(task.ns), self.report).check()
+        self._try_writes(loop, sorted((task for task in tasks if task.saved), key=task_order))
+
+    def _try_writes(self, loop: Loop, done: list[Task]) -> None:
+        """What tasks of a super-step that is not at its end have written, given to the reducers."""
+        names = ", ".join(repr(task.name) for task in done)
+        try:
+            if done:
+                loop.state.apply(done)
+        except UnknownNodeError:
+            return  # told by its name
+        except Exception as error:  # of a reducer, too
+            self._found(
+                "breaks",
+                f"what {names} wrote does not fit the state: {error!r}. Let the reducer take it, "
+                "or move the thread on by update_state().",
+                done[0].name if len(done) == 1 else "",
+            )
 
     def _named(self, loop: Loop, stored: Snapshot) -> Iterator[str]:
         """Every node that what is stored leads to."""

@@ -165,6 +165,27 @@ def test_keys_and_memories_that_get_out_of_reach_are_told(saver: Any) -> None:
     assert {each.name for each in found.findings} == {"subject", "talk"}
 
 
+def test_a_write_that_waits_and_does_not_fit_a_new_reducer_breaks(saver: Any) -> None:
+    def graph(reducer: Any, saver: Any = None) -> Any:
+        class Kept(TypedDict, total=False):
+            log: Annotated[list[str], reducer]
+
+        builder = StateGraph(Kept).add_node("writes", lambda state: {"log": ["a"]})
+        builder.add_node("asks", lambda state: {"log": [interrupt("?")]})
+        return builder.add_edge(START, "writes").add_edge(START, "asks").compile(saver)
+
+    def only_sets(old: Any, new: Any) -> Any:
+        return sorted({*old} | new)
+
+    graph(add, saver).invoke({"log": []}, thread("1"))
+    assert deploy.check(graph(add), saver).threads[0].verdict == "resumes"
+    (finding,) = deploy.check(graph(only_sets), saver).threads[0].findings
+    assert (finding.effect, finding.name) == ("breaks", "writes")
+    assert "TypeError" in finding.what
+    with pytest.raises(TypeError):
+        graph(only_sets, saver).invoke(Command(resume="b"), thread("1"))
+
+
 def test_a_damaged_thread_breaks_and_the_others_are_still_told(tmp_path: Path) -> None:
     path = tmp_path / "threads.db"
     with SqliteSaver(path) as saver:
