@@ -146,10 +146,20 @@ class JournalMismatchError(GraphError):
 
 
 class NodeCancelledError(GraphError):
-    """User code inside a node raised CancelledError although nobody cancelled the run."""
+    """User code inside a node raised CancelledError although nobody cancelled the run, or a task
+    was stopped, because its run was.
+
+    Args:
+        node: The node.
+        message: Why the task was stopped (None: its own code raised CancelledError).
+    """
+
+    stopped: bool
+    """Whether the task was stopped: then it did not fail, and no error of it is stored."""
 
     def __init__(self, node: str, message: str | None = None) -> None:
         self.node = node
+        self.stopped = message is not None
         super().__init__(
             message
             or f"Node {node!r} was cancelled by its own code (a CancelledError was raised inside "

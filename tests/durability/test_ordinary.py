@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import time
 from contextvars import ContextVar
 from typing import Any
 
 import pytest
 
 from plait.errors import StorageUnavailableError, SupersededError, ThreadBusyError
+from plait.scope import current_scope
 from plait.types import Command, interrupt
 
 from .graphs import CONFIG, abc, adder, async_adder, chain, fan
@@ -397,6 +399,34 @@ def test_exception_in_one_task_keeps_what_its_siblings_finished(
     assert graph.get_state(CONFIG).next == ("bad",)
     assert graph.invoke(None, CONFIG, durability=durability)["items"] == ["bad", "good", "last"]
     assert sorted(runs) == ["bad", "bad", "good"]
+
+
+def test_a_graph_inside_that_a_failing_sibling_stops_has_not_failed(saver: Any) -> None:
+    entered, strikes = threading.Event(), [1]
+
+    def first(state: Any) -> dict[str, Any]:
+        entered.set()
+        scope: Any = current_scope.get()
+        while strikes and not scope.run.stopped():
+            time.sleep(0.001)
+        return {"items": ["first"]}
+
+    def bad(state: Any) -> dict[str, Any]:
+        assert entered.wait(GAVE_UP)
+        if strikes:
+            raise ValueError("once")
+        return {"items": ["bad"]}
+
+    inner = chain(None, ("first", first), ("second", adder("second")))
+    graph = fan(saver, ("inner", inner), ("bad", bad))
+    with pytest.raises(ValueError, match="once"):
+        graph.invoke({"items": []}, CONFIG)
+    tasks = {task.name: task for task in graph.get_state(CONFIG, subgraphs=True).tasks}
+    assert tasks["inner"].error is None
+    assert [(task.name, task.error) for task in tasks["inner"].state.tasks] == [("second", None)]
+    strikes.clear()
+    items = graph.invoke(None, CONFIG)["items"]
+    assert items == ["bad", "first", "second", "last"]
 
 
 async def test_exception_in_one_task_cancels_its_siblings(saver: Any) -> None:

@@ -42,6 +42,7 @@ from plait.errors import (
     GraphBubbleUp,
     GraphDrained,
     GraphRecursionError,
+    NodeCancelledError,
     UnknownNodeError,
     nearest,
     refused_question,
@@ -456,7 +457,8 @@ class Loop(Running):
         failed = {task: error, **self._failed_too}
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
-            outcomes.extend(_failure_of(*each) for each in failed.items())
+            ends = (_failure_of(*each) for each in failed.items())
+            outcomes.extend(end for end in ends if end is not None)
             for waiting, questions in self._interrupted.items():
                 asked = [
                     (INTERRUPT, list(questions)),
@@ -538,10 +540,13 @@ class Loop(Running):
         )
 
 
-def _failure_of(task: Task, error: BaseException) -> TaskWrites:
-    """What is stored of a task that failed for good."""
+def _failure_of(task: Task, error: BaseException) -> TaskWrites | None:
+    """What is stored of a task that failed for good, or was stopped; None: nothing."""
     kept = standing(task.prior, refused_question(error))
-    return task.outcome([*kept, *marks_of(task, error), (ERROR, repr(error))])
+    writes = [*kept, *marks_of(task, error)]
+    if not (isinstance(error, NodeCancelledError) and error.stopped):
+        writes.append((ERROR, repr(error)))
+    return task.outcome(writes) if writes else None
 
 
 def _open(tasks: Sequence[Task]) -> list[Task]:
