@@ -18,6 +18,12 @@ class Inherited(Protocol):
 
 
 _all: WeakSet[Inherited] = WeakSet()
+_process: list[object] = [object()]
+
+
+def this_process() -> object:
+    """What stands for this process: in a forked child, another than in its parent."""
+    return _process[0]
 
 
 def renew_in_child(thing: Inherited) -> None:
@@ -38,6 +44,7 @@ def forget_in_child(variable: ContextVar[Any]) -> None:
 
 
 def _after_fork() -> None:
+    _process[0] = object()
     for variable in _forgotten:
         variable.set(None)
     for thing in list(_all):
@@ -46,4 +53,4 @@ def _after_fork() -> None:
 
 os.register_at_fork(after_in_child=_after_fork)
 
-__all__ = ["Inherited", "forget_in_child", "renew_in_child"]
+__all__ = ["Inherited", "forget_in_child", "renew_in_child", "this_process"]

@@ -16,7 +16,9 @@ from plait.cache.memory import InMemoryCache
 from plait.callbacks import BaseCallbackHandler
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.config import get_stream_writer
 from plait.drivers.env import SYSTEM
+from plait.errors import ConfigError
 from plait.store.memory import InMemoryStore
 from plait.utils import uuid
 
@@ -142,3 +144,25 @@ def test_a_worker_that_a_node_forked_is_not_inside_that_node(
         assert {stored.config["configurable"]["checkpoint_ns"] for stored in saver.list(None)} == {
             ""
         }
+
+
+@pytest.mark.parametrize("api", ["sync", "async"])
+def test_a_worker_that_a_node_forked_is_told_that_its_chunks_reach_nobody(api: str) -> None:
+    def node(state: Any) -> Any:
+        writer = get_stream_writer()
+
+        def work() -> str:
+            with pytest.raises(ConfigError, match="forked while task 'node' ran"):
+                writer("from the child")
+            return "told"
+
+        writer("from the node")
+        return {"items": [in_a_child(work)]}
+
+    async def read() -> Any:
+        return [part async for part in graph.astream(given, stream_mode=modes)]
+
+    graph, given, modes = chain(None, ("node", node)), {"items": []}, ["custom", "values"]
+    parts = list(graph.stream(given, stream_mode=modes)) if api == "sync" else asyncio.run(read())
+    assert ("custom", "from the node") in parts
+    assert parts[-1] == ("values", {"items": ["told"]})

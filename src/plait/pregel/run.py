@@ -15,6 +15,7 @@ from plait.engine.plan import GraphPlan, Reads, View
 from plait.engine.spec import Env, RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, NodeCancelledError, nearest
+from plait.forks import this_process
 from plait.pregel.configs import inherited, is_plain, run_config, told_metadata
 from plait.pregel.later import INSTEAD, refuse
 from plait.pregel.nested import Nest
@@ -101,6 +102,7 @@ class Run:
         "nest",
         "parent",
         "printed",
+        "process",
         "storage",
         "store",
         "subgraphs",
@@ -118,6 +120,8 @@ class Run:
     ) -> None:
         self.graph = graph
         self.given = given
+        self.process = this_process()
+        """In which it runs: chunks of a forked child would reach nobody."""
         parent = self.parent = _parent(config)
         self._config: dict[str, Any] | None = None
         self._of_all: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] | None = None

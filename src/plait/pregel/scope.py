@@ -11,6 +11,7 @@ from plait.drivers.base import Closed, Here, thread_of_control
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, NodeError, nearest
+from plait.forks import this_process
 from plait.ids import new_id
 from plait.runnables.config import ensure_config, run_in_executor, with_handler
 from plait.scope import Heard, Scope, current_scope
@@ -179,9 +180,16 @@ class TaskScope:
 
         Raises:
             NodeCancelledError: the stream was closed, or the task took too long.
+            ConfigError: this process was forked from that of the run.
         """
         if self.attempt <= self.task.given_up:
             self.check_heard()
+        if run.process is not this_process():
+            raise ConfigError(
+                f"This process was forked while task {self.task.name!r} ran, and is inside no "
+                "task: what it writes to a stream would reach nobody. Hand it to the process of "
+                "the run (a pipe, the result of a pool's worker), and write it there."
+            )
         try:
             run.driver.deliver(chunk)
         except Closed:
