@@ -422,7 +422,7 @@ class Loop(Running):
             yield Emit(self._take_parts())
         outcome = self._outcome(kept)
         if asked and outcome.value is None and not isinstance(self.output, str):
-            outcome.value = self.state.ordered(self.output)  # who is asked is shown the state
+            outcome.value = self.state.read_or_none(self.output)  # who is asked is shown the state
         outcome.interrupts = tuple(asked.values())
         outcome.stopped = outcome.inside = not asked
         return outcome
@@ -518,7 +518,7 @@ class Loop(Running):
         """From here on there is an output; one that will not stay is remembered as it is now."""
         self.shown = True
         if self._fleeting:
-            self._seen = self.state.ordered(self.output)
+            self._seen = self.state.read_or_none(self.output)
 
     def _outcome(self, kept: Sequence[Task] = ()) -> Outcome:
         if not kept or not report.touches(kept, self.output):
@@ -527,7 +527,7 @@ class Loop(Running):
             if self._seen is not MISSING:
                 return Outcome(self._seen)
             if not kept:
-                return Outcome(self.state.ordered(self.output))
+                return Outcome(self.state.read_or_none(self.output))
         return Outcome(self.values_with(kept, self.output))
 
     def _limit_message(self) -> str:

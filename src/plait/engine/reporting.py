@@ -55,7 +55,7 @@ class Reporting:
         """The state; of a stopped super-step, with the writes of the tasks that finished."""
         writes = [write for task in sorted(kept, key=task_order) for write in task.writes]
         if not writes:
-            return self.state.ordered(reads)
+            return self.state.read_or_none(reads)
         try:
             return self.state.peek(reads, writes)
         except EmptyChannelError:
@@ -70,7 +70,7 @@ class Reporting:
 
     def emit_values(self) -> None:
         """Tell the whole state."""
-        self._add("values", self.state.ordered(self.output))
+        self._add("values", self.state.read_or_none(self.output))
 
     def _debug(self, kind: str, step: int, payload: Any) -> None:
         mode = "checkpoints" if kind == "checkpoint" else "tasks"
@@ -128,7 +128,7 @@ class Reporting:
         if "updates" in self.modes:
             self._add("updates", {INTERRUPT: asked})
         if "values" in self.modes:
-            values = self.state.ordered(self.output)
+            values = self.state.read_or_none(self.output)
             state = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
             self._add("values", {**state, INTERRUPT: asked})
         self._report_result(task, None, questions)
@@ -154,7 +154,7 @@ class Reporting:
             "parent_config": report.config_of(
                 spec.configurable, spec.ns, self.parent_id, spec.parents
             ),
-            "values": self.state.ordered(self.plan.stream),
+            "values": self.state.read_or_none(self.plan.stream),
             "metadata": {**self._metadata(stored=False), "step": self.step - 1},
             "next": [task.name for task in tasks],
             "tasks": [

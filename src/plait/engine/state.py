@@ -99,12 +99,15 @@ class State:
             if name in self.plan.simple:  # made to be looked at
                 return prototype.from_checkpoint(self._values.get(name, MISSING))
             channel = self._channels[name] = prototype.from_checkpoint(MISSING)
+            self._forget_views()
         return channel
 
     # --- reading ---------------------------------------------------------------------------------
 
     def read(self, reads: Reads) -> Any:
         """What a node or stream reads: a new dict of the keys that hold something, or one value.
+
+        The keys are in the order of the schema: programs print states, and put them into prompts.
 
         Raises:
             EmptyChannelError: `reads` names one channel and it holds nothing.
@@ -120,15 +123,6 @@ class State:
             return self.read(reads)
         except EmptyChannelError:
             return None
-
-    def ordered(self, reads: Reads) -> Any:
-        """Like `read_or_none`, with the keys in the order the schema declares them."""
-        if isinstance(reads, str):
-            return self.read_or_none(reads)
-        view = self._view(reads)
-        if len(view) < 2 or tuple(view) == reads.keys:
-            return view.copy()
-        return {key: view[key] for key in reads.keys if key in view}
 
     def _view(self, view: View) -> dict[str, Any]:
         """The live dict of a view; callers copy it."""
@@ -163,6 +157,10 @@ class State:
                     values[key] = channel.get()
         return values
 
+    def _forget_views(self) -> None:
+        """A key that was empty may hold something: it is to stand in its place among the others."""
+        self._views, self._views_of = {}, {}
+
     def _views_with(self, key: str) -> list[dict[str, Any]]:
         """The live views that have a key, which nobody has asked for yet."""
         if not self._views:
@@ -188,6 +186,7 @@ class State:
                     grouped[name].append(value)
                 else:
                     grouped[name] = [value]
+        held = len(values)
         for name, updates in grouped.items():
             if name in simple and len(updates) == 1 and type(updates[0]) not in MAY_OVERWRITE:
                 values[name] = updates[0]
@@ -196,12 +195,15 @@ class State:
                     values[name] = self._preview(name, updates)
                 except EmptyChannelError:  # a topic that was written nothing
                     values.pop(name, None)
+                    held -= 1
+        if len(values) > held:
+            return {key: values[key] for key in reads.keys if key in values}
         return values
 
     def _preview(self, name: str, updates: Sequence[Any]) -> Any:
         if name in self.plan.simple:
             return _last(name, updates)
-        channel = self.channel(name)
+        channel = self._channels.get(name) or self.plan.channels[name].from_checkpoint(MISSING)
         preview = channel.copy()
         preview.update(updates)
         after: Any = preview.get()
@@ -287,10 +289,15 @@ class State:
 
     def _set(self, values: dict[str, Any]) -> None:
         """New values of `plan.simple` keys."""
-        self._values |= values
+        held = self._values
+        size = len(held)
+        held |= values
         changed = self.changed
         for name in values:
             changed.add(name)
+        if len(held) > size:
+            self._forget_views()
+            return
         if len(self._views) > 1:
             for name, value in values.items():
                 views = self._views_of.get(name)
@@ -382,10 +389,12 @@ class State:
         if views is None:
             views = self._views_with(name)
         if views:
-            if available:
+            if available and name in views[0]:
                 value = channel.get()
                 for view in views:
                     view[name] = value
+            elif available:
+                self._forget_views()
             else:
                 for view in views:
                     view.pop(name, None)
@@ -443,7 +452,7 @@ class State:
         self._values.update(values)
         self._channels.update(held)
         self.changed.difference_update(names - changed)
-        self._views, self._views_of = {}, {}
+        self._forget_views()
 
     # --- storing ---------------------------------------------------------------------------------
 

@@ -119,7 +119,7 @@ class Viewer:
 
     def _values(self, held: dict[str, Any]) -> Any:
         if self._layout.keys is None:
-            return State(self._plan, held).ordered(self._plan.stream)
+            return State(self._plan, held).read_or_none(self._plan.stream)
         return self._layout.show(held, False)
 
     def _plain_tasks(

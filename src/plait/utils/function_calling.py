@@ -193,12 +193,21 @@ def _from_tool(tool: Any) -> dict[str, Any]:
     for key in ("title", "description"):
         shape.pop(key, None)
     schema: Any = () if is_inferred else tool.args_schema  # asking for it makes a model class
-    if schema is None and "tool_input" in tool.args:  # the one text of a Tool
+    if schema is None and _takes_one_text(tool):
         only = {"__arg1": {"title": "__arg1", "type": "string"}}
         shape = {"properties": only, "required": ["__arg1"], "type": "object"}
     else:
         shape = without_titles(shape)
     return {"name": tool.name, "description": tool.description, "parameters": shape}
+
+
+def _takes_one_text(tool: Any) -> bool:
+    """Whether it is a `Tool`, plait's or LangChain's; a class of the program's has names for what
+    it takes."""
+    return any(
+        base.__name__ == "Tool" and base.__module__.startswith(("plait.tools.", "langchain_core."))
+        for base in type(tool).__mro__
+    )
 
 
 def _from_function(function: Any) -> dict[str, Any]:
