@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypedDict
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
+    ConfigError,
     InvalidUpdateError,
     MigrationError,
     MissingThreadIdError,
@@ -47,7 +48,9 @@ def answer_as_a_dict() -> None:
     saved(a=nothing).invoke({"text": "", "resume": "yes"}, THREAD)
 
 
-@mistake("A resume without a saver", RuntimeError, "Command(resume=...)", "checkpointer")
+@mistake(
+    "A resume without a saver", ConfigError, "Command(resume=...)", "'LangGraph'", "checkpointer="
+)
 def resume_without_saver() -> None:
     graph_of(a=nothing).compile().invoke(Command(resume="yes"))
 

@@ -1,16 +1,20 @@
 """What plait adds to errors that are not its own: where they happened, and with what."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
+from plait.channels import EphemeralValue
+from plait.checkpoint.memory import InMemorySaver
 from plait.config import get_store
+from plait.errors import InvalidUpdateError
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
 from plait.runtime import Runtime
+from plait.types import Send
 
-from .table import State, graph_of
+from .table import THREAD, State, graph_of
 
 
 @dataclass
@@ -40,6 +44,35 @@ def test_an_error_of_a_reducer_names_the_key_the_reducer_and_the_update() -> Non
     note = " ".join(caught.value.__notes__)
     for part in ("'items'", "add", "'x'", "str", "list"):
         assert part in note
+
+
+def test_an_error_of_a_reducer_names_who_wrote_the_key() -> None:
+    graph = graph_of(fetch=lambda state: {"items": "x"}, other=lambda state: {"text": "t"})
+    with pytest.raises(TypeError) as caught:
+        graph.compile().invoke({"items": ["i"]})
+    assert "Key 'items' was written by node 'fetch'." in caught.value.__notes__
+
+
+def test_an_error_of_a_stored_input_says_that_the_input_wrote_the_key() -> None:
+    graph = graph_of(a=lambda state: None).compile(checkpointer=InMemorySaver())
+    with pytest.raises(TypeError) as caught:
+        graph.invoke({"items": 1}, THREAD)
+    assert "Key 'items' was written by the input." in caught.value.__notes__
+
+
+@pytest.mark.parametrize("key", ["text", "shown"])
+def test_two_values_for_a_key_that_takes_one_name_who_wrote_them(key: str) -> None:
+    class Shown(State):
+        shown: Annotated[str, EphemeralValue]
+
+    graph = StateGraph(Shown).add_node("c", lambda state: {key: "c"})
+    for name in ("a", "b"):
+        graph.add_node(name, lambda state: {key: "x"}).add_edge(START, name)
+    graph.add_conditional_edges(START, lambda state: [Send("c", {}), Send("c", {})])
+    with pytest.raises(InvalidUpdateError) as caught:
+        graph.compile().invoke({"text": ""})
+    note = f"Key {key!r} was written by node 'a', node 'b', node 'c' (2 times)."
+    assert note in caught.value.__notes__
 
 
 def test_an_error_of_a_node_names_the_node() -> None:

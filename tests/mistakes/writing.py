@@ -11,9 +11,9 @@ from plait.errors import (
     UnregisteredTypeError,
 )
 from plait.func import task
-from plait.graph import START, StateGraph
+from plait.graph import START, MessagesState, StateGraph
 from plait.graph.message import push_message
-from plait.messages import AIMessage
+from plait.messages import AIMessage, HumanMessage
 from plait.types import Command, Overwrite, Send
 
 from .table import THREAD, State, graph_of, mistake, saved
@@ -54,6 +54,31 @@ def unknown_key_of_a_node() -> None:
 )
 def unknown_key_of_an_input() -> None:
     graph_of(a=nothing).compile().invoke({"txt": "x", "text": ""})
+
+
+@mistake(
+    "A node that returns a message, not the key for it",
+    UnknownKeyWarning,
+    "AIMessage",
+    "'answer'",
+    "it is dropped",
+    "Did you mean 'messages'?",
+)
+def object_without_keys_of_a_node() -> None:
+    talk = StateGraph(MessagesState).add_node("answer", lambda state: AIMessage("hello"))
+    talk.add_edge(START, "answer").compile().invoke({"messages": "hi"})
+
+
+@mistake(
+    "An input that is a message, not the key for it",
+    UnknownKeyWarning,
+    "HumanMessage",
+    "the input",
+    "it is dropped",
+)
+def object_without_keys_as_input() -> None:
+    talk = StateGraph(MessagesState).add_node("answer", nothing).add_edge(START, "answer")
+    talk.compile().invoke(HumanMessage("hi"))
 
 
 @mistake(

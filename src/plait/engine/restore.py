@@ -31,6 +31,7 @@ from plait.engine.starts import adopt_starts
 from plait.engine.tasks import Task
 from plait.engine.tasks import task_id as id_of
 from plait.errors import (
+    ConfigError,
     EmptyInputError,
     InvalidInputError,
     UnknownCheckpointError,
@@ -177,7 +178,11 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
     if snapshot is None:
         if spec.resume is not MISSING:
             if not spec.saved:
-                raise RuntimeError("Cannot use Command(resume=...) without checkpointer")
+                raise ConfigError(
+                    f"Cannot use Command(resume=...) without checkpointer: {loop.plan.name!r} "
+                    "keeps no threads, so nothing waits in it. Compile it with "
+                    "checkpointer=InMemorySaver() or SqliteSaver(...), and have it ask again."
+                )
             raise UnknownInterruptError(
                 f"Nothing waits for an answer on {spec.where}: it has no checkpoint yet.",
                 reason="not_pending",

@@ -6,6 +6,7 @@ read are kept up to date key by key, and who runs next comes from the channels j
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import filterfalse
 from operator import is_
@@ -13,7 +14,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from plait.channels.base import at_most_one
 from plait.channels.overwrite import MAY_OVERWRITE, overwritten
-from plait.constants import RESERVED, ROUTE, TASKS
+from plait.constants import RESERVED, ROUTE, START, TASKS
 from plait.engine.frontier import Frontier
 from plait.engine.plan import Channel, GraphPlan, Reads, View, Writes
 from plait.engine.spec import NO_ITEMS
@@ -50,6 +51,16 @@ def _is_of(foreseen: Foreseen, channel: Any, updates: Sequence[Any]) -> bool:
     return given is None or (len(update) == len(given) and all(map(is_, update, given)))
 
 
+def _who_wrote(key: str, tasks: Sequence[Task]) -> str:
+    """For whoever reads that a key could not take what was written to it."""
+    times = Counter(task.name for task in tasks for name, _ in task.writes if name == key)
+    shown = [
+        "the input" if node == START else f"node {node!r}" + (f" ({n} times)" if n > 1 else "")
+        for node, n in times.items()
+    ]
+    return f"Key {key!r} was written by {', '.join(shown)}."
+
+
 class State:
     """The channels of one run."""
 
@@ -58,6 +69,7 @@ class State:
         "_foreseen",
         "_fresh",
         "_gone",
+        "_refused",
         "_values",
         "_views",
         "_views_of",
@@ -81,6 +93,8 @@ class State:
         """Channels changed since the last checkpoint."""
         self._gone: Sequence[str] = ()
         """Channels that the last checkpoint has and the graph has no more."""
+        self._refused: str | None = None
+        """The key that could not take its writes, on the way from `write` to `apply`."""
         if stored:
             prototypes = plan.channels
             for name, value in stored.items():
@@ -230,6 +244,7 @@ class State:
         for name, value in writes:
             if name in simple:
                 if name in last:
+                    self._refused = name
                     at_most_one(name, (last[name], value))
                 last[name] = _last(name, (value,)) if type(value) in MAY_OVERWRITE else value
             elif name in prototypes:
@@ -265,8 +280,13 @@ class State:
             channel = self._channels.get(name) or self.channel(name)
             if name in foreseen and _is_of(foreseen[name], channel, values):
                 channel.value = foreseen[name][3]  # type: ignore[attr-defined]
-            elif not channel.update(values):
-                continue
+            else:
+                try:
+                    if not channel.update(values):
+                        continue
+                except Exception:
+                    self._refused = name
+                    raise
             if name in plain:
                 self.changed.add(name)
                 views = self._views_of.get(name)
@@ -327,12 +347,18 @@ class State:
 
     def apply(self, tasks: Sequence[Task]) -> Frontier:
         """End a super-step: apply its tasks' writes, in order; returns what runs next."""
-        if len(tasks) == 1:
-            self._consume(tasks[0].triggers)
-            return self.advance(tasks[0].writes)
-        for triggers in dict.fromkeys([task.triggers for task in tasks]):
-            self._consume(triggers)
-        return self.advance([write for task in tasks for write in task.writes])
+        try:
+            if len(tasks) == 1:
+                self._consume(tasks[0].triggers)
+                return self.advance(tasks[0].writes)
+            for triggers in dict.fromkeys([task.triggers for task in tasks]):
+                self._consume(triggers)
+            return self.advance([write for task in tasks for write in task.writes])
+        except Exception as error:
+            if self._refused is not None:
+                error.add_note(_who_wrote(self._refused, tasks))
+                self._refused = None
+            raise
 
     def advance(self, writes: Sequence[tuple[str, Any]]) -> Frontier:
         """Apply writes as the end of a super-step: what lives for one step expires."""

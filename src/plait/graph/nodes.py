@@ -14,8 +14,15 @@ from plait.engine.tasks import Task
 from plait.errors import InvalidNodeError, UnknownKeyWarning, nearest
 from plait.graph.policies import NOTHING, Policies, cache_plan, is_graph
 from plait.graph.routes import may_route
-from plait.graph.schema import Declared, coercion, is_pydantic, is_state_class, updates_of_object
-from plait.graph.writing import NO_SCOPE, Coerce, Managed, Writer, invoked
+from plait.graph.schema import (
+    Declared,
+    coercion,
+    has_a_key,
+    is_pydantic,
+    is_state_class,
+    updates_of_object,
+)
+from plait.graph.writing import NO_SCOPE, Coerce, Managed, Writer, invoked, warn_of_object
 from plait.pregel.binding import Binding, merge, merged
 from plait.pregel.scope import in_thread
 from plait.pregel.unknown import guard, is_guard
@@ -230,6 +237,8 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         if type(entered) is not dict:
             if isinstance(entered, Command) or not is_state_class(entered.__class__):
                 return cast("Any", entered)
+            if not run.ns and not has_a_key(entered, keys):
+                warn_of_object(entered, "the input", keys)
             return dict(updates_of_object(entered, keys))
         known = cast("dict[str, Any]", entered)
         if check is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast, get_origin, get_type_hints
 
@@ -243,6 +243,11 @@ def coercion(schema: Any) -> Callable[[Any], Any] | None:
 def is_state_class(kind: type) -> bool:
     """Whether objects of a class can be updates: it, or a class above it, declares keys."""
     return any(inspect.get_annotations(one) for one in kind.__mro__)
+
+
+def has_a_key(value: Any, keys: Iterable[str]) -> bool:
+    """Whether an object has anything that may be written to a state of these keys."""
+    return any(hasattr(value, key) for key in keys)
 
 
 def updates_of_object(value: Any, keys: Mapping[str, Any]) -> list[tuple[str, Any]]:

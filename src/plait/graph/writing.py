@@ -14,7 +14,7 @@ from plait.engine.tasks import Task
 from plait.errors import InvalidUpdateError, ParentCommand, UnknownKeyWarning, nearest
 from plait.graph.branch import Branch, goto_writes
 from plait.graph.policies import is_graph
-from plait.graph.schema import is_state_class, updates_of_object
+from plait.graph.schema import has_a_key, is_state_class, updates_of_object
 from plait.pregel.binding import is_runnable
 from plait.pregel.scope import Detached
 from plait.scope import Scope, heard
@@ -55,6 +55,17 @@ class Exit(NamedTuple):
             if not self.knows.issuperset(told):
                 return {**told, **values}
         return values if self.coerce is None else self.coerce(values)
+
+
+def warn_of_object(value: Any, what: str, keys: Mapping[str, Any]) -> None:
+    """Warn of an object that has no key of the state: a message, say, that was to be in one."""
+    cls = type(value).__name__
+    warn(
+        f"An object of {cls}, {what}, has no key of the state; it is dropped. A dict, "
+        f"{{key: value}}, says which key it is for. {nearest(cls, keys)}",
+        UnknownKeyWarning,
+        stacklevel=2,
+    )
 
 
 class Writer:
@@ -127,6 +138,8 @@ class Writer:
             items = cast("Sequence[Any]", result)
             return [write for item in items for write in self._values(item)]
         if is_state_class(cast("Any", result).__class__):
+            if not has_a_key(result, self.keys):
+                warn_of_object(result, f"what node {self.name!r} returned", self.keys)
             return updates_of_object(result, self.keys)
         raise InvalidUpdateError(f"Expected dict, got {result!r} {self._instead(result)}")
 

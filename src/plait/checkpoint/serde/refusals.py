@@ -12,7 +12,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 
@@ -22,6 +22,8 @@ _NO_DATA = (
     *(GeneratorType, CoroutineType, AsyncGeneratorType),
 )
 """Kinds of objects that no codec can give a meaning in another process."""
+_NO_DATA_HAS = ({"acquire", "release"}, {"cursor", "commit"})
+"""The methods of others: of locks, and of connections to databases."""
 
 Path: TypeAlias = "tuple[Path, Any] | None"
 """The way to a value inside another: the way to its holder, and its index or key there."""
@@ -57,7 +59,7 @@ def _no_data(cls: type) -> str | None:
     """Why objects of a class are no data, and what to do instead; None if they may be."""
     if hasattr(cls, "add_done_callback"):
         return "that is the future of a task. Store its result: call .result(), or await it."
-    if issubclass(cls, _NO_DATA):
+    if issubclass(cls, _NO_DATA) or any(has <= set(dir(cast("Any", cls))) for has in _NO_DATA_HAS):
         return (
             "that is no data. Store what is needed to make it again, or keep it out of the state, "
             "in the run's context."
