@@ -214,6 +214,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agent_people::schemas_of_arguments": "Schemas of arguments in questions",
     "g_agent_structured::an_answer_that_does_not_fit_beside_a_tool": "Answers in no form",
     "g_agent_structured::text_where_no_tool_is": "Answers in no form",
+    "g_agent_wrappers::a_text_from_a_tool_wrapper": "Answers of wrap_tool_call that are none",
     "g_agents_found::a_choice_of_tools_beside_a_form_of_the_provider": "Forms of the provider",
     "g_agents_found::a_form_of_the_provider_without_tools": "Forms of the provider",
     "g_agents_found::an_answer_in_the_last_step": "Answers in the last step",

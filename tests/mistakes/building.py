@@ -11,6 +11,7 @@ from plait.errors import (
     ConfigError,
     DuplicateToolWarning,
     InvalidGraphError,
+    InvalidInputError,
     InvalidNodeError,
     NotSupportedError,
     StaleGraphWarning,
@@ -406,6 +407,11 @@ def cache_policy_of_a_task_without_a_cache() -> None:
         return slow(given).result()
 
     work.invoke(1)
+
+
+@mistake("A class in the place of a model", InvalidInputError, "FakeListChatModel(...)")
+def class_as_model() -> None:
+    create_agent(FakeListChatModel, [])
 
 
 @mistake("An argument that `create_agent` names otherwise", TypeError, "'prompt'", "system_prompt=")

@@ -10,6 +10,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.errors import GraphInterrupt, ToolInputError
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
+from plait.messages.errors import MessageCoercionError
 from plait.prebuilt import InjectedState, InjectedStore, ToolNode, create_react_agent
 from plait.store.memory import InMemoryStore
 from plait.tools import InjectedToolCallId, tool
@@ -214,3 +215,41 @@ class TestGuests:
         agent = create_react_agent(model, [where], state_schema=State)
         final = agent.invoke({"messages": [("user", "hi")], "user": "ada"})
         assert [m.content for m in final["messages"]] == ["hi", "", "ada at 1", "done"]
+
+
+def test_an_error_of_a_tool_names_the_tool_and_its_call() -> None:
+    @tool
+    def look(what: str) -> str:
+        """Look."""
+        raise KeyError(what)
+
+    with pytest.raises(KeyError) as caught:
+        graph_of(look).invoke(called("look"), THREAD)
+    assert "During call 'call-0' of tool 'look'" in caught.value.__notes__
+
+
+@pytest.mark.parametrize("given", [None, "text"])
+def test_a_wrapper_that_gives_no_answer_is_told_which_call_it_is_for(given: Any) -> None:
+    @tool
+    def look(what: str) -> str:
+        """Look."""
+        return what
+
+    node = ToolNode([look], wrap_tool_call=lambda request, handler: given, handle_tool_errors=True)
+    with pytest.raises(MessageCoercionError, match=r"call 'call-0' of tool 'look'.*ToolMessage"):
+        node.invoke(called("look"))
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+def test_an_async_wrapper_that_awaits_nothing_is_told_to() -> None:
+    @tool
+    def look(what: str) -> str:
+        """Look."""
+        return what
+
+    async def wrap(request: Any, handler: Any) -> Any:
+        return handler(request)
+
+    node = ToolNode([look], awrap_tool_call=wrap)
+    with pytest.raises(MessageCoercionError, match="return await handler"):
+        asyncio.run(node.ainvoke(called("look")))

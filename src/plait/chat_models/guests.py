@@ -40,6 +40,10 @@ def as_chat_model(model: Any) -> Any:
         from plait.chat_models.haystack import HaystackChatModel  # only where one is there
 
         return HaystackChatModel(model)
+    if isinstance(model, type):
+        raise InvalidInputError(
+            f"No chat model: {model.__name__} is a class. Make one: {model.__name__}(...)."
+        )
     if callable(getattr(model, "invoke", None)) and callable(getattr(model, "bind_tools", None)):
         return model  # a model with a config, or one chosen by it
     raise InvalidInputError(

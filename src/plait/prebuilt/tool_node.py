@@ -39,7 +39,13 @@ from plait.prebuilt.tool_errors import (
     tell_invocation_errors,
 )
 from plait.prebuilt.tool_policies import ToolPolicy, supervised
-from plait.prebuilt.tool_results import Form, checked, combined, msg_content_output
+from plait.prebuilt.tool_results import (
+    Form,
+    checked,
+    combined,
+    intercepted,
+    msg_content_output,
+)
 from plait.runnables.base import Runnable
 from plait.runnables.batching import arun_all, run_all
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
@@ -309,9 +315,10 @@ class ToolNode(Runnable[Any, Any]):
             if self._wrap is None:
                 return self._execute(request, form, config)
             try:
-                return self._wrap(request, partial(self._execute, form=form, config=config))
+                result = self._wrap(request, partial(self._execute, form=form, config=config))
             except Exception as error:
                 return self._told(error, request.tool_call)
+            return intercepted(result, request.tool_call)
         finally:
             if marked is not None:
                 current_tool_call.reset(marked)
@@ -327,9 +334,11 @@ class ToolNode(Runnable[Any, Any]):
             if self._awrap is None:
                 return await self._aexecute(request, form, config)
             try:
-                return await self._awrap(request, partial(self._aexecute, form=form, config=config))
+                run = partial(self._aexecute, form=form, config=config)
+                result = await self._awrap(request, run)
             except Exception as error:
                 return self._told(error, request.tool_call)
+            return intercepted(result, request.tool_call)
         finally:
             if marked is not None:
                 current_tool_call.reset(marked)
@@ -435,6 +444,9 @@ class ToolNode(Runnable[Any, Any]):
             raise error  # the second: a person must mend it, not the model
         told = self._telling.told(error)
         if told is None:
+            note = f"During call {call['id']!r} of tool {call['name']!r}"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
             raise error
         return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
 

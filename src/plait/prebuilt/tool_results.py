@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from inspect import isawaitable
 from typing import Any, Literal, cast
 
 from plait.errors import ToolInputError
 from plait.messages import RemoveMessage
 from plait.messages.convert import convert_to_messages
+from plait.messages.errors import MessageCoercionError
 from plait.messages.foreign import is_message, kind_of
 from plait.prebuilt.guests import own_command
 from plait.tools.output import BLOCK_TYPES, as_text
@@ -46,6 +48,21 @@ def checked(result: Any, call: dict[str, Any], form: Form, messages_key: str) ->
     raise ToolInputError(
         f"Tool {call['name']!r} gave {type(result).__name__} for a tool call, where a ToolMessage "
         "or a Command belongs."
+    )
+
+
+def intercepted(result: Any, call: dict[str, Any]) -> Any:
+    """What an interceptor gave for a call, if it may be an answer to it.
+
+    Raises:
+        MessageCoercionError: It is a text, which would be a message of the user's, or nothing.
+    """
+    if result is not None and not isinstance(result, str) and not isawaitable(result):
+        return result
+    handed_on = "await handler(request)" if isawaitable(result) else "handler(request)"
+    raise MessageCoercionError(
+        f"wrap_tool_call gave {result!r:.100} for call {call['id']!r} of tool {call['name']!r}. "
+        f"Return a ToolMessage, a Command, or what the tool gave: `return {handed_on}`."
     )
 
 

@@ -386,3 +386,28 @@ def case_questions_in_a_tool_wrapper(env):
     asked = agent.invoke(USER, THREAD)["__interrupt__"]
     answers = {one.id: "yes" if "add" in one.value else "no" for one in asked}
     return sorted(one.value for one in asked), agent.invoke(Command(resume=answers), THREAD)
+
+
+def wrapper_that_gives(result):
+    @wrap_tool_call
+    def wrap(request, handler):
+        handler(request)
+        return result
+
+    return wrap
+
+
+def case_a_text_from_a_tool_wrapper(env):
+    return env.error(lambda: run([wrapper_that_gives("done")]))
+
+
+def case_nothing_from_a_tool_wrapper(env):
+    return env.error(lambda: run([wrapper_that_gives(None)]))
+
+
+async def case_nothing_from_an_async_tool_wrapper(env):
+    @wrap_tool_call
+    async def wrap(request, handler):
+        await handler(request)
+
+    return await env.aerror(arun([wrap]))
