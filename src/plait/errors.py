@@ -568,6 +568,10 @@ class UnusedCachePolicyWarning(PlaitWarning):
     """A node has a cache policy, and its graph no cache that would keep its results."""
 
 
+class UnusedQueryWarning(PlaitWarning):
+    """A store was searched with a query, and has no index that could rank its items by it."""
+
+
 class UnheardErrorWarning(PlaitWarning):
     """A `@task` failed, and the code that called it ended without asking for its outcome."""
 
@@ -654,6 +658,7 @@ __all__ = [
     "UnregisteredTypeError",
     "UnusedAnswerWarning",
     "UnusedCachePolicyWarning",
+    "UnusedQueryWarning",
     "WeakDurabilityWarning",
     "is_invalid_resume",
 ]

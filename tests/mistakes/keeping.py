@@ -15,8 +15,10 @@ from plait.errors import (
     NodeTimeoutError,
     RunDeadlineError,
     ThreadBusyError,
+    UnusedQueryWarning,
 )
 from plait.graph import START, StateGraph
+from plait.store.memory import InMemoryStore
 from plait.timers import sleep, sleep_until
 from plait.types import Command, interrupt
 
@@ -25,6 +27,13 @@ from .table import THREAD, State, graph_of, mistake, saved
 
 def nothing(state: State) -> None:
     return None
+
+
+@mistake("A search by a query in a store without an index", UnusedQueryWarning, "query", "index")
+def query_without_index() -> None:
+    store = InMemoryStore()
+    store.put(("notes",), "1", {"text": "tea"})
+    store.search(("notes",), query="coffee")
 
 
 @mistake("`on_unknown` that is no policy", InvalidNodeError, "'aks'", "'ask'")

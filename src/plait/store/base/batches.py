@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
+from warnings import warn
 
 from plait.embeddings import Vector, ensure_embeddings
-from plait.errors import InvalidStoreOpError
+from plait.errors import InvalidStoreOpError, UnusedQueryWarning
 from plait.store.base.filters import check_filter
 from plait.store.base.items import (
     GetOp,
@@ -94,8 +95,8 @@ class Batch:
             if op.filter is not None:
                 check_filter(op.filter)
             check_page(op.limit, op.offset)
-            if op.query and self.index:
-                self.queries[op.query] = b""
+            if op.query:
+                self._ask(op.query)
             prefix = checked(op.namespace_prefix)
             return op if prefix is op.namespace_prefix else op._replace(namespace_prefix=prefix)
         if isinstance(op, ListNamespacesOp):
@@ -103,6 +104,18 @@ class Batch:
                 checked(condition.path)
             return op
         raise InvalidStoreOpError(f"Unknown operation type: {type(op)}. It is none of a store's.")
+
+    def _ask(self, query: str) -> None:
+        """Note a query that is to be embedded."""
+        if self.index is not None:
+            self.queries[query] = b""
+            return
+        warn(
+            "A search has a query, and its store no index: the items found are not ranked by it. "
+            'Give the store an index, {"dims": ..., "embed": ...}, or leave the query out.',
+            UnusedQueryWarning,
+            stacklevel=4,
+        )
 
     def _texts(self) -> list[str]:
         return list(dict.fromkeys([text for put in self.puts.values() for text in put.texts]))
