@@ -50,6 +50,9 @@ class ToolInvocationError(ToolException):
             told = "\n".join(
                 f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in filtered_errors
             )
+        elif filtered_errors is not None:  # what the program fills in is not for the model to read
+            filled = ", ".join(sorted({str(one["loc"][0]) for one in source.errors()}))
+            told = f"What the program fills in itself ({filled}) does not fit."
         self.message = TOOL_INVOCATION_ERROR_TEMPLATE.format(
             tool_name=tool_name, tool_kwargs=tool_kwargs, error=told
         )

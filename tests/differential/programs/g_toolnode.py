@@ -449,3 +449,22 @@ def case_validation_with_words_of_its_own(env):
 
     node = ValidationNode([Select, add], format_error=words)
     return node.invoke(calls(call("Select", a=1), call("add", "2", a="x", b=2)))
+
+
+class Order(TypedDict):
+    messages: Annotated[list, add_messages]
+    password: str
+    paid: bool
+
+
+def case_injected_arguments_that_do_not_fit(env):
+    @tool
+    def ship(where: str, state: Annotated[Order, InjectedState]) -> str:
+        """Ship."""
+        return where
+
+    builder = StateGraph(Order).add_node("tools", ToolNode([ship])).add_edge(START, "tools")
+    call = {"name": "ship", "args": {"where": "Oslo"}, "id": "1"}
+    given = {"messages": [AIMessage("", tool_calls=[call])], "password": "s3cret"}
+    told = builder.compile().invoke(given)["messages"][-1]
+    return told.status, "s3cret" in told.content, told.content.count("paid")
