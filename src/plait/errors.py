@@ -572,6 +572,10 @@ class UnusedQueryWarning(PlaitWarning):
     """A store was searched with a query, and has no index that could rank its items by it."""
 
 
+class UnusedOverrideWarning(PlaitWarning):
+    """A class derived from a saver of plait's overrides a method that graphs do not call."""
+
+
 class UnheardErrorWarning(PlaitWarning):
     """A `@task` failed, and the code that called it ended without asking for its outcome."""
 
@@ -658,6 +662,7 @@ __all__ = [
     "UnregisteredTypeError",
     "UnusedAnswerWarning",
     "UnusedCachePolicyWarning",
+    "UnusedOverrideWarning",
     "UnusedQueryWarning",
     "WeakDurabilityWarning",
     "is_invalid_resume",

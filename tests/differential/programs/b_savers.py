@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
-from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -560,3 +561,48 @@ def case_long_conversation_reloaded(env):
         )
     history = list(make(env.saver()).get_state_history(CONFIG))
     return [[m.content for m in s.values.get("messages", [])] for s in history]
+
+
+def written_by(saver):
+    """How often a run calls the saver's `put`, and what is stored."""
+    graph = graph_of(saver, ("a", lambda state: {"messages": ["hi"]}), schema=MessagesState)
+    graph.invoke({"messages": []}, CONFIG, **SYNC)
+    return saver.puts > 0, len(graph.get_state(CONFIG).values["messages"])
+
+
+def case_savers_that_are_derived(env):
+    class Counting(InMemorySaver):
+        puts = 0
+
+        def put(self, *args):
+            self.puts += 1
+            return super().put(*args)
+
+    return written_by(Counting())
+
+
+def case_savers_that_hold_another(env):
+    class Counting(BaseCheckpointSaver):
+        puts = 0
+
+        def __init__(self, held):
+            super().__init__(serde=held.serde)
+            self.held = held
+
+        def put(self, *args):
+            self.puts += 1
+            return self.held.put(*args)
+
+        def put_writes(self, *args):
+            return self.held.put_writes(*args)
+
+        def get_tuple(self, config):
+            return self.held.get_tuple(config)
+
+        def list(self, config, **kwargs):
+            return self.held.list(config, **kwargs)
+
+        def get_next_version(self, current, channel):
+            return self.held.get_next_version(current, channel)
+
+    return written_by(Counting(InMemorySaver()))

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from functools import cached_property
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from warnings import warn
 
 from plait.checkpoint.base import (
     ChannelVersions,
@@ -30,11 +31,16 @@ from plait.checkpoint.log.requests import Drain, Pause, Renew
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.tending import Tending
 from plait.checkpoint.serde import Codec, Registry
+from plait.errors import UnusedOverrideWarning
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
 
 T = TypeVar("T")
+
+
+_NOT_CALLED = ("put", "aput", "put_writes", "aput_writes", "get_tuple", "aget_tuple")
+"""Methods for programs that read and write checkpoints themselves."""
 
 
 class NativeSaver(Tending):
@@ -48,6 +54,18 @@ class NativeSaver(Tending):
     Raises:
         ConfigError: The policy is unknown.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warn of methods that the subclass overrides, and graphs do not call."""
+        super().__init_subclass__(**kwargs)
+        if unheard := [name for name in _NOT_CALLED if name in vars(cls)]:
+            warn(
+                f"Class {cls.__qualname__} overrides {', '.join(unheard)}, which graphs do not "
+                "call: they store and read through open_session. Derive from BaseCheckpointSaver, "
+                "and call a saver that the class holds, or override execute and aexecute.",
+                UnusedOverrideWarning,
+                stacklevel=2,
+            )
 
     def __init__(
         self, *, serde: SerializerProtocol | None = None, thread_busy: Policy = "reject"
