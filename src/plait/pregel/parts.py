@@ -45,10 +45,8 @@ def finish(run: Run) -> None:
     driver = run.driver = _sync_driver()(run.loop, run.scope, run.storage)
     try:
         driver.finish()
-    except ParentCommand as error:
-        raise _for_parent(error, run) from None
     except Exception as error:
-        explain(error, run)
+        _tell_outside(error, run)
         raise
     _bubble(run)
 
@@ -62,10 +60,8 @@ async def afinish(run: Run) -> None:
     driver = run.driver = _aio_driver()(run.loop, run.scope, run.storage)
     try:
         await driver.finish()
-    except ParentCommand as error:
-        raise _for_parent(error, run) from None
     except Exception as error:
-        explain(error, run)
+        _tell_outside(error, run)
         raise
     _bubble(run)
 
@@ -82,10 +78,8 @@ def parts_of(run: Run) -> Generator[Part, None, None]:
                 yield part
         else:
             yield from driver.parts()
-    except ParentCommand as error:
-        raise _for_parent(error, run) from None
     except Exception as error:
-        explain(error, run)
+        _tell_outside(error, run)
         raise
     _bubble(run)
 
@@ -104,10 +98,8 @@ async def aparts_of(run: Run) -> AsyncGenerator[Part, None]:
             if passed_on:
                 _pass_on(run, part)
             yield part
-    except ParentCommand as error:
-        raise _for_parent(error, run) from None
     except Exception as error:
-        explain(error, run)
+        _tell_outside(error, run)
         raise
     finally:
         await aclose(parts)
@@ -175,19 +167,29 @@ def result_of(run: Run, mode: str | Sequence[str], parts: list[Any], version: st
     return value
 
 
+def _tell_outside(error: Exception, run: Run) -> None:
+    """Make an error that ends a run what the outside is to see.
+
+    Raises:
+        ParentCommand: it is a Command for the parent, which leaves a nested run as one for the
+            graph around it.
+    """
+    if not isinstance(error, ParentCommand):
+        explain(error, run)
+        return
+    command: Command[Any] = error.args[0]
+    if run.parent is None or command.graph is None:
+        raise error from None
+    raise ParentCommand(
+        Command(update=command.update, resume=command.resume, goto=command.goto)
+    ) from None
+
+
 def _bubble(run: Run) -> None:
     """A nested run that waits makes the task around it wait."""
     outcome: Outcome = run.driver.outcome
     if run.parent is not None and (outcome.interrupts or outcome.stopped):
         raise GraphInterrupt(outcome.interrupts)
-
-
-def _for_parent(error: ParentCommand, run: Run) -> ParentCommand:
-    """A Command for the parent leaves a nested run as a Command for the graph around it."""
-    command: Command[Any] = error.args[0]
-    if run.parent is None or command.graph is None:
-        return error
-    return ParentCommand(Command(update=command.update, resume=command.resume, goto=command.goto))
 
 
 def _is_passed_on(run: Run) -> bool:
