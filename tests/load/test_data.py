@@ -9,6 +9,7 @@ from langchain_core.prompts import ChatPromptTemplate as TheirPrompt
 from plait.documents import Document
 from plait.errors import InvalidTemplateError
 from plait.load import dumps, loads
+from plait.messages import HumanMessage
 from plait.output_parsers import StrOutputParser
 from plait.prompts import ChatPromptTemplate, PromptTemplate
 from plait.runnables import RunnableLambda
@@ -45,6 +46,20 @@ def test_a_class_of_ones_own_is_made_where_it_is_allowed_and_its_secrets_stay_ou
     assert "hush" not in text
     read = loads(text, allowed_objects=[Keyed], secrets_map={"THE_KEY": "hush"})
     assert read == Keyed(key="hush", size=2)
+
+
+def test_a_message_of_ones_own_is_made_where_it_is_allowed_and_its_secrets_stay_outside():
+    class Sealed(HumanMessage):
+        key: str
+
+        @property
+        def lc_secrets(self):
+            return {"key": "THE_KEY"}
+
+    text = dumps(Sealed("x", key="hush"))
+    assert "hush" not in text
+    read = loads(text, allowed_objects=[Sealed], secrets_map={"THE_KEY": "hush"})
+    assert read == Sealed("x", key="hush")
 
 
 def test_only_messages_are_made_where_only_they_are_allowed():

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from plait.load.registry import id_of_message
 from plait.written import not_implemented
 
 ESCAPED = "__lc_escaped__"
@@ -27,10 +26,6 @@ def dumpd(obj: Any) -> Any:
         return {ESCAPED: plain} if "lc" in plain or ESCAPED in plain else plain
     if callable(getattr(obj, "to_json", None)):
         return _written(obj.to_json())
-    message = id_of_message(obj)
-    if message is not None:
-        its_id, kwargs = message
-        return _written({"lc": 1, "type": "constructor", "id": its_id, "kwargs": kwargs})
     kind = cast("type[Any]", type(obj))
     return not_implemented(obj, [*kind.__module__.split("."), kind.__name__])
 

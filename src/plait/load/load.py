@@ -104,8 +104,7 @@ class _Loader:
 def _id_of(cls: Any) -> list[str]:
     if hasattr(cls, "lc_id"):
         return cls.lc_id()
-    known = {its: key for key, its in message_classes().items()}
-    return list(known.get(cls, (*cls.__module__.split("."), cls.__name__)))
+    return [*cls.__module__.split("."), cls.__name__]
 
 
 __all__ = ["load", "loads"]

@@ -1,25 +1,16 @@
 """What may be made from written data: a closed list of classes that are data, by their ids."""
 
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-_NAMESPACE = ["langchain", "schema", "messages"]
-
-
-def message_classes() -> dict[tuple[str, ...], Any]:
-    """Id to message class."""
-    from plait import messages  # the data may hold none
-
-    names = [
+_MESSAGES = {
+    "plait.messages": (
         *("AIMessage", "AIMessageChunk", "HumanMessage", "HumanMessageChunk", "SystemMessage"),
         *("SystemMessageChunk", "ToolMessage", "ToolMessageChunk", "ChatMessage"),
         *("ChatMessageChunk", "FunctionMessage", "RemoveMessage"),
-    ]
-    return {
-        (*_NAMESPACE, name): getattr(messages, name) for name in names if hasattr(messages, name)
-    }
-
-
+    ),
+}
 _DATA = {
     "plait.documents": ("Document",),
     "plait.prompt_values": (
@@ -40,29 +31,18 @@ _DATA = {
 """Modules and their classes that are data: making one runs no code that the data could choose."""
 
 
+def message_classes() -> dict[tuple[str, ...], Any]:
+    """Id to message class."""
+    return _by_id(_MESSAGES)
+
+
 def data_classes() -> dict[tuple[str, ...], Any]:
     """Id to class: messages, documents, prompts, and what models and agents say."""
-    found = message_classes()
-    for module, names in _DATA.items():
-        for name in names:
-            kind = getattr(import_module(module), name)
-            found[tuple(kind.lc_id())] = kind
-    return found
+    return _by_id(_MESSAGES | _DATA)
 
 
-def id_of_message(thing: Any) -> tuple[list[str], dict[str, Any]] | None:
-    """The id and the constructor arguments of a message; None if it is none."""
-    from plait.messages import BaseMessage  # the data may hold none
-
-    if not isinstance(thing, BaseMessage):
-        return None
-    fields = ("content", "additional_kwargs", "response_metadata", "type", "name", "id")
-    more = ("tool_calls", "invalid_tool_calls", "usage_metadata", "tool_call_chunks")
-    rest = ("tool_call_id", "status", "artifact", "role", "chunk_position")
-    kwargs: dict[str, Any] = {}
-    for name in (*fields, *more, *rest):
-        value = getattr(thing, name, None)
-        is_said = name in ("content", "type", "tool_calls", "invalid_tool_calls")
-        if value is not None and (value or is_said):
-            kwargs[name] = value
-    return [*_NAMESPACE, type(thing).__name__], kwargs
+def _by_id(named: Mapping[str, Sequence[str]]) -> dict[tuple[str, ...], Any]:
+    classes = [
+        getattr(import_module(module), name) for module, names in named.items() for name in names
+    ]
+    return {tuple(each.lc_id()): each for each in classes}

@@ -75,7 +75,7 @@ class AIMessage(BaseMessage):
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """Fields that `to_json` gives even when they are empty."""
+        """Fields that are written even when they are empty."""
         return {"tool_calls": self.tool_calls, "invalid_tool_calls": self.invalid_tool_calls}
 
     def pretty_repr(self, html: bool = False) -> str:

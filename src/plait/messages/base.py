@@ -34,7 +34,7 @@ from plait.messages.merge import Content, merge_content, merge_dicts
 from plait.messages.model import ModelMethods
 from plait.messages.pretty import title_line
 from plait.messages.stamp import IMMUTABLE, digest
-from plait.written import not_implemented
+from plait.written import Written
 
 if TYPE_CHECKING:
     from plait.messages.content import ToolCall
@@ -54,7 +54,7 @@ def check_fixed(where: str, value: Any) -> Any:
     return value
 
 
-class BaseMessage(ModelMethods):
+class BaseMessage(ModelMethods, Written):
     """A message of a conversation.
 
     Args:
@@ -76,6 +76,7 @@ class BaseMessage(ModelMethods):
     # __getattr__ instead, every other access would take three times as long.)
     __slots__ = ("__dict__", "__plait_rare__", "__plait_revision__", "content", "id")
     __hash__ = None  # pyright: ignore[reportAssignmentType]
+    __plait_namespace__ = ("langchain", "schema", "messages")
 
     content: Content
     id: str | None
@@ -314,44 +315,9 @@ class BaseMessage(ModelMethods):
         """Prints `pretty_repr`."""
         print(self.pretty_repr())
 
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """True: `to_json` gives what LangChain's `load` reads."""
-        return True
-
-    @classmethod
-    def get_lc_namespace(cls) -> list[str]:
-        """The namespace under which LangChain knows messages."""
-        return ["langchain", "schema", "messages"]
-
-    @classmethod
-    def lc_id(cls) -> list[str]:
-        """The name under which LangChain knows this class."""
-        return [*cls.get_lc_namespace(), cls.__name__]
-
-    @property
-    def lc_secrets(self) -> dict[str, str]:
-        """Messages hold no secrets."""
-        return {}
-
-    @property
-    def lc_attributes(self) -> dict[str, Any]:
-        """Fields that `to_json` gives even when they are empty."""
-        return {}
-
-    def to_json(self) -> dict[str, Any]:
-        """The constructor form that LangChain's `load` reads."""
-        kwargs = {
-            name: value
-            for name in self.model_fields
-            if (value := getattr(self, name)) or name == "content"
-        }
-        kwargs |= self.lc_attributes
-        return {"lc": 1, "type": "constructor", "id": self.lc_id(), "kwargs": kwargs}
-
-    def to_json_not_implemented(self) -> dict[str, Any]:
-        """The description of a message that is not to be made again."""
-        return not_implemented(self, self.lc_id())
+    def _is_kept(self, name: str, field: Any) -> bool:
+        value = getattr(self, name)
+        return bool(value) or not field.is_default(value)
 
 
 AnyOf = TypeVar("AnyOf", bound=BaseMessage)

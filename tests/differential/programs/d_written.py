@@ -6,7 +6,7 @@ from langchain_core.agents import AgentAction, AgentFinish, AgentStep
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListLLM
 from langchain_core.load import dumpd, dumps, loads
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.output_parsers import (
     BaseOutputParser,
     CommaSeparatedListOutputParser,
@@ -58,6 +58,21 @@ class Keyed(BaseOutputParser[str]):
         return text
 
 
+class Sealed(HumanMessage):
+    key: str
+    size: int = 1
+
+    @property
+    def lc_secrets(self) -> dict[str, str]:
+        return {"key": "THE_KEY"}
+
+
+class Unwritten(HumanMessage):
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        return False
+
+
 def face(thing: Any) -> dict[str, Any]:
     kind = type(thing)
     text = dumps(thing)
@@ -86,6 +101,29 @@ def case_documents_and_results(env: Any) -> Any:
             ChatPromptValueConcrete(messages=[HumanMessage("x")]),
         )
     ]
+
+
+def case_messages(env: Any) -> Any:
+    return [
+        face(one)
+        for one in (
+            HumanMessage("x", name="n", id="1", additional_kwargs={"a": 1}),
+            HumanMessage("x", name=""),
+            AIMessage(""),
+            SystemMessage([]),
+            ToolMessage("x", tool_call_id="", artifact=[1]),
+        )
+    ]
+
+
+def case_messages_of_a_programs_own_classes(env: Any) -> Any:
+    sealed, empty, kept = Sealed("x", key="hush"), Sealed("", key="", size=0), Unwritten("x")
+    return (
+        dumpd(sealed),
+        dumpd(empty),
+        [dumpd(kept)[key] for key in ("lc", "type")],
+        kept.to_json()["type"],
+    )
 
 
 def case_text_prompts(env: Any) -> Any:
