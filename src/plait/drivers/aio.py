@@ -4,47 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from _thread import get_ident
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError
-from contextlib import suppress
 from contextvars import Context, copy_context
-from types import GeneratorType
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
-from plait.closing import STARTED, read_inside
-from plait.drivers.aio_writer import AioWriter
+from plait.drivers.aio_driving import STORES, AioDriving
 from plait.drivers.awaiting import InContext, stepped_to_its_end, to_its_end
 from plait.drivers.base import (
     Closed,
-    Here,
-    Part,
     ScopeFactory,
     Storage,
     aenter,
     enter,
-    lags,
-    no_scope,
     thread_of_control,
 )
 from plait.drivers.calls import ThreadCall, result_of
-from plait.drivers.dropped import streaming
-from plait.drivers.pacing import AioRoom, Paced
+from plait.drivers.pacing import Paced
 from plait.drivers.pool import STALL_SECONDS, workers
 from plait.engine.commands import (
     Cancel,
-    Claim,
     Command,
-    Commit,
     Emit,
     Expire,
-    Load,
-    Newest,
     ReadCache,
-    Release,
     Resolve,
     Run,
-    SaveWrites,
     Sleep,
     Start,
     Unset,
@@ -55,14 +40,11 @@ from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, Tim
 from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
-from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
-from plait.errors import NodeCancelledError, SupersededError
+from plait.errors import NodeCancelledError
 from plait.scope import Scope
 
 T = TypeVar("T")
-
-_STORES = frozenset({Load, Newest, Claim, SaveWrites, Commit, Release})
 
 
 class AioCall(asyncio.Future[Any]):
@@ -88,7 +70,7 @@ class AioCall(asyncio.Future[Any]):
             self.set_exception(error)
 
 
-class AioDriver:
+class AioDriver(AioDriving):
     """Runs one loop to its end in the calling asyncio task.
 
     Args:
@@ -98,13 +80,7 @@ class AioDriver:
     """
 
     def __init__(self, loop: Loop, make_scope: ScopeFactory, storage: Storage | None) -> None:
-        self.loop = loop
-        self.storage = storage
-        self.outcome: Outcome | None = None
-        self.aio = asyncio.get_running_loop()
-        self._make_scope = make_scope
-        self._events: deque[Any] = deque()
-        self._room = AioRoom(self._events)
+        AioDriving.__init__(self, loop, make_scope, storage)
         self._told = False
         self._live = loop.spec.inline == "none"
         self._wake: asyncio.Future[None] | None = None
@@ -114,183 +90,16 @@ class AioDriver:
         self._cancelled: set[Task] = set()
         self._timers: dict[Any, asyncio.TimerHandle] = {}
         self._threads = 0
-        self._here: Here = (0, 0)
-        """Where the run is driven."""
-        self._parts: list[Part] = []
         self._inline = False
         self._feeder: asyncio.Task[None] | None = None
-        self._generator = cast("GeneratorType[Command, Any, None]", loop.run())
-        self._told_next: tuple[Callable[[Any], Command], Any] = (self._generator.send, None)
-        """What the loop is told next, and how."""
-        self._writer = AioWriter(storage, self.aio) if lags(storage) else None
-        waits = storage is not None and (storage.saver.shared or storage.session.may_wait)
-        if storage is not None and storage.around is None:
-            storage.session.gone = self.aio.is_closed
-        self._stores_now = not waits
-        """Whether storage commands are done without waiting for anything."""
 
-    # --- driving ---------------------------------------------------------------------------------
-
-    async def finish(self) -> None:
-        """Run to the end without anybody listening."""
-        streaming.add(self)
-        try:
-            while await self._next_parts():
-                pass
-        except BaseException as error:
-            await self._unwind_if_cut(error)
-            raise
-        finally:
-            await self._leave()
-
-    @read_inside
-    async def parts(self) -> AsyncGenerator[Part, None]:
-        """Run to the end, yielding the parts of the stream as they come."""
-        yield STARTED
-        streaming.add(self)
-        try:
-            while parts := await self._next_parts():
-                for part in parts:
-                    self._park(True)
-                    yield part
-                    self._park(False)
-        except BaseException as error:
-            await self._unwind_if_cut(error)
-            raise
-        finally:
-            await self._leave()
-
-    async def _next_parts(self) -> list[Part]:
-        """Do commands until there are parts of the stream. There are none where the run ended."""
-        generator, send, throw = self._generator, self._generator.send, self._generator.throw
-        advance: Callable[[Any], Command]
-        answer: Any
-        self._here = thread_of_control()
-        (advance, answer), self._told_next = self._told_next, (send, None)
-        while not self._parts:
-            try:
-                command = next(generator, None) if answer is None else advance(answer)
-            except StopIteration:
-                command = None
-            if command is None:
-                self.outcome = self.loop.outcome
-                break
-            try:
-                if type(command) is Run:
-                    ended = self._run(command)
-                    if ended is None or isinstance(ended, list):
-                        answer = cast("Any", ended)
-                    else:
-                        answer = await ended
-                elif self._stores_now and type(command) in _STORES:
-                    answer = self._store_now(command)
-                else:
-                    handler = self._HANDLERS.get(type(command))
-                    if handler is not None:
-                        answer = handler(self, command)
-                    else:
-                        answer = await self._AWAITED[type(command)](self, command)
-                advance = send
-            except GeneratorExit:
-                self._strand()
-                raise
-            except BaseException as error:
-                self._room.close()
-                advance, answer = throw, error
-        else:
-            self._told_next = advance, answer
-        parts, self._parts = self._parts, []
-        return parts
-
-    def _in_loop(self) -> bool:
-        """Not where the collector closes what an event loop left that has ended."""
-        return asyncio._get_running_loop() is self.aio  # pyright: ignore[reportPrivateUsage]
-
-    def _park(self, parked: bool) -> None:
-        if self.storage is not None:
-            self.storage.session.parked = parked
-
-    async def _do(self, command: Command) -> Any:
-        handler = self._HANDLERS.get(type(command))
-        if handler is not None:
-            return handler(self, command)
-        if self._stores_now and type(command) in _STORES:
-            return self._store_now(command)
-        return await self._AWAITED[type(command)](self, command)
-
-    async def _unwind_if_cut(self, error: BaseException) -> None:
-        """An error came between two commands (`aclose`, `athrow`): the loop has not heard of it."""
-        if self._generator.gi_frame is None:
-            return
-        if not isinstance(error, GeneratorExit):
-            await self._unwind(error)
-        elif self._in_loop():
-            await self._unwind(Closed())
-        else:
-            self._strand()
-
-    async def _unwind(self, error: BaseException) -> None:
-        """Let the loop stop what runs and give the thread back."""
-        self._room.close()
-        try:
-            await self._advance(self._generator.throw(error), until=None)
-        except (StopIteration, Closed, SupersededError):
-            pass  # a later run that took over has nothing to hear from this one
-
-    def _strand(self) -> None:
-        """The event loop has ended without the run, so that nothing can be awaited: let the run's
-        own loop end, and do nothing that it asks for."""
-        with suppress(StopIteration, Closed):
-            while True:
-                self._generator.throw(Closed())
-
-    async def _advance(self, command: Command, until: type[Command] | None) -> None:
-        """Do commands until one of type `until` comes (None: until the loop ends)."""
-        while type(command) is not until:
-            try:
-                answer = await self._do(command)
-            except GeneratorExit:
-                self._strand()
-                raise
-            except BaseException as error:
-                command = self._throw(error)
-            else:
-                command = self._send(answer)
-
-    def _send(self, answer: Any) -> Command:
-        # StopIteration cannot leave a coroutine; the loop's end is told otherwise.
-        try:
-            return self._generator.send(answer)
-        except StopIteration:
-            raise Closed from None
-
-    def _throw(self, error: BaseException) -> Command:
-        try:
-            return self._generator.throw(error)
-        except StopIteration:
-            raise Closed from None
-
-    async def _leave(self) -> None:
-        streaming.discard(self)
-        if self._in_loop():
-            await self._close()
-        self._make_scope = no_scope  # the run, which has this driver, is free at once
-
-    async def _close(self) -> None:
+    def _let_go(self) -> None:
         for timer in self._timers.values():
             timer.cancel()
-        if self._writer is not None:
-            await self._writer.close()
 
     # --- commands --------------------------------------------------------------------------------
 
     def _run(self, command: Run) -> list[Any] | Coroutine[Any, Any, list[Any]] | None:
-        """Run a task as far as it comes without waiting.
-
-        Returns:
-            What happened; None where the task has ended and nothing else has, and the command has
-            its writes; where there is something to wait for, a coroutine that returns it.
-        """
         task = command.task
         context = copy_context()
         self._inline = True
@@ -481,11 +290,6 @@ class AioDriver:
     async def _write_cache(self, command: WriteCache) -> None:
         await self.loop.spec.cache.awrite(command.tasks)
 
-    def _store_now(self, command: Command) -> Any:
-        """Storage in memory, or none: nothing waits."""
-        storage = self.storage
-        return None if storage is None else storage.saver.run(storage.plan(command))
-
     async def _store(self, command: Command) -> Any:
         storage = self.storage
         assert storage is not None
@@ -572,7 +376,7 @@ class AioDriver:
         return handle
 
     # What does each command; not in the driver, so that an ended one is free at once.
-    _HANDLERS: ClassVar[dict[type[Command], Callable[[Any, Any], Any]]] = {
+    HANDLERS: ClassVar[dict[type[Command], Callable[[Any, Any], Any]]] = {
         Start: _start,
         Emit: _emit,
         Sleep: _sleep,
@@ -581,11 +385,11 @@ class AioDriver:
         Cancel: _cancel,
         Resolve: _resolve,
     }
-    _AWAITED: ClassVar[dict[type[Command], Callable[[Any, Any], Awaitable[Any]]]] = {
+    AWAITED: ClassVar[dict[type[Command], Callable[[Any, Any], Awaitable[Any]]]] = {
         Wait: _wait,
         ReadCache: _read_cache,
         WriteCache: _write_cache,
-        **dict.fromkeys(_STORES, _store),
+        **dict.fromkeys(STORES, _store),
     }
 
 

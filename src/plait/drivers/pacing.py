@@ -19,7 +19,7 @@ class AioRoom(Room):
     __slots__ = ("_free",)
 
     def __init__(self, events: Sized) -> None:
-        super().__init__(events.__len__)
+        Room.__init__(self, events.__len__)
         self._free: asyncio.Event | None = None
 
     async def wait(self) -> None:
