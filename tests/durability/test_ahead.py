@@ -2,54 +2,110 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections import Counter
 from collections.abc import Callable
 from operator import add
 from pathlib import Path
-from threading import Barrier
-from typing import Annotated, Any
+from threading import Barrier, Event
+from typing import Annotated, Any, TypeAlias
 
 import pytest
 from typing_extensions import TypedDict
 
+from plait.checkpoint.log.requests import Transact
+from plait.drivers import aio_ahead
 from plait.drivers.ahead import MOST
 from plait.graph import START, StateGraph
 from plait.types import Send
 
-from .savers import Place
+from .savers import OneWay, Place
 
 CONFIG: Any = {"configurable": {"thread_id": "1"}}
 TASKS = 20 * MOST
 THREADS = 64
 """More than such a fan-out has threads: each may be inside a task."""
+GAVE_UP = 60.0
+Work: TypeAlias = Callable[[int], None]
 
 
 class State(TypedDict):
     out: Annotated[list[int], add]
 
 
-def fan_out(work: Callable[[int], None], saver: Any, count: int = TASKS) -> Any:
-    """A graph with one super-step of so many tasks."""
+def sync(work: Work) -> Any:
+    """A sync node."""
 
     def do(given: Any) -> State:
         work(given["n"])
         return {"out": [given["n"]]}
 
-    builder = StateGraph(State).add_node("do", do)
+    return do
+
+
+def at_once(work: Work) -> Any:
+    """An async node that waits for nothing."""
+
+    async def do(given: Any) -> State:
+        work(given["n"])
+        return {"out": [given["n"]]}
+
+    return do
+
+
+def later(work: Work) -> Any:
+    """An async node that lets others have a turn."""
+
+    async def do(given: Any) -> State:
+        await asyncio.sleep(0)
+        work(given["n"])
+        return {"out": [given["n"]]}
+
+    return do
+
+
+def invoke(graph: Any, given: Any) -> Any:
+    return graph.invoke(given, CONFIG)
+
+
+def ainvoke(graph: Any, given: Any) -> Any:
+    return asyncio.run(graph.ainvoke(given, CONFIG))
+
+
+WAYS = {
+    "sync": (sync, invoke, MOST + THREADS),
+    "sync nodes of an async run": (sync, ainvoke, MOST + THREADS),
+    "async at once": (at_once, ainvoke, 2 * MOST),
+    "async later": (later, ainvoke, 2 * MOST),
+}
+"""How nodes are written, how the graph is run, and how many tasks a kill repeats at most: those of
+which the results wait, and those that are under way (of async ones, a portion)."""
+
+
+def fan_out(node: Any, saver: Any, count: int = TASKS) -> Any:
+    """A graph with one super-step of so many tasks."""
+    builder = StateGraph(State).add_node("do", node)
     builder.add_conditional_edges(
         START, lambda _: [Send("do", {"n": n}) for n in range(count)], ["do"]
     )
     return builder.compile(checkpointer=saver)
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("last", [3 * MOST, TASKS // 2, TASKS - 10])
 def test_a_kill_in_a_wide_fan_out_repeats_few_of_its_finished_tasks(
-    tmp_path: Path, start: Callable[..., Any], last: int
+    tmp_path: Path,
+    start: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    last: int,
+    way: str,
 ) -> None:
+    monkeypatch.setattr(aio_ahead, "PATIENCE", GAVE_UP)  # this machine may be slow
     place = Place("sqlite", tmp_path / "log.db")
     effects = tmp_path / "effects"
+    node, run_as, most = WAYS[way]
 
     def run(given: Any, *, killed: bool) -> Any:
         with place.open() as saver, effects.open("ab", buffering=0) as file:
@@ -59,27 +115,84 @@ def test_a_kill_in_a_wide_fan_out_repeats_few_of_its_finished_tasks(
                 if killed and n == last:
                     os.kill(os.getpid(), signal.SIGKILL)
 
-            return fan_out(work, saver).invoke(given, CONFIG)
+            return run_as(fan_out(node(work), saver), given)
 
     assert start(lambda tell: run({"out": []}, killed=True)).wait() == -signal.SIGKILL
     assert run(None, killed=False) == {"out": [*range(TASKS)]}
     times = Counter(effects.read_bytes().split())
     assert len(times) == TASKS
     repeated = sum(times.values()) - TASKS
-    assert repeated <= MOST + THREADS
+    assert repeated <= most
 
 
-def test_tasks_that_wait_for_each_other_all_run_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("run_as", [invoke, ainvoke])
+def test_tasks_that_wait_for_each_other_all_run_at_once(tmp_path: Path, run_as: Any) -> None:
     count = MOST + 20
     barrier = Barrier(count)
     with Place("sqlite", tmp_path / "log.db").open() as saver:
-        graph = fan_out(lambda _: barrier.wait(60) and None, saver, count)
-        assert graph.invoke({"out": []}, CONFIG) == {"out": [*range(count)]}
+        graph = fan_out(sync(lambda _: barrier.wait(GAVE_UP) and None), saver, count)
+        assert run_as(graph, {"out": []}) == {"out": [*range(count)]}
+
+
+def test_async_tasks_that_wait_for_each_other_all_run_at_once(tmp_path: Path) -> None:
+    barrier = asyncio.Barrier(TASKS)
+
+    async def do(given: Any) -> State:
+        await barrier.wait()
+        return {"out": [given["n"]]}
+
+    with Place("sqlite", tmp_path / "log.db").open() as saver:
+        graph = fan_out(do, saver)
+        waiting = graph.ainvoke({"out": []}, CONFIG)
+        assert asyncio.run(asyncio.wait_for(waiting, GAVE_UP)) == {"out": [*range(TASKS)]}
+
+
+def test_storage_that_waits_for_what_an_async_task_holds_keeps_no_other_from_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aio_ahead, "PATIENCE", 0.01)
+    all_begun = Event()
+
+    class Waiting(OneWay):
+        """Stores results once the last task has begun, and let go of what it held."""
+
+        def execute(self, request: Any) -> Any:
+            if isinstance(request, Transact) and begun:
+                assert all_begun.wait(GAVE_UP)
+            return super().execute(request)  # pyright: ignore
+
+    begun: list[int] = []
+
+    def work(n: int) -> None:
+        begun.append(n)
+        if n == TASKS - 1:
+            all_begun.set()
+
+    with Place("sqlite", tmp_path / "log.db").open(Waiting) as saver:
+        assert ainvoke(fan_out(at_once(work), saver), {"out": []}) == {"out": [*range(TASKS)]}
+
+
+@pytest.mark.parametrize("node", [sync, at_once, later])
+def test_tasks_that_have_not_begun_when_one_fails_never_do(tmp_path: Path, node: Any) -> None:
+    begun: list[int] = []
+
+    def work(n: int) -> None:
+        begun.append(n)
+        if n == 0:
+            raise ValueError("the first")
+
+    with Place("sqlite", tmp_path / "log.db").open() as saver:
+        graph = fan_out(node(work), saver)
+        with pytest.raises(ValueError, match="the first"):
+            ainvoke(graph, {"out": []})
+        assert len(begun) <= 2 * MOST + THREADS
+        mended = fan_out(node(lambda _: None), saver)
+        assert ainvoke(mended, None) == {"out": [*range(TASKS)]}
 
 
 def test_a_stream_that_nobody_reads_on_keeps_no_thread_from_other_runs(tmp_path: Path) -> None:
     with Place("sqlite", tmp_path / "log.db").open() as saver:
-        graph = fan_out(lambda _: None, saver)
+        graph = fan_out(sync(lambda _: None), saver)
         stream = graph.stream({"out": []}, CONFIG, stream_mode="updates")
         begun = [next(stream) for _ in range(MOST // 2)]
         other: Any = {"configurable": {"thread_id": "2"}}

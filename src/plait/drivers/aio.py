@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from _thread import get_ident
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
 from typing import Any, ClassVar, TypeVar
 
+from plait.drivers.ahead import may_be_lost
+from plait.drivers.aio_ahead import AioAhead, Attempt
 from plait.drivers.aio_driving import STORES, AioDriving
 from plait.drivers.awaiting import InContext, stepped_to_its_end, to_its_end
 from plait.drivers.base import (
@@ -21,7 +23,7 @@ from plait.drivers.base import (
 )
 from plait.drivers.calls import ThreadCall, result_of
 from plait.drivers.pacing import Paced
-from plait.drivers.pool import STALL_SECONDS, workers
+from plait.drivers.pool import Job, workers
 from plait.engine.commands import (
     Cancel,
     Command,
@@ -82,6 +84,7 @@ class AioDriver(AioDriving):
     def __init__(self, loop: Loop, make_scope: ScopeFactory, storage: Storage | None) -> None:
         AioDriving.__init__(self, loop, make_scope, storage)
         self._told = False
+        """Whether the event loop was told of what threads have posted."""
         self._live = loop.spec.inline == "none"
         self._wake: asyncio.Future[None] | None = None
         self._handles: dict[Task, asyncio.Task[None]] = {}
@@ -89,11 +92,14 @@ class AioDriver(AioDriving):
         """Attempts that have not begun."""
         self._cancelled: set[Task] = set()
         self._timers: dict[Any, asyncio.TimerHandle] = {}
-        self._threads = 0
         self._inline = False
         self._feeder: asyncio.Task[None] | None = None
+        self._ahead: AioAhead | None = None
+        """Starts tasks, where results are stored meanwhile (made when it is first needed)."""
 
     def _let_go(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
         for timer in self._timers.values():
             timer.cancel()
 
@@ -153,24 +159,40 @@ class AioDriver(AioDriving):
 
     def _start(self, command: Start) -> None:
         in_threads: list[Any] = []
+        in_loop: list[Attempt] = []
+        queued, cancelled = self._queued, self._cancelled
         for task in command.tasks:
-            self._queued[task, task.attempt] = None
-            self._cancelled.discard(task)
+            attempt = task, task.attempt
+            queued[attempt] = None
+            cancelled.discard(task)
             context = copy_context() if task.call is None else task.call.context.copy()
             if task.node.acall is None:
-                in_threads.append((self._work, (task, task.attempt, context)))
+                in_threads.append((self._work, (attempt, context)))
             else:
-                self._handles[task] = self.aio.create_task(
-                    self._run_beside(task, task.attempt), context=context
-                )
+                in_loop.append((attempt, context))
+        if self._ahead is None and may_be_lost(self.storage):
+            self._ahead = AioAhead(self._events.__len__, self._start_in_loop, self.aio)
+        ahead = None if self._inline else self._ahead
+        if in_loop:
+            (self._start_in_loop if ahead is None else ahead.begin)(in_loop)
         if in_threads:
-            self._threads += len(in_threads)
-            workers().submit(in_threads)
-            self.aio.call_later(STALL_SECONDS, self._watch_pool)
+            (self._start_in_threads if ahead is None else ahead.submit)(in_threads)
 
-    async def _run_beside(self, task: Task, attempt: int) -> None:
+    def _start_in_loop(self, attempts: Sequence[Attempt]) -> None:
+        """Make an asyncio task of each attempt that was not called off."""
+        queued, handles, make = self._queued, self._handles, self.aio.create_task
+        for attempt, context in attempts:
+            if attempt in queued:
+                handles[attempt[0]] = make(self._run_beside(attempt), context=context)
+
+    def _start_in_threads(self, jobs: Sequence[Job]) -> None:
+        workers().submit(jobs)
+        workers().watch()  # nobody waits here who would ask for more threads
+
+    async def _run_beside(self, attempt: tuple[Task, int]) -> None:
         """Run a task's code in the asyncio task made for it."""
-        self._queued.pop((task, attempt), None)
+        self._queued.pop(attempt, None)
+        task, number = attempt
         try:
             code = aenter(task, self._make_scope(task, thread_of_control()))
             writes = await (Paced(code, self._room) if self._live else code)
@@ -179,48 +201,46 @@ class AioDriver(AioDriving):
         except asyncio.CancelledError as error:
             stopped = task in self._cancelled
             event: Any = TaskFailed(
-                task, attempt, error if stopped else _self_cancelled(task, error)
+                task, number, error if stopped else _self_cancelled(task, error)
             )
         except BaseException as error:
-            event = TaskFailed(task, attempt, error)
+            event = TaskFailed(task, number, error)
         else:
-            event = TaskFinished(task, attempt, writes)
+            event = TaskFinished(task, number, writes)
         if self._handles.get(task) is asyncio.current_task():
             del self._handles[task]
         self._post(event)
 
-    def _work(self, task: Task, attempt: int, context: Context) -> None:
+    def _work(self, attempt: tuple[Task, int], context: Context) -> None:
         """Run a sync task in a worker thread, unless it was cancelled before it began."""
-        if self._queued.pop((task, attempt), False) is not None:
-            self._threads -= 1
+        if self._queued.pop(attempt, False) is not None:
             return
+        task, number = attempt
         try:
             event: Any = TaskFinished(
-                task, attempt, context.run(enter, task, self._make_scope(task, (get_ident(), 0)))
+                task, number, context.run(enter, task, self._make_scope(task, (get_ident(), 0)))
             )
         except BaseException as error:
-            event = TaskFailed(task, attempt, error)
-        self._threads -= 1
+            event = TaskFailed(task, number, error)
         try:
-            self.aio.call_soon_threadsafe(self._post, event)
+            self._post_from_thread(event)
         except RuntimeError:  # the loop is closed: the run gave this attempt up, and has ended
             pass
 
-    def _watch_pool(self) -> None:
-        """Ask for more worker threads while sync tasks of this run wait for one."""
-        if self._threads > 0 and workers().backlog:
-            workers().nudge()
-            self.aio.call_later(STALL_SECONDS, self._watch_pool)
-
     async def _wait(self, command: Wait) -> list[Any]:
         """Suspend until something happens; then take all that has happened."""
+        if self._ahead is not None:
+            self._ahead.stored()
         while not self._events:
             self._wake = self.aio.create_future()
             try:
                 await self._wake
             finally:
                 self._wake = None
-        return self._take_events()
+        taken = self._take_events()
+        if self._ahead is not None:
+            self._ahead.storing(len(taken))
+        return taken
 
     def _take_events(self) -> list[Any]:
         events = self._events  # threads append to it meanwhile
@@ -231,6 +251,17 @@ class AioDriver(AioDriving):
     def _post(self, event: Any) -> None:
         self._events.append(event)
         self._rouse()
+
+    def _post_from_thread(self, event: Any) -> None:
+        """`_post` outside of the event loop.
+
+        Raises:
+            RuntimeError: the event loop is closed.
+        """
+        self._events.append(event)
+        if not self._told:
+            self._told = True
+            self.aio.call_soon_threadsafe(self._rouse)
 
     def _rouse(self) -> None:
         """Something has happened: let the loop hear it."""
@@ -320,10 +351,7 @@ class AioDriver(AioDriving):
             return
         if chunk:
             self._room.enter()
-        self._events.append(event)
-        if not self._told:
-            self._told = True
-            self.aio.call_soon_threadsafe(self._rouse)
+        self._post_from_thread(event)
 
     async def room(self) -> None:
         """Suspend until there is room for a chunk."""
