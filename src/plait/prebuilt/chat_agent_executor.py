@@ -119,28 +119,18 @@ def create_react_agent(
     state_schema = _state_schema(state_schema, response_format)
     node, bound = _tools(tools)
     agent_model = AgentModel(model, bound)
-    direct = frozenset(
-        one.name for one in node.tools_by_name.values() if getattr(one, "return_direct", False)
-    )
     keeps = repair_history and add_messages in _marks_of_messages(state_schema)
     agent = ModelNode(agent_model, Prompt(prompt), name, repair_history, keeps)
-    entry = "agent" if pre_model_hook is None else "pre_model_hook"
-    last = "agent" if post_model_hook is None else "post_model_hook"
-    finish = END if response_format is None else "generate_structured_response"
     seen = state_schema if pre_model_hook is None else _with_model_input(state_schema)
     builder = StateGraph(state_schema, context_schema=context_schema)
     builder.add_node("agent", agent, input_schema=seen)  # the nodes in the order of the pictures
     if node.tools_by_name:
         builder.add_node("tools", node)
-    if pre_model_hook is not None:
-        builder.add_node(entry, pre_model_hook).add_edge(entry, "agent")
-    if post_model_hook is not None:
-        builder.add_node(last, post_model_hook).add_edge("agent", last)
-    if response_format is not None:
-        builder.add_node(finish, StructuredNode(agent_model, response_format))
-        builder.add_edge(finish, END)
+    entry, last = _add_hooks(builder, pre_model_hook, post_model_hook)
+    finish = _add_response(builder, agent_model, response_format)
     builder.set_entry_point(entry)
     if node.tools_by_name:
+        direct = _direct_ones(node)
         _connect_tools(builder, Routes(entry, finish, direct, version == "v2"), last, bool(direct))
     else:
         builder.add_edge(last, finish)
@@ -154,6 +144,34 @@ def create_react_agent(
     )
     _let_store(compiled, response_format)
     return compiled
+
+
+def _add_hooks(builder: StateGraph[Any], pre: Any, post: Any) -> tuple[str, str]:
+    """Add the nodes around the model; returns where its turn begins and where it ends."""
+    entry = last = "agent"
+    if pre is not None:
+        entry = "pre_model_hook"
+        builder.add_node(entry, pre).add_edge(entry, "agent")
+    if post is not None:
+        last = "post_model_hook"
+        builder.add_node(last, post).add_edge("agent", last)
+    return entry, last
+
+
+def _add_response(builder: StateGraph[Any], model: AgentModel, response_format: Any) -> str:
+    """Add the node that asks for the structured response; returns where the agent goes when the
+    model is done."""
+    if response_format is None:
+        return END
+    name = "generate_structured_response"
+    builder.add_node(name, StructuredNode(model, response_format)).add_edge(name, END)
+    return name
+
+
+def _direct_ones(node: ToolNode) -> frozenset[str]:
+    """Names of the tools whose result ends the loop."""
+    tools = node.tools_by_name.values()
+    return frozenset(tool.name for tool in tools if getattr(tool, "return_direct", False))
 
 
 def _let_store(compiled: "CompiledStateGraph", response_format: Any) -> None:
