@@ -84,9 +84,9 @@ WAYS = {
 which the results wait, and those that are under way (of async ones, a portion)."""
 
 
-def fan_out(node: Any, saver: Any, count: int = TASKS) -> Any:
-    """A graph with one super-step of so many tasks."""
-    builder = StateGraph(State).add_node("do", node)
+def fan_out(node: Any, saver: Any, count: int = TASKS, **options: Any) -> Any:
+    """A graph with one super-step of so many tasks, of a node with such options."""
+    builder = StateGraph(State).add_node("do", node, **options)
     builder.add_conditional_edges(
         START, lambda _: [Send("do", {"n": n}) for n in range(count)], ["do"]
     )
@@ -187,6 +187,65 @@ def test_tasks_that_have_not_begun_when_one_fails_never_do(tmp_path: Path, node:
             ainvoke(graph, {"out": []})
         assert len(begun) <= 2 * MOST + THREADS
         mended = fan_out(node(lambda _: None), saver)
+        assert ainvoke(mended, None) == {"out": [*range(TASKS)]}
+
+
+def test_async_tasks_whose_time_runs_do_not_wait_for_storage(tmp_path: Path) -> None:
+    begun: list[int] = []
+    begun_before: list[int] = []
+
+    class Counting(OneWay):
+        """Counts the tasks that have begun before something is stored."""
+
+        def execute(self, request: Any) -> Any:
+            begun_before.append(len(begun))
+            return super().execute(request)  # pyright: ignore
+
+    with Place("sqlite", tmp_path / "log.db").open(Counting) as saver:
+        ainvoke(fan_out(at_once(begun.append), saver, timeout=GAVE_UP), {"out": []})
+    assert set(begun_before) == {0, TASKS}
+
+
+def test_while_others_take_their_time_to_stop_no_task_begins(tmp_path: Path) -> None:
+    begun: list[int] = []
+
+    async def do(given: Any) -> State:
+        begun.append(given["n"])
+        if given["n"] == 0:
+            raise ValueError("the first")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(TASKS // MOST * 2):
+                await asyncio.sleep(0)
+        return {"out": []}
+
+    with Place("sqlite", tmp_path / "log.db").open() as saver:
+        with pytest.raises(ValueError, match="the first"):
+            ainvoke(fan_out(do, saver), {"out": []})
+        assert len(begun) == MOST
+
+
+def test_a_cancelled_run_begins_no_more_of_its_tasks(tmp_path: Path) -> None:
+    begun: list[int] = []
+
+    async def main(graph: Any) -> None:
+        run = asyncio.ensure_future(graph.ainvoke({"out": []}, CONFIG))
+        stop.append(run.cancel)
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    stop: list[Callable[[], bool]] = []
+
+    def work(n: int) -> None:
+        begun.append(n)
+        if n == 0:
+            stop[0]()
+
+    with Place("sqlite", tmp_path / "log.db").open() as saver:
+        asyncio.run(main(fan_out(at_once(work), saver)))
+        assert len(begun) == MOST
+        mended = fan_out(at_once(lambda _: None), saver)
         assert ainvoke(mended, None) == {"out": [*range(TASKS)]}
 
 
