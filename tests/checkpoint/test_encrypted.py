@@ -15,6 +15,7 @@ from plait.checkpoint.log.keys import unpack
 from plait.checkpoint.log.requests import (
     ListLanes,
     ListValues,
+    Page,
     ReadCheckpoints,
     ReadValues,
     ReadWrites,
@@ -164,6 +165,10 @@ class Mover(InMemorySaver):
             return self.instead
         if type(each) in (list, tuple):  # rows, or rows in company
             return type(each)(map(self._moved, each))
+        if type(each) is Page:
+            return Page(*map(self._moved, each))
+        if type(each) is dict:
+            return {key: self._moved(held) for key, held in each.items()}
         held = getattr(each, "record", None)
         return each._replace(record=self.instead) if held and held == self.record else each
 

@@ -394,3 +394,62 @@ def test_a_page_says_which_of_its_records_is_damaged(tmp_path: Path, column: str
             list(history)
     says = ids[11 if column == "acks" else 10]["configurable"]["checkpoint_id"]
     assert says in str(caught.value)
+
+
+def crowd_of(saver: Any, threads: int, turns: int) -> list[Any]:
+    """Threads that were gone on with in turn: the config of each."""
+    configs: list[Any] = [{"configurable": {"thread_id": f"of-{n}"}} for n in range(threads)]
+    graph = noting(saver)
+    for turn in range(turns):
+        for config in configs:
+            graph.update_state(config, {"notes": [*map(str, range(turn + 1))]}, as_node="note")
+    return configs
+
+
+def listed(found: Any) -> list[Any]:
+    return [(each.config, each.checkpoint, each.metadata, each.pending_writes) for each in found]
+
+
+def test_a_crowd_of_threads_is_listed_by_time_as_each_of_them_alone(saver: Any) -> None:
+    """Whatever lies between the checkpoints of one thread, and however many are asked for."""
+    configs = crowd_of(saver, 20, 11)
+    saver.copy_thread("of-3", "copy")  # its ids are those of another thread
+    configs.append({"configurable": {"thread_id": "copy"}})
+    alone = [each for config in configs for each in saver.list(config)]
+    alone.sort(key=lambda each: each.checkpoint["id"], reverse=True)
+    assert listed(saver.list(None)) == listed(alone)
+    assert listed(alone) == listed(saver.get_tuple(each.config) for each in alone)
+    for limit in (1, 2, 7, PAGE, PAGE + 1, 2 * PAGE + 3, 999):
+        assert listed(saver.list(None, limit=limit)) == listed(alone[:limit])
+        older = listed(saver.list(None, before=alone[40].config, limit=limit))
+        assert older == listed(alone[41:])[:limit]
+        for step in (3, 99):
+            wanted = [each for each in alone if each.metadata["step"] == step]
+            assert listed(saver.list(None, filter={"step": step}, limit=limit)) == listed(
+                wanted[:limit]
+            )
+
+
+def test_a_crowd_of_threads_is_listed_with_few_requests(saver: Any) -> None:
+    crowd_of(saver, 100, 4)
+    asked: list[Any] = []
+    execute = saver.execute
+    saver.execute = lambda request: asked.append(request) or execute(request)
+    assert len(list(saver.list(None))) == 400
+    everything = len(asked)
+    assert len(list(saver.list(None, limit=10))) == 10
+    saver.execute = execute
+    assert everything < 100
+    assert len(asked) - everything < 10
+
+
+def test_no_two_states_of_a_short_list_share_its_items(saver: Any) -> None:
+    graph = noting(saver)
+    for n in range(20):  # from a length on it is read in another way
+        graph.update_state(THREAD, {"notes": [{"n": k} for k in range(n + 1)]}, as_node="note")
+    for look in (lambda: list(saver.list(THREAD)), lambda: list(saver.list(THREAD, limit=9))):
+        first = look()
+        for each in first:
+            for note in each.checkpoint["channel_values"]["notes"]:
+                note["n"] = "spoilt"
+        assert listed(look()) == listed(saver.get_tuple(each.config) for each in first)

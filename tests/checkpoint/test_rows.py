@@ -23,7 +23,7 @@ from plait.checkpoint.log.requests import (
     ReadCheckpoints,
     ReadHead,
     ReadLane,
-    ReadPage,
+    ReadPages,
     ReadValues,
     ReadVersions,
     ReadWrites,
@@ -154,17 +154,29 @@ class Player:
         for id in IDS:
             assert ask(ReadWrites(lane, id)) == self.writes(id, id)
         assert self.ranged(first, last) == self.writes(first, last)
-        if isinstance(self.store, InMemorySaver):
-            self.compare_whole(checkpoints, last)
+        self.compare_whole(checkpoints, last)
 
     def compare_whole(self, checkpoints: list[CheckpointRow], before: bytes) -> None:
-        """The requests for checkpoints and task writes at once, of savers in memory."""
+        """The requests for checkpoints and task writes at once."""
         ask, lane, live = self.store.execute, self.lane, self.random.random() < 0.5
         whole = [(row, self.writes(row.id, row.id)) for row in checkpoints]
-        page = [(row, list(rows)) for row, rows in ask(ReadPage(lane, None, 4, live))]
-        assert page == whole[:-5:-1]
-        page = [(row, list(rows)) for row, rows in ask(ReadPage(lane, before, 9, live))]
-        assert page == [each for each in reversed(whole) if each[0].id < before]
+        lanes = [(lane, None), (lane, before), (9999, None)]
+        pages = ask(ReadPages(lanes, 4, live))
+        assert [page.rows for page in pages] == [
+            whole[:-5:-1],
+            [each for each in reversed(whole) if each[0].id < before][:4],
+            [],
+        ]
+        trace = self.random.choice(b"0123456789").to_bytes(1, "big")
+        (held,) = ask(ReadPages([(lane, before)], 2, live, trace))
+        holding = [each for each in reversed(whole) if trace in each[0].record]
+        if not isinstance(self.store, InMemorySaver):  # which may give others, too
+            assert held.rows == [each for each in holding if each[0].id < before][:2]
+        for page in (*pages, held):
+            there = {row.id for row, _ in page.rows}
+            for version, record in page.kept.items():
+                assert version[1] in there
+                assert record == self.model.values[version]
         for row, rows in whole:
             assert ask(ReadHead("thread", self.ns, row.id, live)) == (lane, row, rows)
         there = {row.id for row in checkpoints}

@@ -29,10 +29,11 @@ from plait.checkpoint.log.requests import (
     ListThreads,
     ListValues,
     Newest,
+    Page,
     ReadCheckpoints,
     ReadHead,
     ReadLane,
-    ReadPage,
+    ReadPages,
     ReadValues,
     ReadVersions,
     ReadWrites,
@@ -52,7 +53,7 @@ _APPENDED = Done(0, 0)
 _OF_ONE_NAME = frozenset({Transact, ReadHead})
 """Requests that name a lane by its thread and namespace, and no other."""
 _OF_ONE_LANE = frozenset(
-    {ReadCheckpoints, ReadPage, ReadValues, ReadVersions, ListValues, ReadWrites, DropLane}
+    {ReadCheckpoints, ReadValues, ReadVersions, ListValues, ReadWrites, DropLane}
 )
 """Requests that name a lane by its number."""
 
@@ -72,7 +73,7 @@ class _Rows:
             ListNewest: self._list_newest,
             ListThreads: self._list_threads,
             ReadCheckpoints: self._read_checkpoints,
-            ReadPage: self._read_page,
+            ReadPages: self._read_pages,
             ReadValues: self._read_values,
             ReadVersions: self._read_versions,
             ListValues: self._list_values,
@@ -123,6 +124,9 @@ class _Rows:
             return ((request.thread_id, request.ns),)
         if kind in _OF_ONE_LANE and (lane := self._by_number.get(request.lane)) is not None:
             return ((lane.claim.thread_id, lane.claim.ns),)
+        if kind is ReadPages and len(request.lanes) == 1:
+            lane = self._by_number.get(request.lanes[0][0])
+            return () if lane is None else ((lane.claim.thread_id, lane.claim.ns),)
         return list(self._appended)
 
     def _is_owned(self, request: ReadLane) -> bool:
@@ -214,12 +218,27 @@ class _Rows:
             rows.reverse()
         return rows
 
-    def _read_page(self, request: ReadPage) -> list[tuple[CheckpointRow, list[WriteRow]]]:
-        lane = self._by_number.get(request.lane)
+    def _read_pages(self, request: ReadPages) -> list[Page]:
+        return [
+            self._page(self._by_number.get(number), before, request)
+            for number, before in request.lanes
+        ]
+
+    def _page(self, lane: Lane | None, before: bytes | None, request: ReadPages) -> Page:
+        page = Page([], {})
         if lane is None:
-            return []
-        low, high = between(lane.ids, None, None, request.before)
-        return lane.page(max(low, high - request.limit), high, live=request.live)
+            return page
+        low, high = between(lane.ids, None, None, before)
+        if request.holding is None:
+            lane.add_page(page, max(low, high - request.limit), high, live=request.live)
+        else:
+            places = [*islice(lane.holding(low, high, request.holding), request.limit)]
+            if places and places[0] - places[-1] == len(places) - 1:  # nothing lies between them
+                lane.add_page(page, places[-1], places[0] + 1, live=request.live)
+                return page
+            for at in places:
+                lane.add_page(page, at, at + 1, live=request.live)
+        return page
 
     def _read_values(self, request: ReadValues) -> list[bytes | None]:
         lane = self._by_number.get(request.lane)

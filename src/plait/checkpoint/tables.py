@@ -18,7 +18,7 @@ from typing import Any, cast
 import ormsgpack
 
 from plait.checkpoint.log.deferred import Deferred
-from plait.checkpoint.log.requests import CheckpointRow, LaneRow, Transact, ValueRow, WriteRow
+from plait.checkpoint.log.requests import CheckpointRow, LaneRow, Page, Transact, ValueRow, WriteRow
 from plait.engine.records import new_tuple
 
 _pack, _unpack = ormsgpack.packb, ormsgpack.unpackb
@@ -109,27 +109,23 @@ class Lane:
             if type(record) is not bytes or trace in record:
                 yield place
 
-    def page(
-        self, low: int, high: int, *, live: bool
-    ) -> list[tuple[CheckpointRow, list[WriteRow]]]:
-        """Checkpoints as above, the last one first, each with its task writes in order."""
+    def add_page(self, page: Page, low: int, high: int, *, live: bool) -> None:
+        """Add checkpoints as above to a page, the last one first."""
         if not live:
             rows = self.checkpoints(low, high, live=False)
             writes = [self.writes_between(at, at + 1, live=False) for at in range(low, high)]
         elif self._packed and bytes in {*map(type, self._commits[low : high + 1])}:
-            return self._packed_page(low, high)
+            self._add_packed(page, low, high)
+            return
         else:
             rows = cast("list[CheckpointRow]", self._commits[low:high])
             kept = map(self._writes.get, self.ids[low:high])
             writes = [[one] if type(one) is WriteRow else _in_order(_by_task(one)) for one in kept]
-        found = [*zip(rows, writes, strict=True)]
-        found.reverse()
-        return found
+        page.rows.extend(zip(reversed(rows), reversed(writes), strict=True))
 
-    def _packed_page(self, low: int, high: int) -> list[tuple[CheckpointRow, list[WriteRow]]]:
+    def _add_packed(self, page: Page, low: int, high: int) -> None:
         """The same, live, where commits may be packed: each of them is unpacked once."""
         ids, kept = self.ids, self._writes
-        found: list[tuple[CheckpointRow, list[WriteRow]]] = []
         after = self._written_with(high)
         for place in range(high - 1, low - 1, -1):
             key = ids[place]
@@ -137,16 +133,18 @@ class Lane:
             tasks, packed = kept.get(key), after
             after = []
             if type(row) is bytes:
-                parent, record, _, after = _unpack(row)
+                parent, record, values, after = _unpack(row)
                 row = new_tuple(CheckpointRow, (key, self._parent(place, parent), record))
+                rest = iter(values)
+                for channel, value in zip(rest, rest, strict=True):
+                    page.kept[channel, key] = value
             if not packed:
                 writes = _in_order(_by_task(tasks))
             elif tasks is None and len(packed) == _ONE_TASK:
                 writes = [new_tuple(WriteRow, (key, *packed))]
             else:
                 writes = _in_order({**_by_task(tasks), **_tasks(key, packed)})
-            found.append((row, writes))
-        return found
+            page.rows.append((row, writes))
 
     def _written_with(self, place: int) -> list[Any]:
         """The task writes that are packed with a commit, if there is one."""

@@ -37,7 +37,7 @@ class _Walk:
 class LogReading:
     """Looks at one lane (see `plait.checkpoint.base.port.Reading`)."""
 
-    __slots__ = ("_in_memory", "codec", "ns", "recent", "thread_id")
+    __slots__ = ("codec", "ns", "recent", "thread_id")
 
     def __init__(
         self,
@@ -46,21 +46,16 @@ class LogReading:
         codec: Codec,
         *,
         recent: Recent | None = None,
-        in_memory: bool = False,
     ) -> None:
         self.thread_id = thread_id
         self.ns = ns
         self.codec = codec
         self.recent = recent
         """What the saver read or wrote last, if it keeps that."""
-        self._in_memory = in_memory
-        """Whether the saver answers `ReadPage`."""
 
     def nested(self, ns: str) -> LogReading:
         """The lane of another namespace of this thread."""
-        return LogReading(
-            self.thread_id, ns, self.codec, recent=self.recent, in_memory=self._in_memory
-        )
+        return LogReading(self.thread_id, ns, self.codec, recent=self.recent)
 
     def look(self, checkpoint_id: str | None = None) -> Plan[Stored | None]:
         """Read a checkpoint (None: the head) for somebody who will not go on from it.
@@ -102,7 +97,7 @@ class LogReading:
             walk.done = True
             return []
         if walk.pages is None or walk.pages.lane != lane.lane:
-            walk.pages = PageReader(self._reader(lane.lane), in_memory=self._in_memory)
+            walk.pages = PageReader(self._reader(lane.lane))
         size = PAGE if walk.left is None or walk.wanted else min(walk.left, PAGE)
         rows = yield from walk.pages.rows(walk.before, size, walk.wanted)
         if size == 1 and rows:  # there are no neighbours to share anything with

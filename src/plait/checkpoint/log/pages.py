@@ -25,7 +25,7 @@ from plait.checkpoint.log.reader import (
     fits,
     live_tasks,
 )
-from plait.checkpoint.log.reading import piece_of, whole_of
+from plait.checkpoint.log.reading import SHORT, appended, piece_of, whole_of
 from plait.checkpoint.log.records import (
     ALL,
     BORROWED,
@@ -33,12 +33,14 @@ from plait.checkpoint.log.records import (
     WHOLE,
     CheckpointFrame,
     Ref,
+    read_patch,
     ref_of,
 )
 from plait.checkpoint.log.requests import (
     CheckpointRow,
+    Page,
     ReadCheckpoints,
-    ReadPage,
+    ReadPages,
     ReadValues,
     ReadWrites,
     ValueRow,
@@ -72,12 +74,8 @@ class Place(NamedTuple):
 class PageReader:
     """Reads the pages of one lane, newest first."""
 
-    def __init__(
-        self, reader: LaneReader, *, in_memory: bool = False, placed: bool = False
-    ) -> None:
+    def __init__(self, reader: LaneReader, *, placed: bool = False) -> None:
         self.lane = reader.lane
-        self._in_memory = in_memory
-        """Whether the saver answers `ReadPage`."""
         self._placed = placed
         """Whether `places` is asked for."""
         self._reader = reader
@@ -85,6 +83,12 @@ class PageReader:
         """Values that cannot change: one object does for all snapshots."""
         self._packed: dict[_Version, bytes] = {}
         """The bytes of whole values that can."""
+        self._kept: dict[_Version, Any] = {}
+        """Records that were read with the checkpoints of this page."""
+        self._made: dict[_Version, Any] = {}
+        """Values of these bytes that nobody has yet: each is for one snapshot."""
+        self._brought: dict[_Version, bytes] = {}
+        """Of lists that were put together, the items that a version brought, packed."""
         self._sealed: dict[_Version, bytes] = {}
         """Records of this page that are not opened yet: most of them, the lines will not need."""
         self._opened: dict[_Version, tuple[int, bytes]] = {}
@@ -104,13 +108,19 @@ class PageReader:
         `wanted`: only those whose metadata may hold these entries.
         """
         live = self._reader.live
-        if self._in_memory and not wanted:
-            return (yield ReadPage(self.lane, before, size, live))
+        if not wanted:
+            pages: list[Page] = yield ReadPages([(self.lane, before)], size, live)
+            return self.rows_of(pages[0])
         rows: list[CheckpointRow] = yield ReadCheckpoints(
             self.lane, before=before, limit=size, newest_first=True, live=live,
-            holding=max(traces_of(wanted), key=len, default=None) if live else None,
+            holding=trace_of(wanted) if live else None,
         )  # fmt: skip
         return [(row, None) for row in rows]
+
+    def rows_of(self, page: Page) -> Rows:
+        """The rows of the next page, which was read by others."""
+        self._kept = page.kept
+        return page.rows
 
     def read(self, rows: Rows, wanted: Mapping[str, Any], most: int | None) -> Plan[list[Stored]]:
         """Checkpoints that follow each other, whole.
@@ -264,13 +274,19 @@ class PageReader:
             for version in needed
             if version not in fixed and version not in packed and not lines.knows(*version)
         ]
+        self._made, self._brought = {}, {}
         self._sealed, self._opened, self._few = {}, {}, set()
         if not missing:
             return
-        records: list[Any] = yield ReadValues(self.lane, missing, live=self._reader.live)
+        kept = self._kept
+        apart = [version for version in missing if kept.get(version) is None]
+        if apart:
+            records = yield ReadValues(self.lane, apart, live=self._reader.live)
+            kept = kept | dict(zip(apart, records, strict=True))
         whole: dict[_Version, bytes] = {}
         sealed: dict[str, list[ValueRow]] = {}
-        for version, record in zip(missing, records, strict=True):
+        for version in missing:
+            record: Any = kept[version]
             if type(record) is not Deferred:
                 sealed.setdefault(version[0], []).append(ValueRow(*version, record))
             elif type(record.holds) in FIXED:
@@ -285,11 +301,14 @@ class PageReader:
                 self._fixed[version] = value
             else:
                 self._packed[version] = payload
+                self._made[version] = value
 
     def _open_values(self, channel: str, rows: Sequence[ValueRow]) -> dict[_Version, bytes]:
         """The whole values among the versions of a channel, packed. What else there is waits until
         it is asked for: most often the first of it, for all that comes after."""
         kind, payload = self._reader.open_value(*rows[0])
+        if kind == LIST_PATCH and (short := self._put_together(channel, rows, payload)):
+            return short
         if kind != WHOLE:
             self._sealed.update({(channel, row.id): row.record for row in rows})
             if kind != LIST_PATCH or len(rows) > _FEW:
@@ -309,8 +328,37 @@ class PageReader:
                 self._sealed[channel, row.id] = row.record
         return wholes
 
+    def _put_together(
+        self, channel: str, rows: Sequence[ValueRow], newest: bytes
+    ) -> dict[_Version, bytes] | None:
+        """Versions of a channel, packed, if they are short lists that did nothing but grow: to
+        decode each of them costs less than to go from one to the next."""
+        if read_patch(LIST_PATCH, newest).length > SHORT:
+            return None
+        others = [row for row in rows[1:] if row.record]
+        patches = {rows[0].id: newest, **self._reader.open_all(LIST_PATCH, channel, others)}
+        whole: dict[_Version, bytes] = {}
+        brought: dict[_Version, bytes] = {}
+        for row in reversed(rows):
+            payload = patches.get(row.id)
+            if payload is None:
+                kind, packed = self._reader.open_value(*row)
+                packed = packed if kind == WHOLE else None
+            else:
+                patch = read_patch(LIST_PATCH, payload)
+                brought[channel, row.id] = patch.items
+                base = whole.get((channel, patch.base))
+                packed = None if base is None else appended(base, patch)
+            if packed is None:
+                return None
+            whole[channel, row.id] = packed
+        self._brought |= brought
+        return whole
+
     def _value(self, version: _Version) -> Plan[Any]:
         """A value that can change, new."""
+        if version in self._made:
+            return self._made.pop(version)
         lines, record, proved = self._lines, None, None
         if version not in self._packed and version in self._sealed and not lines.knows(*version):
             sealed = self._sealed[version]
@@ -330,6 +378,8 @@ class PageReader:
     def _piece(self, ref: Ref) -> tuple[Any] | None:
         """What a task's write refers to, where this page has read it."""
         version = ref.channel, ref.version
+        if version in self._brought and ref.length != ALL:
+            return (piece_of(self._reader.codec.loads(self._brought[version]), ref),)
         if version in self._fixed:
             return (piece_of(self._fixed[version], ref),)
         if version in self._packed:
@@ -381,6 +431,11 @@ def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:
             except TypeError:  # a text that is no UTF-8, a number that is too large
                 continue
     return traces
+
+
+def trace_of(wanted: Mapping[str, Any]) -> bytes | None:
+    """Of these the one to look for in a row store, if there is any."""
+    return max(traces_of(wanted), key=len, default=None)
 
 
 def _are_live_in_turn(rows: Rows) -> bool:

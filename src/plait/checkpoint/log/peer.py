@@ -8,7 +8,7 @@ run has the ids of the checkpoints that wrote its channels as their versions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -19,11 +19,12 @@ from plait.checkpoint.base import (
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
-from plait.checkpoint.base.port import NewCheckpoint, Plan, Snapshot, Stored, TaskWrites
-from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.base.port import Live, NewCheckpoint, Plan, Snapshot, Stored, TaskWrites
+from plait.checkpoint.log.deferred import Deferred
+from plait.checkpoint.log.keys import pack, texts_of, unpack
 from plait.checkpoint.log.looking import PAGE
-from plait.checkpoint.log.pages import PageReader, Rows
-from plait.checkpoint.log.reader import LaneReader, all_live, reads_live
+from plait.checkpoint.log.pages import PageReader, Rows, trace_of
+from plait.checkpoint.log.reader import LaneReader, all_live, fits, reads_live
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import CheckpointFrame, Data
 from plait.checkpoint.log.requests import (
@@ -32,13 +33,15 @@ from plait.checkpoint.log.requests import (
     LaneRow,
     ListNewest,
     Newest,
+    Page,
     ReadHead,
     ReadLane,
+    ReadPages,
     WriteRow,
 )
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import Codec
-from plait.engine.records import id_of, snapshot_of
+from plait.engine.records import given, id_of, snapshot_of
 from plait.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
 
 PORT = "__port__"
 _LAST = b"\xff\xff"
+_FEW = 16
+"""Rows that are read of a lane, at least, if so many are wanted."""
 _MIRROR = bytes(reversed(range(256)))
 
 
@@ -90,12 +95,12 @@ def config_of(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
 
 
 def _tuple(
-    reader: LaneReader, snapshot: Snapshot, map: Mapping[str, bytes], frame: CheckpointFrame
+    reader: LaneReader, snapshot: Snapshot, channels: Mapping[str, bytes], frame: CheckpointFrame
 ) -> CheckpointTuple:
     """A stored checkpoint in the peer's shape."""
     extra = snapshot.frontier.get(PORT)
     port: dict[str, Any] = cast("dict[str, Any]", extra) if type(extra) is dict else {}
-    versions = {name: unpack(key) for name, key in map.items()}
+    versions = dict(zip(channels, map(unpack, channels.values()), strict=True))
     checkpoint = {
         "v": LATEST_VERSION,
         "ts": snapshot.ts,
@@ -114,6 +119,18 @@ def _tuple(
         config_of(reader.thread_id, reader.ns, parent) if parent is not None else None,
         snapshot.writes,
     )
+
+
+def _decoded(found: Stored) -> Snapshot:
+    """A checkpoint that was decoded for its reader alone, so that nothing of it is copied."""
+    made, values, tasks = cast("Live", found)
+    writes = [
+        (task.task_id, channel, given(value)) for task in tasks for channel, value in task.writes
+    ]
+    return Snapshot(
+        made.id, made.parent_id, made.made_at, cast("Any", made.metadata),
+        cast("Any", made.frontier), values, writes, None, {},
+    )  # fmt: skip
 
 
 def _live_tuple(reader: LaneReader, row: CheckpointRow, live: Stored) -> CheckpointTuple:
@@ -216,64 +233,64 @@ def _join(stored: list[tuple[str, Data]], new: list[tuple[str, Data]]) -> list[t
 class _Cursor:
     """Where the walk through one lane stands."""
 
-    __slots__ = ("_begun", "_pages", "_reader", "_wanted", "before", "ended", "lane", "rows")
+    __slots__ = ("_pages", "_reader", "before", "ended", "lane", "rows")
 
-    def __init__(
-        self,
-        reader: LaneReader,
-        before: bytes | None,
-        wanted: Mapping[str, Any],
-        *,
-        in_memory: bool,
-    ) -> None:
+    def __init__(self, reader: LaneReader, before: bytes) -> None:
         self.lane = reader.lane
         self._reader = reader
-        self._pages = PageReader(reader, in_memory=in_memory, placed=True)
-        self._wanted = wanted
-        self._begun = False
-        """Whether any was taken. The first of a lane, if it is taken alone, is most often its head,
-        of which more is known (see `Recent`)."""
+        self._pages = PageReader(reader, placed=True)
         self.before = before
+        """Below this id lies what was not taken yet."""
         self.rows: Rows = []
-        """Newest first: those that were not taken yet."""
+        """Newest first: what was read of that."""
         self.ended = False
+        """Whether that is all."""
 
-    def fill(self, size: int) -> Plan[bytes | None]:
-        """The newest checkpoint that was not taken yet; reads up to `size` rows if none is here."""
-        if not self.rows and not self.ended:
-            self.rows = yield from self._pages.rows(self.before, size, self._wanted)
-            self.ended = len(self.rows) < size
-        return self.rows[0][0].id if self.rows else None
+    def fill(self, page: Page, size: int) -> None:
+        """Here is what comes next: up to `size` rows."""
+        self.rows = self._pages.rows_of(page)
+        self.ended = len(self.rows) < size
 
-    def above(self, first: bytes) -> int:
-        """How many of the rows that are here come before this one of another lane; at least 1."""
-        newer = sum(1 for _ in takewhile(lambda row: row[0].id > first, self.rows))
-        return max(1, newer)
+    @property
+    def newest(self) -> bytes:
+        """No checkpoint that was not taken yet is newer."""
+        return self.rows[0][0].id if self.rows else self.before
 
-    def take(self, count: int, most: int | None) -> Plan[list[CheckpointTuple]]:
-        """Take so many rows; of these up to `most` checkpoints that hold what is wanted."""
+    def take(self, after: bytes, most: int) -> Rows:
+        """The next rows: those that come before this id of another lane, and at least one."""
+        newer = sum(1 for _ in takewhile(lambda row: row[0].id > after, self.rows))
+        count = min(max(1, newer), most)
         taken, self.rows = self.rows[:count], self.rows[count:]
-        first, self._begun = not self._begun, True
         self.before = taken[-1][0].id
-        if first and count == 1 and not self._wanted:
-            return [(yield from _single(self._reader, *taken[0]))]
-        found = yield from self._pages.read(taken, self._wanted, most)
-        rows = {row.id: row for row, _ in taken}
-        return [self._tuple(rows[pack(id_of(each))], each) for each in found]
+        return taken
+
+    def read(
+        self, rows: Rows, wanted: Mapping[str, Any], most: int | None
+    ) -> Plan[dict[bytes, CheckpointTuple]]:
+        """By id, up to `most` checkpoints of these rows that hold what is wanted."""
+        found = yield from self._pages.read(rows, wanted, most)
+        by_id = dict(zip(texts_of([row.id for row, _ in rows]), rows, strict=True))
+        shown: dict[bytes, CheckpointTuple] = {}
+        for each in found:
+            row, _ = by_id[id_of(each)]
+            shown[row.id] = self._tuple(row, each)
+        return shown
 
     def _tuple(self, row: CheckpointRow, found: Stored) -> CheckpointTuple:
         place = self._pages.places.get(row.id)
-        if place is not None:
-            return _tuple(self._reader, snapshot_of(found), place.map, place.frame)
-        return _live_tuple(self._reader, row, found)
+        if place is None:
+            return _live_tuple(self._reader, row, found)
+        live = type(cast("Any", row.record)) is Deferred
+        snapshot = snapshot_of(found) if live else _decoded(found)
+        return _tuple(self._reader, snapshot, place.map, place.frame)
 
 
-_Turn: TypeAlias = "tuple[bytes, int, bytes, _Cursor]"
-"""What its place in the heap follows from, a lane, its newest checkpoint, and its cursor."""
+_Turn: TypeAlias = "tuple[bytes, int, _Cursor]"
+"""What its place in the heap follows from, a lane, and its cursor."""
 
 
-def _turn(newest: bytes, cursor: _Cursor) -> _Turn:
-    return newest.translate(_MIRROR) + _LAST, cursor.lane, newest, cursor
+def _turn(cursor: _Cursor) -> _Turn:
+    return cursor.newest.translate(_MIRROR) + _LAST, cursor.lane, cursor
 
 
 class Walk:
@@ -288,7 +305,6 @@ class Walk:
         limit: int | None,
         *,
         recent: Recent,
-        in_memory: bool,
     ) -> None:
         self._codec = codec
         self._config = config
@@ -297,10 +313,12 @@ class Walk:
         self._before = pack(str(older)) if older else None
         self._left = limit
         self._recent = recent
-        self._in_memory = in_memory
-        self._heap: list[_Turn] | None = None
-        """Lanes by the newest checkpoint that was not taken yet. Of those that it is not the turn
-        of yet, no more was read than that."""
+        self._closed: list[Newest] | None = None
+        """Lanes of which nothing was read yet, the newest last."""
+        self._open: list[_Turn] = []
+        """A heap: the others, by the newest checkpoint that was not taken yet."""
+        self._lanes_at_once = 1
+        self._rows_at_once = PAGE if limit is None else min(limit, PAGE)
         self.done = limit is not None and limit <= 0
 
     def page(self) -> Plan[list[CheckpointTuple]]:
@@ -308,55 +326,99 @@ class Walk:
         named = get_checkpoint_id(self._config) if self._config is not None else None
         if named:
             return (yield from self._one(pack(str(named))))
-        if self._heap is None:
-            self._heap = yield from self._begun()
-        heap = self._heap
-        page: list[CheckpointTuple] = []
-        size = PAGE if self._left is None else min(self._left, PAGE)
-        while heap and len(page) < size:
-            cursor = heappop(heap)[3]
-            if (yield from cursor.fill(self._rows_at_once())) is None:
-                continue
-            most = None if self._left is None else self._left - len(page)
-            # Rows of other lanes may come between.
-            count = cursor.above(heap[0][2]) if heap else len(cursor.rows)
-            if most is not None and not self._wanted:
-                count = min(count, most)
-            taken = yield from cursor.take(count, most)
-            page += taken
-            if most is None or len(taken) < most:
-                newest = yield from cursor.fill(self._rows_at_once())
-                if newest is not None:
-                    heappush(heap, _turn(newest, cursor))
+        if self._closed is None:
+            if self._left == 1 and not self._wanted:
+                return (yield from self._newest(self._before, 1))
+            limit = None if self._wanted else self._left
+            self._closed = (yield from self._lanes(self._before, limit))[::-1]
+        size = self._rows_at_once
+        if self._left is not None and not self._wanted:
+            size = min(self._left, size)
+        page = yield from self._read((yield from self._next(self._closed, size)))
         if self._left is not None:
             self._left -= len(page)
-        self.done = not heap or self._left == 0
+        self.done = not (self._open or self._closed) or self._left == 0
         return page
 
     def _one(self, key: bytes) -> Plan[list[CheckpointTuple]]:
         """The one checkpoint that the config names, in whichever of the lanes it is."""
-        self.done = True
         if self._before is not None and key >= self._before:
+            self.done = True
             return []
-        page: list[CheckpointTuple] = []
-        for lane in (yield from self._lanes(key + b"\0", None)):
-            cursor = self._cursor(lane)
-            if lane.id == key and (yield from cursor.fill(1)) == key:
-                page += yield from cursor.take(1, None)
-        return page[: self._left]
+        found = yield from self._newest(key + b"\0", None, key)
+        return [each for each in found if fits(each.metadata, self._wanted)][: self._left]
 
-    def _begun(self) -> Plan[list[_Turn]]:
-        """All lanes, at their newest checkpoints; of a few checkpoints, no more than may be."""
-        lanes = yield from self._lanes(self._before, None if self._wanted else self._left)
-        # Newest first is a heap already.
-        return [_turn(lane.id, self._cursor(lane)) for lane in lanes]
+    def _newest(
+        self, before: bytes | None, limit: int | None, key: bytes | None = None
+    ) -> Plan[list[CheckpointTuple]]:
+        """The newest checkpoint of each lane (if it is `key`), as whoever asks for one gets it."""
+        self.done = True
+        page: list[CheckpointTuple] = []
+        for lane in (yield from self._lanes(before, limit)):
+            if key is None or lane.id == key:
+                config = config_of(lane.thread_id, lane.ns, unpack(lane.id))
+                found = yield from get_tuple(self._codec, config, self._recent)
+                page += () if found is None else (found,)
+        return page
+
+    def _next(self, closed: list[Newest], size: int) -> Plan[list[tuple[_Cursor, Rows]]]:
+        """Up to `size` rows that come next, in order: of which lane, and those of it."""
+        heap = self._open
+        runs: list[tuple[_Cursor, Rows]] = []
+        while size > 0:
+            while closed and not (heap and heap[0][2].newest > closed[-1].id):
+                lanes = [closed.pop() for _ in closed[-self._lanes_at_once :]]
+                self._lanes_at_once = min(2 * self._lanes_at_once, PAGE)
+                yield from self._fill([*map(self._cursor, lanes)])
+            if not heap or (runs and not heap[0][2].rows):
+                break
+            if not heap[0][2].rows:
+                hungry = [turn[2] for turn in heap if not turn[2].rows]
+                heap[:] = [turn for turn in heap if turn[2].rows]
+                heapify(heap)
+                yield from self._fill(hungry)
+                continue
+            cursor = heappop(heap)[2]
+            after = heap[0][2].newest if heap else b""
+            rows = cursor.take(max(after, closed[-1].id) if closed else after, size)
+            size -= len(rows)
+            runs.append((cursor, rows))
+            if cursor.rows or not cursor.ended:
+                heappush(heap, _turn(cursor))
+        return runs
+
+    def _fill(self, cursors: Sequence[_Cursor]) -> Plan[None]:
+        """Read what comes next in some lanes, with one request: of many lanes, little of each."""
+        size = min(self._rows_at_once, max(_FEW, PAGE // max(1, len(cursors))))
+        live = reads_live(self._codec)
+        asked = [(cursor.lane, cursor.before) for cursor in cursors]
+        trace = trace_of(self._wanted) if live else None
+        pages: list[Page] = yield ReadPages(asked, size, live, trace)
+        for cursor, page in zip(cursors, pages, strict=True):
+            cursor.fill(page, size)
+            if cursor.rows:
+                heappush(self._open, _turn(cursor))
+        if self._wanted:  # few of them may be such
+            self._rows_at_once = min(4 * self._rows_at_once, PAGE)
+
+    def _read(self, runs: Sequence[tuple[_Cursor, Rows]]) -> Plan[list[CheckpointTuple]]:
+        """The checkpoints of these rows that hold what is wanted, in order: each lane at once."""
+        rows: dict[_Cursor, list[Any]] = {}
+        for cursor, some in runs:
+            rows.setdefault(cursor, []).extend(some)
+        found: dict[_Cursor, dict[bytes, CheckpointTuple]] = {}
+        for cursor, some in rows.items():
+            found[cursor] = yield from cursor.read(some, self._wanted, self._left)
+        return [
+            found[cursor][row.id]
+            for cursor, some in runs
+            for row, _ in some
+            if row.id in found[cursor]
+        ][: self._left]
 
     def _cursor(self, lane: Newest) -> _Cursor:
         reader = LaneReader(lane.thread_id, lane.ns, self._codec, lane.lane, self._recent)
-        return _Cursor(reader, lane.id + b"\0", self._wanted, in_memory=self._in_memory)
-
-    def _rows_at_once(self) -> int:
-        return PAGE if self._left is None or self._wanted else min(PAGE, self._left)
+        return _Cursor(reader, lane.id + b"\0")
 
     def _lanes(self, before: bytes | None, limit: int | None) -> Plan[list[Newest]]:
         """The lanes to walk: one namespace if the config names one, else all of its thread."""

@@ -51,6 +51,11 @@ from plait.checkpoint.log.writing import value_version
 from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes, proof
 from plait.engine.records import given
 
+_LIST = 0x90
+"""The byte before the items of a short list, and their number."""
+SHORT = 15
+"""The most items of such a list."""
+
 
 class Source(Protocol):
     """What opens the records of a lane."""
@@ -218,6 +223,18 @@ def piece_of(values: Any, ref: Ref) -> Any:
     if ref.length == SINGLE:
         return values[ref.start]
     return values[ref.start : ref.start + ref.length]
+
+
+def appended(base: bytes, patch: Patch) -> bytes | None:
+    """A short list after a patch, packed; None where that did more than append, or it gets long.
+
+    >>> appended(b"\x91\x07", Patch(b"", b"", 1, 2, ((1, 0, 1),), b"\x91\x08"))
+    b'\x92\x07\x08'
+    """
+    held, count = base[0] - _LIST, patch.items[0] - _LIST
+    if patch.splices != ((held, 0, count),) or not held + count == patch.length <= SHORT:
+        return None
+    return b"".join((bytes((_LIST + patch.length,)), base[1:], patch.items[1:]))
 
 
 def longer(stored: Any, count: int, more: Any) -> list[Any]:

@@ -65,6 +65,14 @@ class WriteRow(NamedTuple):
     record: bytes
 
 
+class Page(NamedTuple):
+    """Checkpoints of a lane, each with its task writes in order, and what else was read at once."""
+
+    rows: list[tuple[CheckpointRow, list[WriteRow]]]
+    kept: dict[tuple[str, bytes], Any]
+    """By channel and id the records of versions that lie in the checkpoints' own rows."""
+
+
 Head: TypeAlias = "tuple[int, CheckpointRow, list[WriteRow]]"
 """A lane, a checkpoint of it, and what tasks wrote there, in order."""
 
@@ -137,16 +145,18 @@ class ReadCheckpoints:
 
 
 @dataclass(slots=True)
-class ReadPage:
-    """Up to `limit` checkpoints below `before`, newest first, each with its task writes.
+class ReadPages:
+    """Up to `limit` checkpoints of each of these lanes, newest first, with what lies beside them.
 
-    Only for savers in memory. Answer: list of (CheckpointRow, list of WriteRow).
+    With `holding`, only those in whose record these bytes are; a saver in memory may give others.
+    Answer: list of Page, in the order of the lanes.
     """
 
-    lane: int
-    before: bytes | None
+    lanes: Sequence[tuple[int, bytes | None]]
+    """Their numbers, and below which id (None: from the newest)."""
     limit: int
     live: bool = False
+    holding: bytes | None = None
 
 
 @dataclass(slots=True)

@@ -158,10 +158,7 @@ class NativeSaver(Tending):
         """A lane to look at, without a hold on its thread; else like `open_session`."""
         if policy is not None:
             check_policy(policy)
-        return LogReading(
-            thread_id, ns, self._codec_of(registry), recent=self._recent,
-            in_memory=self.drain is not None,
-        )  # fmt: skip
+        return LogReading(thread_id, ns, self._codec_of(registry), recent=self._recent)
 
     def run(self, plan: Plan[T]) -> T:
         """Run a plan of this saver to its end."""
@@ -237,10 +234,7 @@ class NativeSaver(Tending):
         before: RunnableConfig | None,
         limit: int | None,
     ) -> peer.Walk:
-        return peer.Walk(
-            self._codec_of(None), config, filter, before, limit, recent=self._recent,
-            in_memory=self.drain is not None,
-        )  # fmt: skip
+        return peer.Walk(self._codec_of(None), config, filter, before, limit, recent=self._recent)
 
     def put(
         self,

@@ -100,7 +100,7 @@ class LogSession(LogReading):
         drain: Drain | None = None,
         recent: Recent | None = None,
     ) -> None:
-        super().__init__(thread_id, ns, codec, recent=recent, in_memory=drain is not None)
+        super().__init__(thread_id, ns, codec, recent=recent)
         self._hold = hold
         self._recorder = Recorder(thread_id, ns, codec)
         self._versions: dict[str, Version] = {}

@@ -48,6 +48,34 @@ SELECT id, about, record FROM plait_records
 WHERE lane = $1::bigint AND name = 'c' AND id < $2::bytea AND position($4::bytea IN record) > 0
 ORDER BY id DESC LIMIT $3::bigint;
 
+-- The checkpoints of each page, what tasks wrote there, and what tasks wrote that lies with the
+-- checkpoint after: task is empty, a task, and NULL.
+
+-- name: read_pages
+WITH page AS (
+  SELECT place, asked.lane, found.id, about, record, kept
+  FROM unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS asked (lane, below, place)
+  CROSS JOIN LATERAL (
+    SELECT id, about, record, kept FROM plait_records
+    WHERE lane = asked.lane AND name = 'c' AND id < asked.below
+      AND ($4::bytea IS NULL OR position($4::bytea IN record) > 0)
+    ORDER BY id DESC LIMIT $3::bigint
+  ) AS found
+)
+SELECT place, id, ''::bytea AS task, about, record, kept AS company FROM page
+UNION ALL
+SELECT place, page.id, stored.task, stored.about, stored.record, NULL
+FROM page JOIN plait_records AS stored
+  ON stored.lane = page.lane AND stored.name = 'w' AND stored.id = page.id
+UNION ALL
+SELECT place, page.id, NULL, NULL, NULL, after.acks
+FROM page CROSS JOIN LATERAL (
+  SELECT about, acks FROM plait_records
+  WHERE lane = page.lane AND name = 'c' AND id > page.id ORDER BY id LIMIT 1
+) AS after
+WHERE after.about = page.id AND after.acks IS NOT NULL
+ORDER BY place, id DESC;
+
 -- name: read_values
 SELECT company.kept, stored.record
 FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (name, id, place)

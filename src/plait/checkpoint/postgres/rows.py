@@ -18,9 +18,11 @@ from plait.checkpoint.log.requests import (
     ListThreads,
     ListValues,
     Newest,
+    Page,
     ReadCheckpoints,
     ReadHead,
     ReadLane,
+    ReadPages,
     ReadValues,
     ReadVersions,
     ReadWrites,
@@ -31,7 +33,7 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
-from plait.checkpoint.postgres.company import Company, company_of, value_in, writes_in
+from plait.checkpoint.postgres.company import Company, company_of, value_in, values_in, writes_in
 from plait.postgres import (
     Schema,
     Steps,
@@ -117,6 +119,30 @@ def read_checkpoints(request: ReadCheckpoints) -> Steps[list[CheckpointRow]]:
         ),
     )
     return [CheckpointRow(*row) for row in rows]
+
+
+def read_pages(request: ReadPages) -> Steps[list[Page]]:
+    """A page of each of several lanes."""
+    lanes = [lane for lane, _ in request.lanes]
+    below = [_LAST if before is None else before for _, before in request.lanes]
+    asked = (int_array(lanes), bytes_array(below), request.limit, request.holding)
+    pages = {place: Page([], {}) for place in range(1, len(lanes) + 1)}
+    rows = yield SQL.read_pages, asked
+    tasks: dict[tuple[int, bytes], dict[bytes, WriteRow]] = {}
+    for place, id, task, about, record, company in rows:
+        written = tasks.setdefault((place, id), {})
+        if task is None:
+            written.update((row.task, row) for row in writes_in(company, id))
+        elif task:
+            written[task] = WriteRow(id, task, from_text(about.decode()), record)
+        else:
+            pages[place].rows.append((CheckpointRow(id, about, record), []))
+            for channel, version in values_in(company or b""):
+                pages[place].kept[channel, id] = version
+    for place, page in pages.items():
+        for row, written in page.rows:
+            written += sorted(tasks[place, row.id].values(), key=_write_order)
+    return [*pages.values()]
 
 
 def read_head(request: ReadHead) -> Steps[Head | None]:
@@ -345,6 +371,7 @@ _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
     ListNewest: list_newest,
     ListThreads: list_threads,
     ReadCheckpoints: read_checkpoints,
+    ReadPages: read_pages,
     ReadValues: read_values,
     ReadVersions: read_versions,
     ListValues: list_values,

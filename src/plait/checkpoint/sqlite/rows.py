@@ -19,9 +19,11 @@ from plait.checkpoint.log.requests import (
     ListThreads,
     ListValues,
     Newest,
+    Page,
     ReadCheckpoints,
     ReadHead,
     ReadLane,
+    ReadPages,
     ReadValues,
     ReadVersions,
     ReadWrites,
@@ -109,6 +111,34 @@ def read_checkpoints(conn: sqlite3.Connection, request: ReadCheckpoints) -> list
             request.limit if request.limit is not None else -1,
         )
     return [CheckpointRow(*row) for row in rows]
+
+
+def read_pages(conn: sqlite3.Connection, request: ReadPages) -> list[Page]:
+    """A page of each of several lanes."""
+    return [_page(conn, lane, before, request) for lane, before in request.lanes]
+
+
+def _page(conn: sqlite3.Connection, lane: int, before: bytes | None, request: ReadPages) -> Page:
+    below = before if before is not None else _LAST
+    if request.holding is None:
+        found = fetch(conn, SQL.read_page, lane, below, request.limit)
+        written = [ReadWrites(lane, found[-1][0], found[0][0])] if found else []
+    else:
+        found = fetch(conn, SQL.read_page_holding, lane, below, request.limit, request.holding)
+        written = [ReadWrites(lane, row[0]) for row in found]
+    page = Page([], {})
+    tasks: dict[bytes, list[WriteRow]] = {}
+    for id, parent, record, kept in found:
+        tasks[id] = []
+        page.rows.append((new_tuple(CheckpointRow, (id, parent, record)), tasks[id]))
+        if kept is not None:
+            for channel, version in values_in(kept):
+                page.kept[channel, id] = version
+    for each in written:
+        for row in read_writes(conn, each):
+            if row[0] in tasks:  # else it is of a checkpoint that was deleted
+                tasks[row[0]].append(row)
+    return page
 
 
 def read_head(conn: sqlite3.Connection, request: ReadHead) -> Head | None:
@@ -320,6 +350,7 @@ READS: dict[type, Callable[[sqlite3.Connection, Any], Any]] = {
     ListNewest: list_newest,
     ListThreads: list_threads,
     ReadCheckpoints: read_checkpoints,
+    ReadPages: read_pages,
     ReadValues: read_values,
     ReadVersions: read_versions,
     ListValues: list_values,
