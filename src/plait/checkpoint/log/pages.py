@@ -333,13 +333,17 @@ class PageReader:
     ) -> dict[_Version, bytes] | None:
         """Versions of a channel, packed, if they are short lists that did nothing but grow: to
         decode each of them costs less than to go from one to the next."""
-        if read_patch(LIST_PATCH, newest).length > SHORT:
+        oldest = rows[-1]
+        if len(rows) == 1 or read_patch(LIST_PATCH, newest).length > SHORT:
             return None
-        others = [row for row in rows[1:] if row.record]
+        kind, packed = self._reader.open_value(*oldest)
+        if kind != WHOLE:  # it stands on what this page does not show
+            return None
+        others = [row for row in rows[1:-1] if row.record]
         patches = {rows[0].id: newest, **self._reader.open_all(LIST_PATCH, channel, others)}
-        whole: dict[_Version, bytes] = {}
+        whole: dict[_Version, bytes] = {(channel, oldest.id): packed}
         brought: dict[_Version, bytes] = {}
-        for row in reversed(rows):
+        for row in reversed(rows[:-1]):
             payload = patches.get(row.id)
             if payload is None:
                 kind, packed = self._reader.open_value(*row)
