@@ -44,6 +44,7 @@ from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError
+from plait.rounds import task_maker
 from plait.scope import Scope
 
 T = TypeVar("T")
@@ -180,7 +181,7 @@ class AioDriver(AioDriving):
 
     def _start_in_loop(self, attempts: Sequence[Attempt]) -> None:
         """Make an asyncio task of each attempt that was not called off."""
-        queued, handles, make = self._queued, self._handles, self.aio.create_task
+        queued, handles, make = self._queued, self._handles, task_maker(self.aio)
         for attempt, context in attempts:
             if attempt in queued:
                 handles[attempt[0]] = make(self._run_beside(attempt), context=context)
@@ -268,7 +269,7 @@ class AioDriver(AioDriving):
         self._told = False
         if self._inline:
             if self._feeder is None:
-                self._feeder = self.aio.create_task(self._feed())
+                self._feeder = task_maker(self.aio)(self._feed())
         elif self._wake is not None and not self._wake.done():
             self._wake.set_result(None)
 

@@ -9,6 +9,7 @@ from typing import Any
 from plait.checkpoint.base.port import Plan
 from plait.drivers.base import Storage
 from plait.drivers.writer import LINGER, MOST, Behind
+from plait.rounds import task_maker
 
 PATIENCE = 1.0
 """Seconds that a run of another thread waits for this event loop, which something may hold up."""
@@ -91,7 +92,7 @@ class AioWriter(Behind):
 
     def _begin(self) -> None:
         if self._writing is None and self._plans:
-            self._writing = self._loop.create_task(self._write())
+            self._writing = task_maker(self._loop)(self._write())
 
     async def _write(self) -> None:
         try:

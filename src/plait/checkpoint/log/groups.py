@@ -29,6 +29,7 @@ from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.requests import Together, parts_of
 from plait.errors import StorageError
 from plait.forks import renew_in_child
+from plait.rounds import task_maker
 
 MOST = 128
 """Requests in one transaction: more only make everybody wait longer."""
@@ -492,7 +493,7 @@ class LoopGroup:
     def _hand_on(self) -> None:
         batch = self._turns.leave()
         if batch:
-            task = asyncio.get_running_loop().create_task(self._lead(batch))
+            task = task_maker(asyncio.get_running_loop())(self._lead(batch))
             self._leading.add(task)
             task.add_done_callback(self._leading.discard)
 

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
+from plait.rounds import task_maker
 from plait.store.base.items import Op, PutOp, Result
 from plait.store.base.store import BaseStore
 
@@ -69,7 +70,7 @@ class AsyncBatchedBaseStore(BaseStore):
         done: asyncio.Future[Any] = loop.create_future()
         self._asked.append((op, done))
         if self._draining is None:
-            self._draining = loop.create_task(self._drain())
+            self._draining = task_maker(loop)(self._drain())
         return await done
 
     async def _drain(self) -> None:
