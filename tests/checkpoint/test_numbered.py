@@ -12,7 +12,7 @@ import pytest
 
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.sqlite import database
-from plait.sqlite.numbered import CONNECTION, WARNED_OF, NumberedConnection
+from plait.sqlite.numbered import CONNECTION, WARNED_OF, GivenConnection, NumberedConnection
 
 
 @pytest.fixture
@@ -48,6 +48,17 @@ def test_a_saver_stores_on_such_a_connection(
     monkeypatch.setattr(database, "CONNECTION", NumberedConnection)
     with SqliteSaver(tmp_path / "threads.db") as saver:
         _store(saver)
+
+
+def test_a_saver_stores_on_one_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "taken", GivenConnection)
+    conn = sqlite3.connect(tmp_path / "threads.db", check_same_thread=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _store(SqliteSaver(conn))
+    conn.close()
 
 
 def _say(state: Any) -> Any:

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite.failures import explain
-from plait.sqlite.numbered import CONNECTION
+from plait.sqlite.numbered import CONNECTION, taken
 from plait.sqlite.paths import File, in_memory, path_of, settled
 from plait.sqlite.schema import Schema
 from plait.sqlite.transactions import in_transaction
@@ -51,7 +51,7 @@ class Database:
         folds: bool = True,
         lasting: bool = True,
     ) -> None:
-        self._given = target if isinstance(target, sqlite3.Connection) else None
+        self._given = taken(target) if isinstance(target, sqlite3.Connection) else None
         self.path = (
             path_of(target)
             if isinstance(target, sqlite3.Connection)

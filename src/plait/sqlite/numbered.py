@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 WARNED_OF = (3, 12) <= sys.version_info[:3] < (3, 12, 4)
 """Whether this Python warns."""
@@ -26,20 +26,38 @@ class _Cursor(sqlite3.Cursor):
         return self
 
 
-class NumberedConnection(sqlite3.Connection):
+class _ByNumber:
+    """Runs statements on a connection."""
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
+        """See `sqlite3.Connection.execute`."""
+        return cast("Any", self).cursor().execute(sql, values)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Any:
+        """See `sqlite3.Connection.executemany`."""
+        return cast("Any", self).cursor().executemany(sql, rows)
+
+
+class NumberedConnection(_ByNumber, sqlite3.Connection):  # type: ignore[misc]
     """A connection whose statements name their values by number."""
 
     def cursor(self, factory: Any = _Cursor) -> Any:
         """See `sqlite3.Connection.cursor`."""
         return super().cursor(factory)
 
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:  # type: ignore[override]
-        """See `sqlite3.Connection.execute`."""
-        return self.cursor().execute(sql, values)
 
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Any:  # type: ignore[override]
-        """See `sqlite3.Connection.executemany`."""
-        return self.cursor().executemany(sql, rows)
+class GivenConnection(_ByNumber):
+    """The same for a connection that somebody else has made."""
+
+    def __init__(self, conn: sqlite3.Connection) -> None:
+        self._conn = conn
+
+    def cursor(self) -> Any:
+        """See `sqlite3.Connection.cursor`."""
+        return self._conn.cursor(_Cursor)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._conn, name)
 
 
 def _named(values: Sequence[Any]) -> dict[str, Any]:
@@ -49,4 +67,10 @@ def _named(values: Sequence[Any]) -> dict[str, Any]:
 CONNECTION: type[sqlite3.Connection] = NumberedConnection if WARNED_OF else sqlite3.Connection
 """The kind of connection that this Python runs plait's statements on."""
 
-__all__ = ["CONNECTION", "WARNED_OF", "NumberedConnection"]
+
+def taken(conn: sqlite3.Connection) -> sqlite3.Connection:
+    """A connection that was given, as this Python runs plait's statements on it."""
+    return cast("Any", GivenConnection(conn)) if WARNED_OF else conn
+
+
+__all__ = ["CONNECTION", "WARNED_OF", "GivenConnection", "NumberedConnection", "taken"]
