@@ -1,5 +1,5 @@
-"""What all tests share: a real Postgres server for those that ask, no garbage of oracles, and
-hypothesis's profiles.
+"""What all tests share: a real Postgres server for those that ask, no garbage of oracles,
+hypothesis's profiles, and the kind of event loop.
 
 The gate plays the same examples each time: what it says about a commit does not depend on luck.
 `pytest --hypothesis-profile=search` looks for new ones, which then become tests of their own.
@@ -11,12 +11,15 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from tests.loops import choose
 from tests.oracle import asks_an_oracle, collected_here
 from tests.postgres.server import NoServer, Server
 
 settings.register_profile("gate", derandomize=True, database=None, deadline=None)
 settings.register_profile("search", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile("gate")
+
+choose()
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.loops import plain_loop
 
 from plait.callbacks import BaseCallbackHandler
 
@@ -70,6 +71,7 @@ def test_a_loop_that_ends_stops_the_nodes_of_a_stream_that_is_not_read_to_its_en
     assert slow.cleaned == 1
 
 
+@plain_loop  # in which order what it left is collected is chance, and what awaits then is told of
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_a_thread_is_free_again_when_the_loop_of_its_run_was_closed(
     saver: Any, told: list[Any], durability: str

@@ -10,6 +10,7 @@ from threading import Event, get_ident
 from typing import Any
 
 import pytest
+from tests.loops import plain_loop
 
 from plait.checkpoint.log.groups import ThreadGroup
 from plait.checkpoint.log.keys import pack
@@ -77,6 +78,7 @@ async def test_small_commits_are_made_in_the_thread_of_the_loop(tmp_path: Path) 
         assert [len(state.values["items"]) for state in states] == [5, 4, 3, 2, 1, 0, 0]
 
 
+@plain_loop
 async def test_tasks_of_one_moment_share_a_transaction(tmp_path: Path) -> None:
     with Watched(tmp_path / "log.db") as saver:
         await ready(saver)
@@ -90,6 +92,7 @@ async def test_tasks_of_one_moment_share_a_transaction(tmp_path: Path) -> None:
         assert all(stored(saver, name) == [b"done"] for name in names)
 
 
+@plain_loop
 async def test_a_lone_commit_is_done_at_once_and_then_others_have_their_turn(
     tmp_path: Path,
 ) -> None:

@@ -4,6 +4,8 @@ import asyncio
 from operator import add
 from typing import Annotated, Any, TypedDict
 
+from tests.loops import plain_loop
+
 from plait.checkpoint.memory import InMemorySaver
 from plait.graph import START, StateGraph
 from plait.types import Command, interrupt
@@ -39,6 +41,7 @@ async def taken_by_tasks(stream: Any) -> list[Any]:
             return parts
 
 
+@plain_loop
 async def test_a_node_asks_in_order_whichever_task_drives_it() -> None:
     nodes: Any = [first, asks, last]
     builder = StateGraph(State).add_sequence(nodes).add_edge(START, "first")
