@@ -24,7 +24,6 @@ from plait.checkpoint.log.requests import (
     ReadWrites,
     WriteRow,
 )
-from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde import Codec
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.checkpoint.serde.plain import DECODERS
@@ -35,6 +34,7 @@ from plait.messages import HumanMessage
 from plait.types import interrupt
 
 from .payloads import INERT, MODULE, payloads
+from .swapped import Swapped
 
 FORBIDDEN = ("import", "exec", "compile", "os.system", "os.exec", "os.posix_spawn", "subprocess.",
              "socket.", "ctypes.", "pickle.", "open")  # fmt: skip
@@ -71,28 +71,6 @@ def build(saver: Any) -> Any:
     return builder.compile(checkpointer=saver)
 
 
-class Tampered(InMemorySaver):
-    """Gives one stored record as other bytes than were stored."""
-
-    record: bytes = b""
-    instead: bytes = b""
-
-    def execute(self, request: Any) -> Any:
-        answer = super().execute(request)
-        return self._swap(answer) if self.record else answer
-
-    async def aexecute(self, request: Any) -> Any:
-        return self.execute(request)
-
-    def _swap(self, each: Any) -> Any:
-        if each == self.record:
-            return self.instead
-        if type(each) in (list, tuple):  # rows, or rows in company
-            return type(each)(map(self._swap, each))
-        held = getattr(each, "record", None)
-        return each._replace(record=self.instead) if held == self.record else each
-
-
 def records_of(saver: Any, thread: str) -> list[bytes]:
     """All sealed records of a thread."""
     found: list[bytes] = []
@@ -124,7 +102,7 @@ class Proof:
     """Reads what was tampered with, and counts how it went."""
 
     def __init__(self) -> None:
-        self.saver = Tampered()
+        self.saver = Swapped()
         self.graph = build(self.saver)
         self.threads: list[Any] = [{"configurable": {"thread_id": name}} for name in ("t", "u")]
         for config in self.threads:

@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from pydantic import BaseModel
+from tests.swapped import Swapped
 
 from plait.checkpoint.log.keys import unpack
 from plait.checkpoint.log.requests import (
     ListLanes,
     ListValues,
-    Page,
     ReadCheckpoints,
     ReadValues,
     ReadWrites,
@@ -152,27 +152,6 @@ class NoAssociatedData:
         return self.inner.decrypt(ciphername, ciphertext)
 
 
-class Mover(InMemorySaver):
-    """Gives one record in the place of another."""
-
-    record, instead = b"", b""
-
-    def execute(self, request: Any) -> Any:
-        return self._moved(super().execute(request))
-
-    def _moved(self, each: Any) -> Any:
-        if each == self.record:
-            return self.instead
-        if type(each) in (list, tuple):  # rows, or rows in company
-            return type(each)(map(self._moved, each))
-        if type(each) is Page:
-            return Page(*map(self._moved, each))
-        if type(each) is dict:
-            return {key: self._moved(held) for key, held in each.items()}
-        held = getattr(each, "record", None)
-        return each._replace(record=self.instead) if held and held == self.record else each
-
-
 def places_of(saver: Any, thread: str) -> list[tuple[bytes, bytes]]:
     """(place, record) of every record of a thread."""
     found: list[tuple[bytes, bytes]] = []
@@ -195,7 +174,7 @@ def test_a_ciphertext_that_is_moved_with_a_digest_made_for_its_new_place_opens_n
     cipher: Any,
 ) -> None:
     """The digest of the envelope has no key: who writes to the database can make it anew."""
-    saver = Mover(serde=EncryptedSerializer(cipher))
+    saver = Swapped(serde=EncryptedSerializer(cipher))
     app = graph(saver)
     configs: list[Any] = [{"configurable": {"thread_id": name}} for name in "tu"]
     for config in configs:
@@ -218,7 +197,7 @@ def test_a_ciphertext_that_is_moved_with_a_digest_made_for_its_new_place_opens_n
 
 
 def test_who_has_no_key_cannot_put_a_record_of_his_own_beside_encrypted_ones() -> None:
-    saver = Mover(serde=EncryptedSerializer.from_keys(OLD))
+    saver = Swapped(serde=EncryptedSerializer.from_keys(OLD))
     app = graph(saver)
     app.invoke({"items": ["mine"]}, CONFIG)
     open_saver = InMemorySaver()

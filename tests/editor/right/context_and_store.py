@@ -23,7 +23,7 @@ def node(state: State, runtime: Runtime[Context]) -> State:
     runtime.store.put(
         ("users", runtime.context.user_id), str(uuid.uuid4()), {"memory": state["memory"]}
     )
-    found = runtime.store.search(("users", runtime.context.user_id), query="x", limit=3)
+    found = runtime.store.search(("users", runtime.context.user_id), limit=3)
     return {"memory": found[0].value["memory"]}
 
 

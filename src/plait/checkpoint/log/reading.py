@@ -226,7 +226,7 @@ def piece_of(values: Any, ref: Ref) -> Any:
 
 
 def appended(base: bytes, patch: Patch) -> bytes | None:
-    """A short list after a patch, packed; None where that did more than append, or it gets long.
+    r"""A short list after a patch, packed; None where that did more than append, or it gets long.
 
     >>> appended(b"\x91\x07", Patch(b"", b"", 1, 2, ((1, 0, 1),), b"\x91\x08"))
     b'\x92\x07\x08'
