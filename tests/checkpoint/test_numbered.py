@@ -12,18 +12,18 @@ import pytest
 
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.sqlite import database
-from plait.sqlite.numbered import CONNECTION, WARNED_OF, GivenConnection, NumberedConnection
+from plait.sqlite.numbered import WARNED_OF, NumberedConnection, taken
 
 
 @pytest.fixture
-def conn() -> Iterator[sqlite3.Connection]:
-    conn = sqlite3.connect(":memory:", isolation_level=None, factory=NumberedConnection)
+def conn() -> Iterator[Any]:
+    conn = NumberedConnection(sqlite3.connect(":memory:", isolation_level=None))
     conn.execute("CREATE TABLE said (a, b)")
     yield conn
     conn.close()
 
 
-def test_values_are_found_by_their_numbers(conn: sqlite3.Connection) -> None:
+def test_values_are_found_by_their_numbers(conn: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         conn.execute("INSERT INTO said VALUES (?2, ?1)", ("b", "a"))
@@ -36,7 +36,9 @@ def test_values_are_found_by_their_numbers(conn: sqlite3.Connection) -> None:
 
 
 def test_this_python_stores_without_a_warning(tmp_path: Path) -> None:
-    assert CONNECTION is (NumberedConnection if WARNED_OF else sqlite3.Connection)
+    conn = sqlite3.connect(":memory:")
+    assert type(taken(conn)) is (NumberedConnection if WARNED_OF else sqlite3.Connection)
+    conn.close()
     with warnings.catch_warnings(), SqliteSaver(tmp_path / "threads.db") as saver:
         warnings.simplefilter("error")
         _store(saver)
@@ -45,7 +47,7 @@ def test_this_python_stores_without_a_warning(tmp_path: Path) -> None:
 def test_a_saver_stores_on_such_a_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "CONNECTION", NumberedConnection)
+    monkeypatch.setattr(database, "taken", NumberedConnection)
     with SqliteSaver(tmp_path / "threads.db") as saver:
         _store(saver)
 
@@ -53,7 +55,7 @@ def test_a_saver_stores_on_such_a_connection(
 def test_a_saver_stores_on_one_that_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "taken", GivenConnection)
+    monkeypatch.setattr(database, "taken", NumberedConnection)
     conn = sqlite3.connect(tmp_path / "threads.db", check_same_thread=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

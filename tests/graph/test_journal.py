@@ -17,6 +17,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.charges import twice_charging
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -201,14 +202,7 @@ def test_a_racing_call_with_other_arguments_does_not_pass_in_silence() -> None:
 
 def test_asyncio_tasks_that_race_find_their_results() -> None:
     seen: list[str] = []
-
-    @task
-    async def charge(what: str) -> str:
-        seen.append(what)
-        return what * 2
-
-    async def twice(what: str) -> str:
-        return await charge(what) + await charge(what + "!")
+    twice = twice_charging(seen)
 
     @entrypoint(checkpointer=InMemorySaver())
     async def flow(x: int) -> Any:

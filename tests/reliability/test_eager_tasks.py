@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.charges import twice_charging
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
 from plait.drivers.awaiting import InContext
-from plait.func import entrypoint, task
+from plait.func import entrypoint
 from plait.graph import START, MessagesState, StateGraph
 from plait.rounds import task_maker
 from plait.store.memory import InMemoryStore
@@ -60,14 +61,7 @@ def eagerly() -> Callable[[Coroutine[Any, Any, Any]], Any]:
 
 def test_calls_of_tasks_are_heard(eagerly: Any) -> None:
     seen: list[str] = []
-
-    @task
-    async def charge(what: str) -> str:
-        seen.append(what)
-        return what * 2
-
-    async def twice(what: str) -> str:
-        return await charge(what) + await charge(what + "!")
+    twice = twice_charging(seen)
 
     @entrypoint(checkpointer=InMemorySaver())
     async def flow(x: int) -> Any:

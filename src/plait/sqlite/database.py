@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite.failures import explain
-from plait.sqlite.numbered import CONNECTION, taken
+from plait.sqlite.numbered import taken
 from plait.sqlite.paths import File, in_memory, path_of, settled
 from plait.sqlite.schema import Schema
 from plait.sqlite.transactions import in_transaction
@@ -176,14 +176,14 @@ class Database:
         return conn
 
     def _connect(self) -> sqlite3.Connection:
-        conn = sqlite3.connect(
+        made = sqlite3.connect(
             self.path,
             timeout=self._timeout,
             isolation_level=None,
             check_same_thread=False,
             uri=self.path.startswith("file:"),
-            factory=CONNECTION,
         )
+        conn = taken(made)
         if self.shared:
             _use_wal(conn, self._timeout)
             conn.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES if self._folds else 0}")

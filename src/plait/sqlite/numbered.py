@@ -26,28 +26,8 @@ class _Cursor(sqlite3.Cursor):
         return self
 
 
-class _ByNumber:
-    """Runs statements on a connection."""
-
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
-        """See `sqlite3.Connection.execute`."""
-        return cast("Any", self).cursor().execute(sql, values)
-
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Any:
-        """See `sqlite3.Connection.executemany`."""
-        return cast("Any", self).cursor().executemany(sql, rows)
-
-
-class NumberedConnection(_ByNumber, sqlite3.Connection):  # type: ignore[misc]
-    """A connection whose statements name their values by number."""
-
-    def cursor(self, factory: Any = _Cursor) -> Any:
-        """See `sqlite3.Connection.cursor`."""
-        return super().cursor(factory)
-
-
-class GivenConnection(_ByNumber):
-    """The same for a connection that somebody else has made."""
+class NumberedConnection:
+    """A connection whose statements name their values by number; else as the one that it has."""
 
     def __init__(self, conn: sqlite3.Connection) -> None:
         self._conn = conn
@@ -55,6 +35,14 @@ class GivenConnection(_ByNumber):
     def cursor(self) -> Any:
         """See `sqlite3.Connection.cursor`."""
         return self._conn.cursor(_Cursor)
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
+        """See `sqlite3.Connection.execute`."""
+        return self.cursor().execute(sql, values)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]], /) -> Any:
+        """See `sqlite3.Connection.executemany`."""
+        return self.cursor().executemany(sql, rows)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._conn, name)
@@ -64,13 +52,9 @@ def _named(values: Sequence[Any]) -> dict[str, Any]:
     return {str(number): value for number, value in enumerate(values, 1)}
 
 
-CONNECTION: type[sqlite3.Connection] = NumberedConnection if WARNED_OF else sqlite3.Connection
-"""The kind of connection that this Python runs plait's statements on."""
-
-
 def taken(conn: sqlite3.Connection) -> sqlite3.Connection:
-    """A connection that was given, as this Python runs plait's statements on it."""
-    return cast("Any", GivenConnection(conn)) if WARNED_OF else conn
+    """A connection, as this Python runs plait's statements on it."""
+    return cast("Any", NumberedConnection(conn)) if WARNED_OF else conn
 
 
-__all__ = ["CONNECTION", "WARNED_OF", "GivenConnection", "NumberedConnection", "taken"]
+__all__ = ["WARNED_OF", "NumberedConnection", "taken"]
