@@ -30,7 +30,7 @@ from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers import pool
 from plait.drivers.pool import WorkerPool
 from plait.graph import START, StateGraph
-from plait.sqlite import in_transaction
+from plait.sqlite import Database, in_transaction
 
 from .graphs import Items, config, line
 
@@ -192,17 +192,23 @@ def test_a_stream_that_is_collected_inside_a_storage_call_holds_nobody_up(tmp_pa
 @contextmanager
 def _collecting(saver: Any) -> Iterator[None]:
     """Garbage is collected whenever a statement runs, and at no other time."""
-    conn = saver._database._conn
+    database = saver._database
     gc.collect()
     gc.freeze()  # what others left would be looked at by every statement
     gc.disable()
-    conn.set_trace_callback(lambda statement: gc.collect())
+    _trace(database, lambda statement: gc.collect())
     try:
         yield
     finally:
-        conn.set_trace_callback(None)
+        _trace(database, None)
         gc.enable()
         gc.unfreeze()
+
+
+def _trace(database: Database, callback: Callable[[str], Any] | None) -> None:
+    """Alone on the connection: sqlite3 waits for a statement that runs, and keeps the GIL that the
+    statement's callback needs."""
+    database.run(lambda conn: conn.set_trace_callback(callback))
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------

@@ -20,19 +20,19 @@ from collections.abc import Generator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from plait.constants import ERROR, INTERRUPT, PULL, PUSH, RESUME
+from plait.constants import PULL, PUSH
 from plait.engine import report, restore
 from plait.engine.commands import Cancel, Command, Commit, Emit, Run
+from plait.engine.ends import asking, failure_of, question_of
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
 from plait.engine.frontier import send_key, sends_of
 from plait.engine.migration import adapt
 from plait.engine.plan import NodePlan
-from plait.engine.questions import standing, standing_of
+from plait.engine.questions import standing_of
 from plait.engine.records import Mark, Origin, Snapshot, TaskWrites
 from plait.engine.reporting import task_order
 from plait.engine.running import WAIT, Running
 from plait.engine.spec import NO_ITEMS, Env, Outcome, RunSpec
-from plait.engine.starts import marks_of
 from plait.engine.state import State
 from plait.engine.storing import Flow
 from plait.engine.tasks import Step, Task
@@ -42,10 +42,8 @@ from plait.errors import (
     GraphBubbleUp,
     GraphDrained,
     GraphRecursionError,
-    NodeCancelledError,
     UnknownNodeError,
     nearest,
-    refused_question,
 )
 from plait.types import Interrupt
 from plait.typing import MISSING
@@ -406,12 +404,9 @@ class Loop(Running):
         waiting = sorted(self._interrupted, key=task_order)
         outcomes: list[TaskWrites] = []
         for task in waiting:
-            task.prior = [
-                (INTERRUPT, list(self._interrupted[task])),
-                *((c, v) for c, v in task.prior if c == RESUME),
-            ]
             if self.spec.saved:
-                outcomes.append(task.outcome([*task.prior, *marks_of(task)]))
+                outcomes.append(question_of(task, self._interrupted[task]))
+            task.prior = asking(task, self._interrupted[task])
         yield from self._acknowledge(release=True, extra=outcomes)
         asked = self._report_asked(waiting)
         if not asked:
@@ -457,15 +452,9 @@ class Loop(Running):
         failed = {task: error, **self._failed_too}
         outcomes: list[TaskWrites] = []
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
-            ends = (_failure_of(*each) for each in failed.items())
+            ends = (failure_of(*each) for each in failed.items())
             outcomes.extend(end for end in ends if end is not None)
-            for waiting, questions in self._interrupted.items():
-                asked = [
-                    (INTERRUPT, list(questions)),
-                    *(w for w in waiting.prior if w[0] == RESUME),
-                    *marks_of(waiting),
-                ]
-                outcomes.append(waiting.outcome(asked))
+            outcomes.extend(question_of(*each) for each in self._interrupted.items())
         yield from self._acknowledge(release=True, extra=outcomes)
         if not isinstance(error, GraphBubbleUp):  # a task that leads out of its graph has no end
             self._report_asked(sorted(self._interrupted, key=task_order))
@@ -538,15 +527,6 @@ class Loop(Running):
             f"{', '.join(self.frontier.names()) or 'nothing'}). Raise `recursion_limit` in the "
             "config if the graph needs more super-steps, or look for a loop that never ends."
         )
-
-
-def _failure_of(task: Task, error: BaseException) -> TaskWrites | None:
-    """What is stored of a task that failed for good, or was stopped; None: nothing."""
-    kept = standing(task.prior, refused_question(error))
-    writes = [*kept, *marks_of(task, error)]
-    if not (isinstance(error, NodeCancelledError) and error.stopped):
-        writes.append((ERROR, repr(error)))
-    return task.outcome(writes) if writes else None
 
 
 def _open(tasks: Sequence[Task]) -> list[Task]:

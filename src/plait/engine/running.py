@@ -11,17 +11,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
-from plait.constants import ERROR, PUSH, RESUME
+from plait.constants import ERROR, PUSH
 from plait.engine import restore
 from plait.engine.commands import Cancel, Emit, Resolve, Sleep, Start, Wait
+from plait.engine.ends import failure_of
 from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
 from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
-from plait.engine.questions import Questions, standing
+from plait.engine.questions import Questions
 from plait.engine.retries import retry_delay
 from plait.engine.spec import NO_ITEMS, NONE_YET, Env, RunSpec
-from plait.engine.starts import is_unknown, marks_of
+from plait.engine.starts import is_unknown
 from plait.engine.storing import Flow, Storing
 from plait.engine.tasks import Task
 from plait.errors import (
@@ -34,7 +35,6 @@ from plait.errors import (
     ParentCommand,
     UnheardErrorWarning,
     UnusedAnswerWarning,
-    refused_question,
 )
 from plait.types import Interrupt
 
@@ -344,13 +344,10 @@ class Running(Guards):
             if not bubbles:
                 self._report_result(task, error, ())
             if self.spec.saved and task not in self._cut and not bubbles:
-                refused = refused_question(error)
-                kept = standing(task.prior, refused)
-                if refused is None:
-                    kept = [(c, v) for c, v in kept if c == RESUME]
-                failure = [*kept, *marks_of(task, error), (ERROR, repr(error))]
-                self._lost = self._lost or []
-                self._lost.append(task.outcome(failure))
+                end = failure_of(task, error)
+                if end is not None:
+                    self._lost = self._lost or []
+                    self._lost.append(end)
         elif isinstance(error, ParentCommand):
             if self._leaving is None or task.order < self._leaving[0].order:
                 self._leaving = (task, error)
