@@ -15,6 +15,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_command::command_to_a_named_graph": "Command(graph=...) with the name of a graph",
     "a_command::goto_unknown_node": "Routes to nodes that do not exist",
     "a_command::parent_command_to_unknown_node": "Routes to nodes that do not exist",
+    "a_edges::order_of_keys_for_a_path_function": "Keys that a path function sees",
     "a_overwrite::overwrite_without_reducer": "Overwrite of a key without a reducer",
     "a_runs::unknown_keyword_of_a_call": "Unknown keywords of a call",
     "a_runs::unknown_stream_mode": "Unknown stream modes",

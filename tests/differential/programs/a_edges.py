@@ -37,6 +37,16 @@ def case_chain(env):
     return list(graph.compile().stream({}, stream_mode=["values", "updates"]))
 
 
+def case_order_of_keys_for_a_path_function(env):
+    seen = []
+    graph = StateGraph(State)
+    graph.add_node("n", lambda s: {"to": "end"})
+    graph.add_edge(START, "n")
+    graph.add_conditional_edges("n", lambda s: seen.append(list(s)) or s["to"], {"end": END})
+    graph.compile().invoke({"log": ["a"], "n": 1, "to": ""})
+    return seen
+
+
 def case_parallel_order_is_by_name(env):
     graph = marks("z", "m", "a")
     for name in ("z", "m", "a"):
