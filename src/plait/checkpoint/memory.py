@@ -208,9 +208,6 @@ class _Rows:
             return []
         limit = request.limit
         low, high = between(lane.ids, request.first, request.last, request.before)
-        if request.holding is not None:
-            places = islice(lane.holding(low, high, request.holding), limit)
-            return [lane.checkpoints(at, at + 1, live=request.live)[0] for at in places]
         if limit is not None and high - low > limit:
             low, high = (high - limit, high) if request.newest_first else (low, low + limit)
         rows = lane.checkpoints(low, high, live=request.live)

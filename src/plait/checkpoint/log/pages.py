@@ -39,10 +39,8 @@ from plait.checkpoint.log.records import (
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     Page,
-    ReadCheckpoints,
     ReadPages,
     ReadValues,
-    ReadWrites,
     ValueRow,
     WriteRow,
 )
@@ -58,8 +56,8 @@ _FEW = 32
 behind them together."""
 _LOOSE: Any = object()
 """In the place of a value that can change, until it is made."""
-Rows: TypeAlias = "Sequence[tuple[CheckpointRow, Sequence[WriteRow] | None]]"
-"""Checkpoints, and what their tasks wrote if that was read with them."""
+Rows: TypeAlias = "Sequence[tuple[CheckpointRow, Sequence[WriteRow]]]"
+"""Checkpoints, and what their tasks wrote."""
 
 
 class Place(NamedTuple):
@@ -103,19 +101,14 @@ class PageReader:
         """The values that writes of this page are, as soon as they are read."""
 
     def rows(self, before: bytes | None, size: int, wanted: Mapping[str, Any]) -> Plan[Rows]:
-        """Up to `size` checkpoints below `before`, newest first, with task writes or None.
+        """Up to `size` checkpoints below `before`, newest first.
 
         `wanted`: only those whose metadata may hold these entries.
         """
         live = self._reader.live
-        if not wanted:
-            pages: list[Page] = yield ReadPages([(self.lane, before)], size, live)
-            return self.rows_of(pages[0])
-        rows: list[CheckpointRow] = yield ReadCheckpoints(
-            self.lane, before=before, limit=size, newest_first=True, live=live,
-            holding=trace_of(wanted) if live else None,
-        )  # fmt: skip
-        return [(row, None) for row in rows]
+        trace = trace_of(wanted) if live else None
+        pages: list[Page] = yield ReadPages([(self.lane, before)], size, live, trace)
+        return self.rows_of(pages[0])
 
     def rows_of(self, page: Page) -> Rows:
         """The rows of the next page, which was read by others."""
@@ -142,7 +135,6 @@ class PageReader:
             grown = _grown(rows[:-1], base[0])
             if grown is not None:
                 return [*lives, *grown[:most]]
-        count = len(rows)
         if wanted:
             rows = self._that_may_hold(rows, wanted)
         found: dict[bytes, Stored] = {}
@@ -173,9 +165,6 @@ class PageReader:
         later = {id: frame for id, frame in later.items() if id in found}
         maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
         self.places = maps
-        if rows and rows[0][1] is None:
-            whole = len(found) == count and (not wanted or _follow_each_other(rows))
-            waiting = yield from self._read_writes(found, whole=whole)
         opened = self._open_writes(waiting, found)
         self._wholes = {
             (ref.channel, ref.version): None
@@ -392,22 +381,6 @@ class PageReader:
             return self._wholes.pop(version, None)
         return self._lines.piece(ref)
 
-    def _read_writes(self, found: dict[bytes, Stored], *, whole: bool) -> Plan[list[WriteRow]]:
-        """Read what tasks wrote. `whole`: nothing lies between the checkpoints that was not asked
-        for, which may be much."""
-        if not found:
-            return []
-        live = self._reader.live
-        newest, oldest = next(iter(found)), next(reversed(found))
-        if whole:
-            requests = [ReadWrites(self.lane, oldest, newest, live=live)]
-        else:
-            requests = [ReadWrites(self.lane, id, live=live) for id in found]
-        rows: list[WriteRow] = []
-        for request in requests:
-            rows += yield request
-        return rows
-
     def _open_writes(self, rows: Sequence[WriteRow], to: Container[bytes]) -> Sequence[Opened]:
         """What tasks of these checkpoints wrote, in the order of the rows."""
         rows = [row for row in rows if row.checkpoint in to]
@@ -458,8 +431,8 @@ def _grown(rows: Rows, base: Stored) -> list[Stored] | None:
     before = values_of(base)
     for row, writes in reversed(rows):
         checkpoint, frame, _ = cast("Any", row.record).holds
-        tasks = live_tasks(writes or ())
-        if writes is None or tasks is None:
+        tasks = live_tasks(writes)
+        if tasks is None:
             return None
         for value in checkpoint.changed.values():
             if type(value) not in FIXED:

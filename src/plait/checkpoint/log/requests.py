@@ -128,11 +128,7 @@ class ListThreads:
 
 @dataclass(slots=True)
 class ReadCheckpoints:
-    """Checkpoints with ids in [first, last], below `before`. Answer: list of CheckpointRow.
-
-    With `holding` and `newest_first`, only those in whose record these bytes are, or that have a
-    `Deferred` one.
-    """
+    """Checkpoints with ids in [first, last], below `before`. Answer: list of CheckpointRow."""
 
     lane: int
     first: bytes | None = None
@@ -141,7 +137,6 @@ class ReadCheckpoints:
     limit: int | None = None
     newest_first: bool = False
     live: bool = False
-    holding: bytes | None = None
 
 
 @dataclass(slots=True)

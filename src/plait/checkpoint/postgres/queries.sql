@@ -43,11 +43,6 @@ SELECT id, about, record FROM plait_records
 WHERE lane = $1::bigint AND name = 'c' AND id >= $2::bytea AND id <= $3::bytea AND id < $4::bytea
 ORDER BY id DESC LIMIT $5::bigint;
 
--- name: read_checkpoints_holding
-SELECT id, about, record FROM plait_records
-WHERE lane = $1::bigint AND name = 'c' AND id < $2::bytea AND position($4::bytea IN record) > 0
-ORDER BY id DESC LIMIT $3::bigint;
-
 -- The checkpoints of each page, what tasks wrote there, and what tasks wrote that lies with the
 -- checkpoint after: task is empty, a task, and NULL.
 

@@ -102,11 +102,6 @@ def list_threads(request: ListThreads) -> Steps[list[LaneRow]]:
 
 def read_checkpoints(request: ReadCheckpoints) -> Steps[list[CheckpointRow]]:
     """One checkpoint, or a range."""
-    if request.holding is not None:
-        before = request.before if request.before is not None else _LAST
-        asked = (request.lane, before, request.limit, request.holding)
-        rows = yield SQL.read_checkpoints_holding, asked
-        return [CheckpointRow(*row) for row in rows]
     sql = SQL.read_checkpoints_down if request.newest_first else SQL.read_checkpoints
     rows = yield (
         sql,

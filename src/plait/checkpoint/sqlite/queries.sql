@@ -52,10 +52,6 @@ WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND id < ?4 ORDER BY id LIMIT ?5;
 SELECT id, parent, record FROM checkpoints
 WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND id < ?4 ORDER BY id DESC LIMIT ?5;
 
--- name: read_checkpoints_holding
-SELECT id, parent, record FROM checkpoints
-WHERE lane = ?1 AND id < ?2 AND instr(record, ?4) ORDER BY id DESC LIMIT ?3;
-
 -- name: read_page
 SELECT id, parent, record, kept FROM checkpoints
 WHERE lane = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3;

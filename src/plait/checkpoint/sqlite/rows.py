@@ -89,16 +89,7 @@ def list_threads(conn: sqlite3.Connection, request: ListThreads) -> list[LaneRow
 
 def read_checkpoints(conn: sqlite3.Connection, request: ReadCheckpoints) -> list[CheckpointRow]:
     """One checkpoint, or a range."""
-    if request.holding is not None:
-        rows = fetch(
-            conn,
-            SQL.read_checkpoints_holding,
-            request.lane,
-            request.before if request.before is not None else _LAST,
-            request.limit if request.limit is not None else -1,
-            request.holding,
-        )
-    elif request.first is not None and request.first == request.last:
+    if request.first is not None and request.first == request.last:
         rows = fetch(conn, SQL.read_checkpoint, request.lane, request.first)
     else:
         rows = fetch(
