@@ -193,23 +193,19 @@ def _side_by_side(saver: Any, turns: int) -> Any:
 
 
 def test_lists_that_parallel_tasks_return_cost_what_is_new(saver: Any) -> None:
-    sizes: list[int] = []
-    for n, turns in enumerate((8, 16)):
-        config: Any = {**CONFIG, "configurable": {"thread_id": str(n)}}
-        graph = _side_by_side(saver, turns)
-        graph.invoke(_begin(), config)
-        writes = [
-            row
-            for lane in saver.execute(ListLanes(str(n)))
-            for checkpoint in saver.execute(ReadCheckpoints(lane.lane))
-            for row in saver.execute(ReadWrites(lane.lane, checkpoint.id))
-        ]
-        sizes.append(sum(len(row.record) for row in writes))
-        wrote = [text for _, values, text in _shown(graph, str(n))[""] if "both" not in str(values)]
-        assert sum("say" in line for text in wrote for line in text) == 2 * turns
-    assert sizes[1] < 2.3 * sizes[0]
+    graph = _side_by_side(saver, 16)
+    graph.invoke(_begin(), CONFIG)
+    writes = [
+        row
+        for lane in saver.execute(ListLanes("1"))
+        for checkpoint in saver.execute(ReadCheckpoints(lane.lane))
+        for row in saver.execute(ReadWrites(lane.lane, checkpoint.id))
+    ]
+    assert max(len(row.record) for row in writes) < 3 * len(_text("say", 0))
+    wrote = [text for _, values, text in _shown(graph)[""] if "both" not in str(values)]
+    assert sum("say" in line for text in wrote for line in text) == 2 * 16
     saver.prune(["1"], keep_last=3)
-    again = _shown(graph, "1")[""]
+    again = _shown(graph)[""]
     assert len(again) == 3
 
 
