@@ -15,11 +15,11 @@ program declares is checked (`own_fields.py`).
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
-from inspect import get_annotations
 from itertools import repeat
 from operator import is_
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
+from plait.annotations import own_annotations
 from plait.errors import nearest
 from plait.model_face import ModelFace
 from plait.own_fields import OwnFields, annotation_of, is_own, refusal
@@ -242,7 +242,7 @@ def _annotated(kind: type) -> tuple[dict[str, tuple[Any, type]], dict[str, type]
     found: dict[str, tuple[Any, type]] = {}
     annotating: dict[str, type] = {}
     for base in reversed(kind.__mro__):
-        for name, annotation in get_annotations(base).items():
+        for name, annotation in own_annotations(base).items():
             if "ClassVar" not in str(annotation) and not name.startswith("__"):
                 found[name] = (_NOTHING, base)
                 annotating[name] = base

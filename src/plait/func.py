@@ -24,6 +24,7 @@ from typing import (
     overload,
 )
 
+from plait.annotations import signature
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
 from plait.constants import END, PREVIOUS, RETURN, START
@@ -154,7 +155,7 @@ def _task_plan(
         return [(RETURN, heard(scope, await function(*args, **kwargs)))]
 
     def shown(given: Any) -> Any:
-        bound = inspect.signature(function).bind(*given[0], **given[1])
+        bound = signature(function).bind(*given[0], **given[1])
         bound.apply_defaults()
         return dict(bound.arguments)
 
@@ -351,7 +352,7 @@ class Workflow(Pregel):
     @property
     def InputType(self) -> Any:
         """How the function's first parameter is annotated (Any: it is not)."""
-        first = next(iter(inspect.signature(self._function).parameters))
+        first = next(iter(signature(self._function).parameters))
         return get_type_hints(self._function).get(first, Any)
 
     @property

@@ -13,6 +13,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from plait.annotations import own_annotations
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -105,7 +107,7 @@ def _bound(validator: Any, kind: type) -> Any:
 
 def annotation_of(base: type, name: str) -> Any:
     """What a class annotates, its text read in the module; Any where a name is not to be found."""
-    holder = type(name, (), {"__annotations__": {name: base.__annotations__[name]}})
+    holder = type(name, (), {"__annotations__": {name: own_annotations(base)[name]}})
     module = vars(sys.modules.get(base.__module__, object))
     try:
         found = get_type_hints(holder, dict(module), dict(vars(base)), include_extras=True)

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaSerializer, core_schema
 
+from plait.annotations import own_annotations, signature
 from plait.fields import own_names
 from plait.model_face import ModelFace, defaults_of
 from plait.own_fields import annotation_of, model_for
@@ -94,7 +95,7 @@ class StandIn:
     @cached_property
     def arguments_taken(self) -> frozenset[str] | None:
         """What the constructor takes by name; None where it takes any name."""
-        taken = inspect.signature(self.kind).parameters.values()
+        taken = signature(self.kind).parameters.values()
         if any(one.kind is one.VAR_KEYWORD for one in taken):
             return None
         return frozenset(one.name for one in taken)
@@ -173,7 +174,7 @@ def _of_dataclass(kind: type) -> dict[str, Any]:
 def _annotation(kind: type, name: str) -> Any:
     """What the class, or the nearest of its bases, annotates a field with."""
     for base in kind.__mro__:
-        if name in vars(base).get("__annotations__", {}):
+        if name in own_annotations(base):
             return annotation_of(base, name)
     return Any
 

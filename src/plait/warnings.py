@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from warnings import warn
 
+from plait.annotations import signature
 from plait.errors import nearest
 
 
@@ -142,7 +143,7 @@ def take_renamed(
 
 def _names_of(function: Callable[..., Any]) -> list[str]:
     """The keywords of a function."""
-    parameters = inspect.signature(function).parameters.values()
+    parameters = signature(function).parameters.values()
     return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY]
 
 

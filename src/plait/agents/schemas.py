@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired, Required, TypeVar, cast, get_arg
 from typing_extensions import TypedDict, get_type_hints
 
 from plait.agents.middleware.state import OmitFromSchema
+from plait.annotations import is_annotated
 from plait.errors import ConfigError
 
 QUALIFIERS = (Required, NotRequired)
@@ -82,7 +83,7 @@ def _plain(hint: Any) -> Any:
 
 
 def _hints(schema: Any) -> dict[str, Any]:
-    if not isinstance(schema, type) or not hasattr(schema, "__annotations__"):
+    if not is_annotated(schema):
         raise ConfigError(f"{schema!r} is no state schema: give a class derived from AgentState.")
     return get_type_hints(schema, include_extras=True)
 

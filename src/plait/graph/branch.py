@@ -7,6 +7,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from plait.annotations import signature
 from plait.constants import END, ROUTE, START, TASKS
 from plait.engine.plan import Writes
 from plait.errors import InvalidGraphError, InvalidUpdateError, UnknownNodeError, nearest
@@ -181,7 +182,7 @@ def _state_hint(path: Any) -> Any:
     """The annotation of the path function's first parameter."""
     function = _function_of(path)
     try:
-        first = next(p for p in inspect.signature(function).parameters.values() if p.name != "self")
+        first = next(p for p in signature(function).parameters.values() if p.name != "self")
     except (StopIteration, TypeError, ValueError):
         return None
     return _hints_of(path).get(first.name)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast, get_origin, get_type_hints
 
+from plait.annotations import is_annotated, own_annotations, signature
 from plait.channels.base import BaseChannel
 from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
@@ -110,7 +111,7 @@ class Declared:
 
 def _may_have_keys(schema: Any) -> bool:
     """Whether a schema is a class written in Python: one of builtins is the type of one value."""
-    return isinstance(schema, type) and hasattr(schema, "__annotations__")
+    return is_annotated(schema)
 
 
 def _managed(hints: Mapping[str, Any]) -> dict[str, type[ManagedValue]]:
@@ -215,7 +216,7 @@ def _reducer(key: str, function: Callable[..., Any]) -> Callable[[Any, Any], Any
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
     try:
-        return inspect.signature(function)
+        return signature(function)
     except (TypeError, ValueError):
         return None
 
@@ -240,9 +241,10 @@ def coercion(schema: Any) -> Callable[[Any], Any] | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def is_state_class(kind: type) -> bool:
     """Whether objects of a class can be updates: it, or a class above it, declares keys."""
-    return any(inspect.get_annotations(one) for one in kind.__mro__)
+    return any(own_annotations(one) for one in kind.__mro__)
 
 
 def has_a_key(value: Any, keys: Iterable[str]) -> bool:

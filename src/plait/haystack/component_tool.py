@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from inspect import Parameter, cleandoc, getdoc, signature
+from inspect import Parameter, cleandoc, getdoc
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from pydantic import Field, TypeAdapter, create_model
 from pydantic.errors import PydanticUserError
 
+from plait.annotations import signature
 from plait.errors import ToolDefinitionError
 from plait.haystack.components import component_from_dict, component_to_dict, inputs_of
 from plait.haystack.errors import SchemaGenerationError

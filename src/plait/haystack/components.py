@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import Parameter, signature
+from inspect import Parameter
 from typing import Any, NamedTuple, TypeVar, cast, get_type_hints, overload
 
+from plait.annotations import signature
 from plait.haystack.errors import ComponentError, DeserializationError, SerializationError
 from plait.haystack.registry import is_name_of, lookup_class, name_of, remember
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Parameter, signature
+from inspect import Parameter
 from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
 from pydantic import Field, create_model
 from pydantic.errors import PydanticUserError
 
+from plait.annotations import signature
 from plait.errors import ToolDefinitionError
 from plait.haystack.errors import SchemaGenerationError
 from plait.haystack.tools import Tool

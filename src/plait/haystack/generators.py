@@ -10,9 +10,10 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from inspect import Parameter, signature
+from inspect import Parameter
 from typing import Any, Protocol, cast
 
+from plait.annotations import signature
 from plait.chat_models import as_chat_model
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import is_haystack_generator

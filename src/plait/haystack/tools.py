@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from inspect import signature
 from typing import Any, TypeAlias, cast
 
+from plait.annotations import signature
 from plait.errors import GraphBubbleUp, ToolDefinitionError
 from plait.haystack.errors import DeserializationError, ToolInvocationError
 from plait.haystack.registry import lookup_class, lookup_function, name_of, remember

@@ -15,6 +15,7 @@ from math import nan
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_origin
 
+from plait.annotations import own_annotations
 from plait.lazy import lazily
 from plait.messages.errors import InvalidMessageError
 from plait.messages.fields import (
@@ -446,7 +447,7 @@ def declare(cls: type[BaseMessage]) -> None:
     fixed_type = cls.__dict__.get("type")
     if isinstance(fixed_type, str):
         fields["type"] = Field("type", default=fixed_type, json={"const": fixed_type})
-    for name, annotation in cls.__annotations__.items():
+    for name, annotation in own_annotations(cls).items():
         if name == "type" or name[0] == "_" or is_class_variable(annotation):
             continue
         given = cls.__dict__.get(name)

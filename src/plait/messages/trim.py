@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Parameter, signature
+from inspect import Parameter
 from math import ceil
 from typing import Any, Literal, cast
 
+from plait.annotations import signature
 from plait.messages.convert import convert_to_messages
 from plait.messages.foreign import kind_of, type_test
 from plait.messages.later import later

@@ -3,6 +3,7 @@
 `BaseOutputParser` is what users derive from: define `parse`.
 """
 
+import builtins  # `dict` is a method here
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from plait.chat_models.results import ChatGeneration, Generation
@@ -146,7 +147,7 @@ class BaseOutputParser(BaseGenerationOutputParser[T], init=False):
         """What kind of parser this is, for `asdict`."""
         raise NotImplementedError(f"{type(self).__name__} has no _type; `asdict` needs one.")
 
-    def asdict(self, **kwargs: Any) -> dict[str, Any]:
+    def asdict(self, **kwargs: Any) -> builtins.dict[str, Any]:
         """The fields as a dict, with `_type` if there is one."""
         fields = {name: getattr(self, name) for name in fields_of(type(self))}
         try:

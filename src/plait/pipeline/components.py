@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from copy import copy
 from typing import Any, NamedTuple, Self, get_type_hints
 
+from plait.annotations import signature
 from plait.errors import InvalidInputError, InvalidNodeError, nearest
 from plait.fields import AnnotatedFields
 from plait.runnables.config import run_in_executor
@@ -256,7 +257,7 @@ def _parameters(fn: Callable[..., Any]) -> tuple[InputKeys, tuple[str, ...]]:
     The first of these (of `str.upper` or `len`) is called `input`.
     """
     try:
-        found = inspect.signature(fn).parameters.values()
+        found = signature(fn).parameters.values()
     except (TypeError, ValueError):  # some builtins do not tell
         return InputKeys(("input",)), ("input",)
     named = [p for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]

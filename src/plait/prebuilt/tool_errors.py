@@ -1,10 +1,10 @@
 """Which errors of tools a model is told, and how; all others end the node."""
 
 from collections.abc import Callable
-from inspect import signature
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
+from plait.annotations import signature
 from plait.errors import NodeTimeoutError, ToolDefinitionError
 from plait.tools.injected import ToolException
 

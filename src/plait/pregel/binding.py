@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast, get_origin
 
+from plait.annotations import signature
 from plait.errors import InvalidNodeError, NodeError
 from plait.scope import Scope
 from plait.types import RunContext, StreamWriter
@@ -82,7 +83,7 @@ def _unwrapped(function: Any) -> Any:
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
     """The parameters of a callable, or None when Python does not tell (some builtins)."""
     try:
-        return list(inspect.signature(function).parameters.values())
+        return list(signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
 

@@ -6,9 +6,10 @@ Python says that None has no attribute `user`; it cannot say that the caller pas
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import Parameter, signature
+from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
+from plait.annotations import is_annotated, own_annotations, signature
 from plait.errors import nearest
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def tell_unknown_field(schema: Any, context: Mapping[Any, Any], error: TypeError
 
 
 def _fields(schema: Any) -> Any:
-    return getattr(schema, "__annotations__", ())
+    return own_annotations(schema) if is_annotated(schema) else ()
 
 
 def _unawaited(error: BaseException) -> str | None:

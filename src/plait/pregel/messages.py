@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
 
+from plait.annotations import is_annotated, own_annotations
 from plait.callbacks.handlers import TokenListener
 from plait.constants import TAG_NOSTREAM
 from plait.ids import new_id
@@ -173,8 +174,10 @@ def _runs_in(value: Any) -> Iterator[Sequence[Any]]:
                 yield from _runs_in(item)
     elif isinstance(value, Mapping):
         yield from _in_fields(cast("Mapping[Any, Any]", value))
-    elif (declared := getattr(cast("Any", type(value)), "__annotations__", None)) is not None:
-        slots = {name: getattr(value, name) for name in declared if hasattr(value, name)}
+    elif is_annotated(kind := cast("Any", type(value))):
+        slots = {
+            name: getattr(value, name) for name in own_annotations(kind) if hasattr(value, name)
+        }
         yield from _in_fields(getattr(value, "__dict__", slots))
 
 

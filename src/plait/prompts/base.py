@@ -1,5 +1,6 @@
 """`BasePromptTemplate`: variables in, a prompt value out; and how a document becomes text."""
 
+import builtins  # `dict` is a method here
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -43,10 +44,10 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
     name: str | None = None
     input_variables: list[str]
     optional_variables: list[str] = []  # noqa: RUF012 - a field, copied for each instance
-    input_types: dict[str, Any] = {}  # noqa: RUF012 - a field, copied for each instance
+    input_types: builtins.dict[str, Any] = {}  # noqa: RUF012 - as above
     output_parser: Any = None
     partial_variables: Mapping[str, Any] = {}
-    metadata: dict[str, Any] | None = None
+    metadata: builtins.dict[str, Any] | None = None
     tags: list[str] | None = None
 
     def __init__(self, **values: Any) -> None:
@@ -156,13 +157,13 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
         own = cast("RunnableConfig", {"tags": self.tags or [], "metadata": self.metadata or {}})
         return merge_configs(ensure_config(config), own)
 
-    def _told(self) -> dict[str, Any]:
+    def _told(self) -> builtins.dict[str, Any]:
         kind = type(self)
         said: dict[str, Any] = {"lc": 1, "type": "not_implemented", "name": self.get_name()}
         said["id"] = [*kind.__module__.split("."), kind.__qualname__]
         return {"run_type": "prompt", "serialized": said}
 
-    def _checked(self, values: Any) -> dict[str, Any]:
+    def _checked(self, values: Any) -> builtins.dict[str, Any]:
         if not isinstance(values, dict):
             if len(self.input_variables) != 1:
                 raise InvalidInputError(
@@ -199,7 +200,7 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
     def _copy(self, **changed: Any) -> Self:
         return type(self)(**{**_fields(self), **changed})
 
-    def _with_partials(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _with_partials(self, values: builtins.dict[str, Any]) -> builtins.dict[str, Any]:
         """The values and those given ahead; the caller's win."""
         if not self.partial_variables:
             return values
@@ -210,7 +211,7 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
         }
         return {**ahead, **values}
 
-    def asdict(self, **kwargs: Any) -> dict[str, Any]:
+    def asdict(self, **kwargs: Any) -> builtins.dict[str, Any]:
         """The fields as a dict, with `_type`."""
         fields = _fields(self)
         fields.pop("input_types")

@@ -1,8 +1,8 @@
 """Retrievers: from a question to the documents that may answer it."""
 
-from inspect import signature
 from typing import Any, TypeAlias
 
+from plait.annotations import signature
 from plait.callbacks.context import has_listeners
 from plait.callbacks.inside import inside
 from plait.documents import Document

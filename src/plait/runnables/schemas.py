@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin, get_
 
 from pydantic import BaseModel, ConfigDict, RootModel, create_model
 
+from plait.annotations import signature
 from plait.runnables.config import RunnableConfig
 from plait.runnables.sources import keys_read
 
@@ -40,11 +41,11 @@ def type_argument(runnable: Any, which: str) -> Any:
 def _signature(func: Any) -> tuple[list[Any], Any]:
     """The annotations of the parameters and of the result; `Any` where there is none."""
     try:
-        signature = inspect.signature(func)
+        found = signature(func)
     except (TypeError, ValueError):
         return [], Any
-    target = func if hasattr(func, "__annotations__") else cast("Any", type(func)).__call__
     try:
+        target = func if hasattr(func, "__annotations__") else cast("Any", type(func)).__call__
         hints = get_type_hints(target)
     except (NameError, TypeError):  # names that exist for type checkers only
         hints = {}
@@ -53,8 +54,8 @@ def _signature(func: Any) -> tuple[list[Any], Any]:
         known = hints.get(name, raw)
         return Any if known is inspect.Parameter.empty or isinstance(known, str) else known
 
-    parameters = [of(name, one.annotation) for name, one in signature.parameters.items()]
-    return parameters, of("return", signature.return_annotation)
+    parameters = [of(name, one.annotation) for name, one in found.parameters.items()]
+    return parameters, of("return", found.return_annotation)
 
 
 def parameter_type(func: Any) -> Any:

@@ -10,6 +10,7 @@ from contextvars import copy_context
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+from plait.annotations import own_annotations
 from plait.callbacks.context import (
     finds_config,
     has_listeners,
@@ -93,7 +94,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        annotation = vars(cls).get("__annotations__", {}).get("args_schema")
+        annotation = own_annotations(cls).get("args_schema")
         if getattr(annotation, "__name__", annotation) == "BaseModel":
             raise SchemaAnnotationError(
                 f"Tool {cls.__name__}: annotate args_schema as a class: "

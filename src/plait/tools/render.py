@@ -1,8 +1,9 @@
 """Tools as text, for prompts of models that take no tools."""
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
+
+from plait.annotations import signature
 
 ToolsRenderer: TypeAlias = Callable[[list[Any]], str]
 """From tools to text."""
@@ -29,5 +30,5 @@ def render_text_description_and_args(tools: Sequence[Any]) -> str:
 
 def _line(tool: Any) -> str:
     func = getattr(tool, "func", None)
-    shown = f"{tool.name}{inspect.signature(func)}" if func is not None else tool.name
+    shown = f"{tool.name}{signature(func)}" if func is not None else tool.name
     return f"{shown} - {tool.description}"

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
+from plait.annotations import signature
 from plait.tools.injected import is_call_id, is_injected
 
 FILTERED_ARGS = ("run_manager", "callbacks")
@@ -70,7 +71,7 @@ def parameters(func: Callable[..., Any]) -> list[Parameter]:
     hints = _hints(func)
     return [
         Parameter(name, hints.get(name, MISSING), its.default, _SPREADS.get(its.kind, ""))
-        for name, its in inspect.signature(func).parameters.items()
+        for name, its in signature(func).parameters.items()
     ]
 
 

@@ -1,12 +1,13 @@
 """Decorators that make middleware of one function: a hook, a wrapper, a prompt."""
 
 from collections.abc import Awaitable, Callable
-from inspect import iscoroutinefunction, signature
+from inspect import iscoroutinefunction
 from typing import Any, cast
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
 from plait.agents.middleware.requests import ModelRequest, system_message_of
 from plait.agents.middleware.state import AgentState, JumpTo
+from plait.annotations import signature
 from plait.errors import InvalidNodeError
 
 Function = Callable[..., Any]

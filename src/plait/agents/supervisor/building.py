@@ -1,7 +1,6 @@
 """`create_supervisor`: an agent whose tools hand off to other agents, as a graph."""
 
 from collections.abc import Mapping, Sequence
-from inspect import signature
 from typing import Any, Literal, cast
 
 from typing_extensions import get_type_hints
@@ -10,6 +9,7 @@ from plait.agents.handoffs import check_destinations, destination_of, names_of, 
 from plait.agents.supervisor.agent_name import AgentNameMode, with_agent_name
 from plait.agents.supervisor.handoff import create_handoff_back_messages, create_handoff_tool
 from plait.agents.supervisor.handoff_node import HandoffNode
+from plait.annotations import signature
 from plait.chat_models.guests import as_chat_model
 from plait.constants import END, START
 from plait.errors import ConfigError, InvalidUpdateError

@@ -11,6 +11,7 @@ from inspect import isabstract
 from types import FunctionType, ModuleType
 from typing import Any, ForwardRef, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from plait.annotations import own_annotations
 from plait.checkpoint.serde.own import own_name
 from plait.checkpoint.serde.shapes import is_model
 
@@ -100,8 +101,7 @@ def _hints(owner: Any, scope: Mapping[str, Any]) -> Iterable[tuple[Any, Mapping[
     except Exception:  # any code may stand in an annotation
         module = sys.modules.get(owner.__module__)
         inner = {**(vars(module) if isinstance(module, ModuleType) else {}), **scope}
-        raw = cast("dict[str, Any]", getattr(owner, "__annotations__", {}))
-        return [(hint, inner) for hint in raw.values()]
+        return [(hint, inner) for hint in own_annotations(owner).values()]
 
 
 def _is_own(cls: type[Any]) -> bool:

@@ -1,0 +1,65 @@
+"""Annotations of classes and functions, where no name in them need exist.
+
+Since Python 3.14 an annotation is evaluated when somebody asks for it (PEP 649). One that names
+what only type checkers import, or what is defined later, fails then. Asked for here it does not: it
+is its text, as all of them are under `from __future__ import annotations`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any, ForwardRef
+
+from typing_extensions import Format, get_annotations
+
+_LAZY = sys.version_info >= (3, 14)
+
+
+def own_annotations(kind: Any) -> dict[str, Any]:
+    """What a class itself, or a function, is annotated with; a new dict.
+
+    >>> class Point:
+    ...     x: int
+    ...     y: "Later"
+    >>> own_annotations(Point)
+    {'x': <class 'int'>, 'y': 'Later'}
+    """
+    found = get_annotations(kind, format=Format.FORWARDREF)
+    return {name: _told(hint) for name, hint in found.items()}
+
+
+def is_annotated(kind: Any) -> bool:
+    """Whether a class was written in Python, so that it can have annotations.
+
+    >>> is_annotated(ForwardRef), is_annotated(int)
+    (True, False)
+    """
+    try:
+        return isinstance(kind, type) and hasattr(kind, "__annotations__")
+    except NameError:  # it has: here they were evaluated
+        return True
+
+
+def signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a callable.
+
+    Raises:
+        TypeError: it is no callable.
+        ValueError: it is a builtin whose signature Python does not tell.
+    """
+    if not _LAZY:
+        return inspect.signature(function)
+    ask: Any = inspect.signature
+    found: inspect.Signature = ask(function, annotation_format=Format.FORWARDREF)
+    return found.replace(
+        parameters=[
+            one.replace(annotation=_told(one.annotation)) for one in found.parameters.values()
+        ],
+        return_annotation=_told(found.return_annotation),
+    )
+
+
+def _told(hint: Any) -> Any:
+    return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
