@@ -19,10 +19,10 @@ from itertools import repeat
 from operator import is_
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
-from plait.annotations import own_annotations
 from plait.errors import nearest
 from plait.model_face import ModelFace
 from plait.own_fields import OwnFields, annotation_of, is_own, refusal
+from plait.reflection import binds, own_annotations
 
 if TYPE_CHECKING:
     from pydantic import Field, PrivateAttr
@@ -155,7 +155,7 @@ class _Fields:
         self.defaults = {
             name: default
             for name, (default, source) in found.items()
-            if not _is_code(default) or (callable(default) and source is annotating[name])
+            if not binds(default) or (callable(default) and source is annotating[name])
         }
         self.declared = {
             name: annotating[name] for name in self.defaults if not name.startswith("_")
@@ -292,10 +292,6 @@ def _known(kind: type) -> _Fields:
         known = _Fields(kind)
         type.__setattr__(kind, "_known_fields", known)  # it goes when the class goes
     return known
-
-
-def _is_code(value: Any) -> bool:
-    return isinstance(value, property) or hasattr(value, "__get__")
 
 
 def _lacks(default: Any) -> bool:

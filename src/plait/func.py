@@ -24,7 +24,6 @@ from typing import (
     overload,
 )
 
-from plait.annotations import signature
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
 from plait.constants import END, PREVIOUS, RETURN, START
@@ -40,6 +39,7 @@ from plait.pregel.caching import namespace_of, tell_of_missing_cache, warn_of_mi
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
 from plait.pregel.unknown import OnUnknown, checked_policy, guard, is_guard
+from plait.reflection import is_routine, signature
 from plait.scope import Scope, current_scope, heard
 from plait.types import CachePolicy, Checkpointer, RetryPolicy, TimeoutPolicy
 from plait.typing import subscriptable
@@ -282,7 +282,7 @@ class entrypoint:
             context_schema=context_schema,
             retry_policy=retry_policy,
         )
-        if inspect.isroutine(checkpointer):
+        if is_routine(checkpointer):
             raise TypeError(f"Write @entrypoint() above {checkpointer.__name__}, with parentheses.")
         self.checkpointer = checkpointer
         self.store = store

@@ -4,7 +4,6 @@ Loading this module loads pydantic; `plait.model_face` does when somebody asks.
 """
 
 import dataclasses
-import inspect
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Any, cast, get_args
@@ -14,10 +13,10 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaSerializer, core_schema
 
-from plait.annotations import own_annotations, signature
 from plait.fields import own_names
 from plait.model_face import ModelFace, defaults_of
 from plait.own_fields import annotation_of, model_for
+from plait.reflection import binds, is_routine, own_annotations, signature
 
 
 class StandIn:
@@ -184,7 +183,7 @@ def _default(kind: type, name: str, defaults: Mapping[str, Any]) -> Any:
     if name in defaults:
         return defaults[name]
     default = getattr(kind, name, ...)
-    return ... if hasattr(default, "__get__") else default
+    return ... if binds(default) else default
 
 
 _LEFT_OUT = ("exclude_unset", "exclude_defaults", "exclude_none")
@@ -192,8 +191,8 @@ _LEFT_OUT = ("exclude_unset", "exclude_defaults", "exclude_none")
 
 def _as_json(value: Any) -> Any:
     """The schema of a class, and the name of a function, as a field of a tool may be one."""
-    if inspect.isroutine(value):
-        return repr(cast("Any", value))
+    if is_routine(value):
+        return repr(value)
     if isinstance(value, type):
         kind = cast("type[Any]", value)
         return kind.model_json_schema() if issubclass(kind, BaseModel) else repr(kind)

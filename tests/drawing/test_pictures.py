@@ -248,6 +248,17 @@ def test_a_missing_library_is_named_with_what_to_install(
         draw(chain("one").get_graph())
 
 
+def test_a_library_that_does_not_load_is_named_with_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lacks = "libgobject-2.0.so.0: cannot open shared object file"
+    (tmp_path / "pygraphviz.py").write_text(f"raise ImportError({lacks!r})")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "pygraphviz", raising=False)
+    with pytest.raises(MissingExtraError, match=r"does not load: libgobject.*apt-get install"):
+        chain("one").get_graph().draw_svg()
+
+
 def test_a_graph_is_built_and_run_without_loading_any_of_it() -> None:
     code = (
         "import sys, plait.graph\n"

@@ -79,7 +79,7 @@ def test_a_broken_tool_call_says_what_one_looks_like(broken):
 # --- hostile arguments ---
 
 deep: Any = "x"
-for _ in range(50_000):
+for _ in range(1_000_000):  # deeper than any Python shows
     deep = {"x": deep}
 
 values = st.recursive(

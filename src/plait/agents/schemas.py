@@ -8,8 +8,8 @@ from typing import Annotated, Any, NotRequired, Required, TypeVar, cast, get_arg
 from typing_extensions import TypedDict, get_type_hints
 
 from plait.agents.middleware.state import OmitFromSchema
-from plait.annotations import is_annotated
 from plait.errors import ConfigError
+from plait.reflection import is_annotated
 
 QUALIFIERS = (Required, NotRequired)
 

@@ -73,7 +73,7 @@ def _placed(texts: dict[str, str], edges: Sequence[Edge]) -> tuple[Boxes, Lines]
             for part in ("graphs", "layouts", "routing")
         )
     except ImportError as error:
-        raise missing("grandalf", "draw_ascii()") from error
+        raise missing("grandalf", "draw_ascii()", error) from error
 
     a_vertex, a_line = _numbered(graphs.Vertex), _numbered(graphs.Edge)
     vertices: dict[str, Any] = {id: a_vertex(id) for id in texts}

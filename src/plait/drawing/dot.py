@@ -71,7 +71,7 @@ def _drawn(graph: Graph, look: Look, form: str) -> bytes:
     try:
         graphviz: Any = import_module("pygraphviz")
     except ImportError as error:
-        raise missing("pygraphviz", f"Drawing a graph as {form.upper()}") from error
+        raise missing("pygraphviz", f"Drawing a graph as {form.upper()}", error) from error
     with _drawing:
         picture: Any = graphviz.AGraph(directed=True, strict=False)
         _dress(picture, look, form)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checka
 
 from plait.errors import InvalidStoreOpError
 from plait.lazy import lazily
+from plait.reflection import is_routine
 
 if TYPE_CHECKING:
     from plait.embeddings.fake import DeterministicFakeEmbedding, FakeEmbeddings
@@ -69,7 +70,7 @@ class EmbeddingsLambda(Embeddings):
     """
 
     def __init__(self, func: EmbeddingsFunc | AEmbeddingsFunc) -> None:
-        call = func if inspect.isroutine(func) else getattr(type(func), "__call__", func)  # noqa: B004
+        call = func if is_routine(func) else getattr(type(func), "__call__", func)  # noqa: B004
         self._is_async = inspect.iscoroutinefunction(call)
         self._func: Any = func
 

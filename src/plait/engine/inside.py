@@ -13,6 +13,7 @@ from types import CodeType
 from typing import Any, cast
 
 from plait.engine.plan import GraphPlan, NodePlan
+from plait.reflection import is_routine
 
 RUNS = frozenset({"invoke", "ainvoke", "stream", "astream", "batch", "abatch"})
 """The methods that run a graph: code that calls none of them runs none."""
@@ -48,9 +49,9 @@ def _mentioned(code: Any) -> Iterator[Any]:
         return
     for form in ("func", "afunc"):  # a runnable made of functions
         inner = getattr(code, form, None)
-        if inspect.isroutine(inner):
+        if is_routine(inner):
             yield from _mentioned(inner)
-    if not inspect.isroutine(code):
+    if not is_routine(code):
         code = getattr(code, "__call__", None)  # noqa: B004
     owner = getattr(code, "__self__", None)
     function = inspect.unwrap(getattr(code, "__func__", code)) if code is not None else None

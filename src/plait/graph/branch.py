@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from plait.annotations import signature
 from plait.constants import END, ROUTE, START, TASKS
 from plait.engine.plan import Writes
 from plait.errors import InvalidGraphError, InvalidUpdateError, UnknownNodeError, nearest
 from plait.pregel.binding import Binding
+from plait.reflection import is_routine, signature
 from plait.types import Send
 
 PathT = TypeVar("PathT", bound=Callable[..., Any])
@@ -161,7 +160,7 @@ def _ends(path: Any, path_map: Mapping[Any, str] | Sequence[str] | None) -> dict
 
 
 def _function_of(path: Any) -> Any:
-    if inspect.isroutine(path):
+    if is_routine(path):
         return path
     inner = getattr(path, "func", None)  # partials and RunnableLambdas
     return inner if inner is not None else getattr(cast("Any", type(path)), "__call__", path)  # noqa: B004

@@ -7,7 +7,6 @@ declared destinations lead to; where code decides freely, all nodes.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from plait.channels.last_value import LastValue
 from plait.constants import ROOT
 from plait.engine.plan import Foresight, NodePlan, View
 from plait.graph.routes import may_route
+from plait.reflection import is_routine
 from plait.types import Command, Send
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _needs(builder: StateGraph[object], node: NodePlan, *, sent: bool) -> frozen
     if node.cache is not None or node.guarded:  # its super-step looks what became of it
         return None
     needs: set[str] = set()
-    apart = sent and (inspect.isroutine(node.code) or hasattr(node.code, "builder"))
+    apart = sent and (is_routine(node.code) or hasattr(node.code, "builder"))
     for reads in (*(() if apart else (node.reads,)), *node.branch_reads):
         if not isinstance(reads, View):
             return None

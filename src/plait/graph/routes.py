@@ -12,6 +12,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.constants import START
+from plait.reflection import is_routine
 from plait.types import Command, Send
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def may_route(function: Any, depth: int = _DEPTH) -> bool:
     builder = getattr(function, "builder", None)
     if builder is not None:  # a compiled graph: its nodes may send Commands to their parent
         return any(spec.may_route for spec in builder.nodes.values())
-    if not inspect.isroutine(function):
+    if not is_routine(function):
         function = getattr(cast("Any", type(function)), "__call__", None)  # noqa: B004
     code = getattr(function, "__code__", None)
     if code is None or depth == 0:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast, get_origin, get_type_hints
 
-from plait.annotations import is_annotated, own_annotations, signature
 from plait.channels.base import BaseChannel
 from plait.channels.binop import BinaryOperatorAggregate
 from plait.channels.last_value import LastValue
@@ -16,6 +15,7 @@ from plait.constants import RESERVED, ROOT
 from plait.errors import InvalidGraphError
 from plait.graph.renames import former_keys, split_metadata
 from plait.managed import ManagedValue
+from plait.reflection import is_annotated, own_annotations, signature
 from plait.typing import MISSING
 
 Channel = BaseChannel[Any, Any, Any]

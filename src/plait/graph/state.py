@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_type_hints
@@ -27,6 +26,7 @@ from plait.graph.renames import check_versions, former_names
 from plait.graph.schema import Declared, agree, is_keyed
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
+from plait.reflection import is_routine
 from plait.types import (
     CachePolicy,
     Checkpointer,
@@ -519,7 +519,7 @@ def node_name(action: Any) -> str:
     if hasattr(action, "invoke") and hasattr(action, "get_name"):
         return action.get_name()
     name = getattr(action, "__name__", None)
-    if name is None and not inspect.isroutine(action):
+    if name is None and not is_routine(action):
         name = type(action).__name__
     if not name:
         raise InvalidGraphError(f"Node name must be provided: {action!r} has none.")
@@ -535,7 +535,7 @@ def _path_name(path: Any) -> str:
 def _hints(action: Any) -> dict[str, Any]:
     while isinstance(action, partial):
         action = cast(Any, action).func
-    if not inspect.isroutine(action):
+    if not is_routine(action):
         action = getattr(cast("Any", type(action)), "__call__", action)  # noqa: B004
     try:
         return get_type_hints(action)

@@ -9,10 +9,10 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, overloa
 from pydantic import Field, create_model
 from pydantic.errors import PydanticUserError
 
-from plait.annotations import signature
 from plait.errors import ToolDefinitionError
 from plait.haystack.errors import SchemaGenerationError
 from plait.haystack.tools import Tool
+from plait.reflection import signature
 from plait.utils.json_schema import without_titles
 
 

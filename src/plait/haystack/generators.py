@@ -13,7 +13,6 @@ from datetime import datetime
 from inspect import Parameter
 from typing import Any, Protocol, cast
 
-from plait.annotations import signature
 from plait.chat_models import as_chat_model
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.guests import is_haystack_generator
@@ -34,6 +33,7 @@ from plait.haystack.streaming import (
     select_streaming_callback,
 )
 from plait.haystack.tools import ToolsType, flatten_tools_or_toolsets
+from plait.reflection import signature
 from plait.runnables.config import run_in_executor
 
 log = logging.getLogger(__name__)

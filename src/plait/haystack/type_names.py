@@ -85,8 +85,8 @@ def read_type(text: str) -> Any:
     Raises:
         DeserializationError: It is none, or names a class that is not registered.
 
-    >>> read_type("typing.Optional[list[str]]")
-    typing.Optional[list[str]]
+    >>> read_type("typing.Optional[list[str]]") == (list[str] | None)
+    True
     """
     reader = _Reader(text)
     found = reader.type()

@@ -15,7 +15,6 @@ from math import nan
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_origin
 
-from plait.annotations import own_annotations
 from plait.lazy import lazily
 from plait.messages.errors import InvalidMessageError
 from plait.messages.fields import (
@@ -35,6 +34,7 @@ from plait.messages.merge import Content, merge_content, merge_dicts
 from plait.messages.model import ModelMethods
 from plait.messages.pretty import title_line
 from plait.messages.stamp import IMMUTABLE, digest
+from plait.reflection import own_annotations
 from plait.written import Written
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from copy import copy
 from typing import Any, NamedTuple, Self, get_type_hints
 
-from plait.annotations import signature
 from plait.errors import InvalidInputError, InvalidNodeError, nearest
 from plait.fields import AnnotatedFields
+from plait.reflection import signature
 from plait.runnables.config import run_in_executor
 
 OUTPUT = "output"

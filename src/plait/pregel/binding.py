@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast, get_origin
 
-from plait.annotations import signature
 from plait.errors import InvalidNodeError, NodeError
+from plait.reflection import is_routine, signature
 from plait.scope import Scope
 from plait.types import RunContext, StreamWriter
 
@@ -75,7 +75,7 @@ def _unwrapped(function: Any) -> Any:
     """The function behind partials and callable objects, to see whether it is async."""
     while isinstance(function, partial):
         function = cast("partial[Any]", function).func
-    if inspect.isroutine(function) or inspect.isclass(function):
+    if is_routine(function) or inspect.isclass(function):
         return function
     return getattr(cast("type[Any]", type(function)), "__call__", function)  # noqa: B004
 

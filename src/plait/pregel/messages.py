@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any, cast
 from uuid import UUID
 
-from plait.annotations import is_annotated, own_annotations
 from plait.callbacks.handlers import TokenListener
 from plait.constants import TAG_NOSTREAM
 from plait.ids import new_id
@@ -21,6 +20,7 @@ from plait.messages import AIMessageChunk
 from plait.messages.base import BaseMessage, give_id
 from plait.messages.foreign import is_foreign_class, is_message
 from plait.pregel.scope import TaskScope
+from plait.reflection import is_annotated, own_annotations
 from plait.scope import current_scope
 from plait.types import Command
 

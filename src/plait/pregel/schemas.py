@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from inspect import isroutine
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, create_model
 
 from plait.errors import ConfigError, InvalidGraphError, nearest
+from plait.reflection import is_routine
 from plait.tools.shown import Key, described, key_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _plain_keys(schema: Any) -> Key | None:
 def _without_reducer(hint: Any) -> Any:
     """The annotation without functions: to pydantic they say nothing."""
     marks = getattr(hint, "__metadata__", ())
-    return hint.__origin__ if marks and all(map(isroutine, marks)) else hint
+    return hint.__origin__ if marks and all(map(is_routine, marks)) else hint
 
 
 def _fields(schema: Any) -> dict[str, tuple[Any, Any]]:

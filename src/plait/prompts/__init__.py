@@ -1,5 +1,6 @@
 """Prompts: templates whose variables are filled in, as text or as messages for a model.
 
+>>> from plait.prompts import ChatPromptTemplate
 >>> prompt = ChatPromptTemplate([("system", "Answer in {language}."), ("human", "{question}")])
 >>> prompt.invoke({"language": "Welsh", "question": "Hello?"}).to_string()
 'System: Answer in Welsh.\\nHuman: Hello?'

@@ -10,7 +10,6 @@ from contextvars import copy_context
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from plait.annotations import own_annotations
 from plait.callbacks.context import (
     finds_config,
     has_listeners,
@@ -22,6 +21,7 @@ from plait.callbacks.inside import inside
 from plait.errors import ToolDefinitionError
 from plait.fields import AnnotatedFields, sets_plainly
 from plait.lazy import lazily
+from plait.reflection import own_annotations
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, patch_config, run_in_executor
 from plait.runtime import get_runtime

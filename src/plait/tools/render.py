@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from plait.annotations import signature
+from plait.reflection import signature
 
 ToolsRenderer: TypeAlias = Callable[[list[Any]], str]
 """From tools to text."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
 
-from plait.annotations import signature
+from plait.reflection import signature
 from plait.tools.injected import is_call_id, is_injected
 
 FILTERED_ARGS = ("run_manager", "callbacks")

@@ -11,9 +11,9 @@ from inspect import isabstract
 from types import FunctionType, ModuleType
 from typing import Any, ForwardRef, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from plait.annotations import own_annotations
 from plait.checkpoint.serde.own import own_name
 from plait.checkpoint.serde.shapes import is_model
+from plait.reflection import own_annotations
 
 _PLAIN = {
     *("abc", "annotated_types", "builtins", "collections", "dataclasses", "datetime", "decimal"),

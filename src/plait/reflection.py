@@ -1,15 +1,14 @@
-"""Annotations of classes and functions, where no name in them need exist.
+"""What Python tells of classes and functions, the same on every version of it.
 
 Since Python 3.14 an annotation is evaluated when somebody asks for it (PEP 649). One that names
 what only type checkers import, or what is defined later, fails then. Asked for here it does not: it
 is its text, as all of them are under `from __future__ import annotations`.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ForwardRef
 
 from typing_extensions import Format, get_annotations
@@ -59,6 +58,21 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
         ],
         return_annotation=_told(found.return_annotation),
     )
+
+
+def is_routine(value: Any) -> bool:
+    """Whether it is a function or a method. A partial is none, also where it binds as one (3.14).
+
+    >>> is_routine(len), is_routine(partial(len))
+    (True, False)
+    """
+    return not isinstance(value, partial) and inspect.isroutine(value)
+
+
+def binds(value: Any) -> bool:
+    """Whether a class does not hold it as a value, but gives something else when it is asked for:
+    a method, a property. A partial is a value, also in 3.14."""
+    return hasattr(value, "__get__") and not isinstance(value, partial)
 
 
 def _told(hint: Any) -> Any:
