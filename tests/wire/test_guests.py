@@ -168,6 +168,13 @@ async def test_embeddings_of_openai_in_batches_sync_and_async(wire):
     assert await embed.aembed_query("q") == [0.5, 0.5]
 
 
+def test_embeddings_ask_the_server_that_the_environment_names(wire, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_BASE", wire.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    wire.answer(vectors([1.0, 0.0]))
+    assert init_embeddings("openai:e", max_retries=0).embed_query("q") == [1.0, 0.0]
+
+
 async def test_embeddings_of_google_tell_queries_from_documents(wire):
     embed = init_embeddings("google:e", base_url=wire.url, api_key="k")
     wire.answer({"embeddings": [{"values": [1.0, 0.0]}]})

@@ -433,3 +433,17 @@ async def test_deferred_tools_go_in_with_the_search_of_openai(model, wire):
     assert (deferred["name"], deferred["defer_loading"]) == ("find", True)
     assert its == {"type": "tool_search"}
     assert wire.requests[-1].path == "/v1/responses"
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_BASE", "OPENAI_BASE_URL"])
+async def test_the_environment_names_another_server(wire, monkeypatch, variable):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")  # the other variable wins
+    monkeypatch.setenv(variable, f"{wire.url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    model = init_chat_model("openai:moonshot-v1-8k", max_retries=0, max_tokens=5)
+    answer = await both_ways(model, wire, script.completion({"content": "ha"}))
+    assert answer.content == "ha"
+    assert wire.last["max_tokens"] == 5  # as such servers call it
+    named = init_chat_model("openai:m", base_url="http://127.0.0.1:1/v1", max_retries=0)
+    with pytest.raises(ModelConnectionError):
+        named.invoke("hi")

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+from plait.chat_models.openai.address import address
 from plait.embeddings import Embeddings
 from plait.errors import InvalidStoreOpError, MissingExtraError, nearest
 
@@ -118,7 +119,8 @@ class OpenAIEmbeddings(RemoteEmbeddings):
     sdk: ClassVar[str] = "openai"
 
     def _make_client(self, sdk: Any, is_async: bool) -> Any:
-        settings = {"api_key": self.api_key, "base_url": self.base_url, "timeout": self.timeout}
+        where = address(self.base_url)
+        settings = {"api_key": self.api_key, "base_url": where, "timeout": self.timeout}
         given = {name: value for name, value in settings.items() if value is not None}
         make = sdk.AsyncOpenAI if is_async else sdk.OpenAI
         return make(max_retries=self.max_retries, **given)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 
 from plait.chat_models.failures import failure, of_status, of_transport
 from plait.chat_models.openai import chat, responses
+from plait.chat_models.openai.address import address
 from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
 from plait.chat_models.schemas import closed, is_strict
@@ -23,7 +24,8 @@ class ChatOpenAI(RemoteChatModel):
     """A model of OpenAI, or of a server that speaks its protocol (vLLM, Ollama, OpenRouter, ...).
 
     Args:
-        base_url: Another server than OpenAI's; None: `OPENAI_BASE_URL`, else OpenAI.
+        base_url: Another server than OpenAI's; None: what the environment names
+            (`OPENAI_API_BASE`, `OPENAI_BASE_URL`), else OpenAI.
         organization: The organization that pays.
         reasoning_effort: How long a reasoning model thinks ("minimal", "low", "medium", "high").
         reasoning: The same and more, for the responses API: `{"effort": ..., "summary": "auto"}`.
@@ -164,7 +166,7 @@ class ChatOpenAI(RemoteChatModel):
         )
         if self._uses_responses(kwargs):
             return self._response_request(common, messages, kwargs)
-        limit = "max_completion_tokens" if self.base_url is None else "max_tokens"
+        limit = "max_completion_tokens" if address(self.base_url) is None else "max_tokens"
         own = present(
             stop=stop,
             seed=self.seed,
@@ -198,7 +200,7 @@ class ChatOpenAI(RemoteChatModel):
         sdk = self._sdk("openai")
         settings = present(
             api_key=self._secret(),
-            base_url=self.base_url,
+            base_url=address(self.base_url),
             organization=self.organization,
             timeout=self.timeout,
             default_headers=self.default_headers,
