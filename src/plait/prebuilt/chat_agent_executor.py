@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, cast
-from warnings import warn
 
 from typing_extensions import TypedDict, get_type_hints
 
@@ -17,6 +16,7 @@ from plait.prebuilt.agent_models import AgentModel
 from plait.prebuilt.agent_nodes import ModelNode, Prompt, Routes, StructuredNode
 from plait.prebuilt.tool_node import ToolNode
 from plait.tools.guests import each_tool
+from plait.warnings import take_renamed
 
 if TYPE_CHECKING:
     from plait.graph.state import CompiledStateGraph
@@ -105,6 +105,7 @@ def create_react_agent(
         ConfigError: The state lacks a key, the model has other tools, `prompt` or `version` is
             unknown.
         ToolDefinitionError: Something is no tool.
+        TypeError: A keyword that nobody knows.
 
     When steps run out before the model is done, the last message says so and no error is raised.
 
@@ -113,7 +114,14 @@ def create_react_agent(
     >>> agent.invoke({"messages": "Hi!"})["messages"][-1].content
     'Hello.'
     """
-    context_schema = _older(deprecated_kwargs, context_schema)
+    given = take_renamed(
+        "create_react_agent()",
+        deprecated_kwargs,
+        ("config_schema",),
+        of=create_react_agent,
+        context_schema=context_schema,
+    )
+    context_schema = given["context_schema"]
     if version not in ("v1", "v2"):
         raise ConfigError(f"Invalid version {version!r} of create_react_agent: use 'v1' or 'v2'.")
     state_schema = _state_schema(state_schema, response_format)
@@ -195,24 +203,6 @@ def _connect_tools(
         builder.add_conditional_edges("tools", routes.route_tool_responses, [entry, END])
     else:
         builder.add_edge("tools", entry)
-
-
-def _older(given: dict[str, Any], context_schema: Any) -> Any:
-    """The context schema, which was once called `config_schema`.
-
-    Raises:
-        TypeError: There are other unknown arguments.
-    """
-    if "config_schema" in given:
-        warn(
-            "create_react_agent(config_schema=...) is deprecated: use context_schema.",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-        context_schema = context_schema or given.pop("config_schema")
-    if given:
-        raise TypeError(f"create_react_agent() got unexpected keyword arguments: {sorted(given)}")
-    return context_schema
 
 
 def _state_schema(schema: Any, response_format: Any) -> Any:

@@ -6,6 +6,7 @@ from importlib import import_module
 from langgraph.channels import EphemeralValue
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
+from langgraph.prebuilt import create_react_agent
 from langgraph.pregel import NodeBuilder, Pregel
 from langgraph.types import Interrupt, RetryPolicy
 from langgraph.warnings import (
@@ -15,6 +16,8 @@ from langgraph.warnings import (
     LangGraphDeprecationWarning,
 )
 from typing_extensions import TypedDict
+
+from .scripted import model_of
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 ONCE = RetryPolicy(max_attempts=1)
@@ -132,6 +135,23 @@ def case_config_schema(env):
         told(lambda: app.config_schema().__name__),
         told(lambda: sorted(app.get_config_jsonschema())),
     ]
+
+
+def case_the_context_of_an_agent(env):
+    def made_with(**schemas):
+        agent, classes = told(lambda: create_react_agent(model_of(), [], **schemas))
+        return agent.context_schema, classes.count("LangGraphDeprecatedSinceV10") - once
+
+    # The peer warns of `create_react_agent` itself, too.
+    once = len(told(lambda: create_react_agent(model_of(), []))[1])
+    given = [
+        made_with(config_schema=Other),
+        made_with(config_schema=Other, context_schema=State),
+        made_with(context_schema=State),
+    ]
+    known = {State: "State", Other: "Other"}
+    unknown = env.error(lambda: create_react_agent(model_of(), [], context_shema=State))
+    return [(known[schema], warned) for schema, warned in given], unknown
 
 
 def case_interrupts(env):

@@ -394,7 +394,15 @@ def case_functions_as_tools(env):
 
 def case_where_to_go(env):
     called = calls(call("add"))
-    states = [called, {"messages": called}, [AIMessage("x")], [*called, HumanMessage("x")], {}, "x"]
+    states = [
+        called,
+        {"messages": called},
+        [AIMessage("x")],
+        [*called, HumanMessage("x")],
+        {},
+        [],
+        "x",
+    ]
     found = [env.error(lambda state=state: tools_condition(state)) for state in states]
     return [*found, tools_condition({"m": called}, "m")]
 
