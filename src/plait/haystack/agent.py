@@ -314,9 +314,7 @@ class Agent(HaystackComponent):
             counts = {VISITS: held.visits, REPLIES: held.replies}
             return {**held.values, "messages": said, **counts}
         given = [own_message(message) for message in messages]
-        prompt = system_prompt
-        if prompt is None and not has_begun:
-            prompt = self.system_prompt
+        prompt = system_prompt or (None if has_begun else self.system_prompt)
         if prompt is not None:
             given = [ChatMessage.from_system(prompt), *given]
         if not has_begun and all(message.is_from(ChatRole.SYSTEM) for message in given):

@@ -57,18 +57,19 @@ class Tool:
     def _check_output(self, where: str, config: Any) -> None:
         if not isinstance(config, dict):
             raise ToolDefinitionError(f"{where} of tool {self.name!r} must be a dict: {config!r}")
-        source, handler = cast("Any", config).get("source"), cast("Any", config).get("handler")
-        if source is not None and not isinstance(source, str):
+        given = cast("dict[str, Any]", config)
+        if "source" in given and not isinstance(given["source"], str):
             raise ToolDefinitionError(
                 f"The source in {where} of tool {self.name!r} must be a key of the result, as a "
-                f"text, not {source!r}."
+                f"text, not {given['source']!r}. Leave it out for the whole result."
             )
-        if handler is not None:
-            if not callable(handler):
+        if "handler" in given:
+            if not callable(given["handler"]):
                 raise ToolDefinitionError(
-                    f"The handler in {where} of tool {self.name!r} must be callable: {handler!r}"
+                    f"The handler in {where} of tool {self.name!r} must be callable: "
+                    f"{given['handler']!r}"
                 )
-            remember(handler)
+            remember(given["handler"])
 
     @property
     def tool_spec(self) -> dict[str, Any]:

@@ -90,6 +90,11 @@ def case_system_prompt_of_the_call(env):
     )
 
 
+def case_system_prompts_that_are_empty(env):
+    kind = [agent(say("hello"), system_prompt=its) for its in ("Be kind.", "", None)]
+    return [one.run([user("hi")], system_prompt="") for one in kind]
+
+
 def case_system_prompt_before_a_system_message(env):
     messages = [ChatMessage.from_system("mine"), user("hi")]
     return agent(say("hello"), system_prompt="Be kind.").run(messages)

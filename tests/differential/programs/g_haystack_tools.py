@@ -140,6 +140,10 @@ def case_tools_that_are_none(env):
         env.error(lambda: made(outputs_to_state={"a": {"handler": 5}})),
         env.error(lambda: made(outputs_to_string={"source": 5})),
         env.error(lambda: made(outputs_to_string={"handler": 5})),
+        env.error(lambda: made(outputs_to_state={"a": {"source": None}})),
+        env.error(lambda: made(outputs_to_state={"a": {"handler": None}})),
+        env.error(lambda: made(outputs_to_string={"source": None})),
+        env.error(lambda: made(outputs_to_string={"handler": None})),
     ]
 
 
