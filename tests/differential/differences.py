@@ -349,6 +349,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::generators_as_nodes": "Generators as nodes",
     "h_guides_different::messages_that_are_none": "Fields of messages",
     "h_guides_different::metadata_of_a_thread": "Metadata of threads",
+    "h_guides_different::metadata_that_cannot_be_stored": "Metadata of threads",
     "h_guides_different::middleware_of_a_function_with_other_parameters": (
         "Parameters of middleware functions"
     ),

@@ -131,6 +131,11 @@ def case_metadata_of_a_thread(env):
     return graph.get_state(THREAD).metadata
 
 
+def case_metadata_that_cannot_be_stored(env):
+    graph = line(say("a"), checkpointer=env.saver())
+    return env.error(lambda: graph.invoke({"log": []}, {**THREAD, "metadata": {"who": object()}}))
+
+
 def case_path_functions_without_a_name(env):
     class Path:
         def __call__(self, state):
