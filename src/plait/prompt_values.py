@@ -1,24 +1,26 @@
 """Prompt values: what a prompt template gives, ready for a text model and for a chat model."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict, cast
 
+from plait.abstract import Abstract
 from plait.messages import AnyMessage, BaseMessage, HumanMessage, get_buffer_string
 from plait.model_face import ModelFace
 
 
-class PromptValue(ModelFace):
+class PromptValue(Abstract, ModelFace):
     """What a model can be asked with, as text or as messages."""
 
     __slots__ = ()
 
+    @abstractmethod
     def to_string(self) -> str:
         """The prompt as text."""
-        raise NotImplementedError(f"{type(self).__name__} must define to_string().")
 
+    @abstractmethod
     def to_messages(self) -> list[Any]:
         """The prompt as messages."""
-        raise NotImplementedError(f"{type(self).__name__} must define to_messages().")
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:

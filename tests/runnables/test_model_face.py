@@ -110,6 +110,9 @@ def test_a_class_that_was_asked_goes_once_nobody_has_it() -> None:
         class Parser(BaseOutputParser[str]):
             size: int = 1
 
+            def parse(self, text: str) -> str:
+                return text
+
         class Text(Document):
             size: int = 1
 

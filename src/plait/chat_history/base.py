@@ -1,14 +1,16 @@
 """`BaseChatMessageHistory`, what keeps the messages of one session, and the one in memory."""
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from plait.abstract import Abstract
 from plait.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from plait.model_face import ComparedFields
 
 
-class BaseChatMessageHistory:
+class BaseChatMessageHistory(Abstract):
     """The messages of one session. Define `messages`, `add_messages` and `clear`."""
 
     messages: Any
@@ -45,9 +47,9 @@ class BaseChatMessageHistory:
         """Add what a model said."""
         self.add_message(AIMessage(message) if isinstance(message, str) else message)
 
+    @abstractmethod
     def clear(self) -> None:
         """Forget all messages."""
-        raise NotImplementedError(f"{type(self).__name__} must define clear().")
 
     async def aclear(self) -> None:
         """Forget all messages; here on a thread."""

@@ -4,6 +4,7 @@ It is a Runnable: messages in, an AIMessage out. Who listens through the config 
 token, end and error. A handler with `wants_tokens` makes an invoked model stream inside.
 """
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -69,6 +70,7 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
 
     # --- what a subclass defines ---
 
+    @abstractmethod
     def _generate(
         self,
         messages: list[Any],
@@ -77,7 +79,6 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         **kwargs: Any,
     ) -> ChatResult:
         """Answer the messages."""
-        raise NotImplementedError(f"{type(self).__name__} must define _generate().")
 
     def _stream(
         self,

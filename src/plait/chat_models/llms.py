@@ -6,6 +6,7 @@ in one request.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,6 +39,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
 
     _run_type = "llm"
 
+    @abstractmethod
     def _generate(
         self,
         prompts: list[str],
@@ -46,7 +48,6 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         **kwargs: Any,
     ) -> LLMResult:
         """Answer the prompts."""
-        raise NotImplementedError(f"{type(self).__name__} must define _generate().")
 
     async def _agenerate(
         self,
@@ -399,6 +400,7 @@ class LLM(BaseLLM, init=False):
     'cba'
     """
 
+    @abstractmethod
     def _call(
         self,
         prompt: str,
@@ -407,7 +409,6 @@ class LLM(BaseLLM, init=False):
         **kwargs: Any,
     ) -> str:
         """Answer one prompt."""
-        raise NotImplementedError(f"{type(self).__name__} must define _call().")
 
     async def _acall(
         self,

@@ -1,5 +1,6 @@
 """`SimpleChatModel`: a chat model that is one function from messages to text."""
 
+from abc import abstractmethod
 from typing import Any
 
 from plait.chat_models.base import BaseChatModel
@@ -18,6 +19,7 @@ class SimpleChatModel(BaseChatModel, init=False):
     'HI'
     """
 
+    @abstractmethod
     def _call(
         self,
         messages: list[Any],
@@ -26,7 +28,6 @@ class SimpleChatModel(BaseChatModel, init=False):
         **kwargs: Any,
     ) -> str:
         """Answer the messages with a text."""
-        raise NotImplementedError(f"{type(self).__name__} must define _call().")
 
     def _generate(
         self,

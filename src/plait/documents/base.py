@@ -1,9 +1,11 @@
 """`Document`: a piece of text with metadata; what filters and rewrites documents."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from plait.abstract import Abstract
 from plait.errors import InvalidInputError
 from plait.fields import AnnotatedFields, own_values
 from plait.lazy import lazily
@@ -97,14 +99,14 @@ class Document(BaseMedia):
 __getattr__ = lazily(__name__, {"Blob": "plait.documents.blob"})
 
 
-class BaseDocumentTransformer:
+class BaseDocumentTransformer(Abstract):
     """Makes documents of documents. Derive from it and define `transform_documents`."""
 
+    @abstractmethod
     def transform_documents(
         self, documents: Sequence[Document], **kwargs: Any
     ) -> Sequence[Document]:
         """The new documents."""
-        raise NotImplementedError(f"{type(self).__name__} must define transform_documents().")
 
     async def atransform_documents(
         self, documents: Sequence[Document], **kwargs: Any
@@ -113,14 +115,14 @@ class BaseDocumentTransformer:
         return await run_in_executor(None, self.transform_documents, documents, **kwargs)
 
 
-class BaseDocumentCompressor(AnnotatedFields, init=False):
+class BaseDocumentCompressor(Abstract, AnnotatedFields, init=False):
     """Picks and shortens documents for a query. Derive from it and define `compress_documents`."""
 
+    @abstractmethod
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Any = None
     ) -> Sequence[Document]:
         """What remains of the documents."""
-        raise NotImplementedError(f"{type(self).__name__} must define compress_documents().")
 
     async def acompress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Any = None

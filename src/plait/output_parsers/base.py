@@ -4,8 +4,10 @@
 """
 
 import builtins  # `dict` is a method here
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from plait.abstract import Abstract
 from plait.chat_models.results import ChatGeneration, Generation
 from plait.errors import InvalidValueError
 from plait.fields import AnnotatedFields, fields_of
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class BaseLLMOutputParser(Generic[T]):
+class BaseLLMOutputParser(Abstract, Generic[T]):
     """Parses the candidates of a model's answer. A subclass defines `parse_result`."""
 
     __slots__ = ()
 
+    @abstractmethod
     def parse_result(self, result: list[Any], *, partial: bool = False) -> T:
         """Parse the candidates of an answer.
 
@@ -33,7 +36,6 @@ class BaseLLMOutputParser(Generic[T]):
             result: Generations; the first is the likeliest.
             partial: The answer may be cut off.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define parse_result().")
 
     async def aparse_result(self, result: list[Any], *, partial: bool = False) -> T:
         """The async twin of `parse_result`; here on a thread."""
@@ -107,13 +109,13 @@ class BaseOutputParser(BaseGenerationOutputParser[T], init=False):
     True
     """
 
+    @abstractmethod
     def parse(self, text: str) -> T:
         """Parse a text.
 
         Raises:
             OutputParserException: It is not what is expected.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define parse().")
 
     async def aparse(self, text: str) -> T:
         """The async twin of `parse`; here on a thread."""

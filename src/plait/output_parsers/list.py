@@ -2,6 +2,7 @@
 
 import csv
 import re
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator
 from io import StringIO
 from typing import Any
@@ -20,9 +21,9 @@ class ListOutputParser(BaseTransformOutputParser[list[str]], init=False):
     def _type(self) -> str:
         return "list"
 
+    @abstractmethod
     def parse(self, text: str) -> list[str]:
         """The items of a text."""
-        raise NotImplementedError(f"{type(self).__name__} must define parse().")
 
     def parse_iter(self, text: str) -> Iterator[re.Match[str]]:
         """Where the items of a text are; the first group is the item."""

@@ -1,6 +1,7 @@
 """`BasePromptTemplate`: variables in, a prompt value out; and how a document becomes text."""
 
 import builtins  # `dict` is a method here
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -67,17 +68,17 @@ class BasePromptTemplate(AnnotatedFields, Runnable[Mapping[str, Any], PromptValu
 
     # --- what a subclass defines -----------------------------------------------------------------
 
+    @abstractmethod
     def format(self, **kwargs: Any) -> Any:
         """The prompt with the values of its variables filled in."""
-        raise NotImplementedError(f"{type(self).__name__} must define format().")
 
     async def aformat(self, **kwargs: Any) -> Any:
         """The async twin of `format`."""
         return self.format(**kwargs)
 
+    @abstractmethod
     def format_prompt(self, **kwargs: Any) -> PromptValue:
         """The prompt value with the values of the variables filled in."""
-        raise NotImplementedError(f"{type(self).__name__} must define format_prompt().")
 
     async def aformat_prompt(self, **kwargs: Any) -> PromptValue:
         """The async twin of `format_prompt`."""

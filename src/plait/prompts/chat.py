@@ -1,5 +1,6 @@
 """`ChatPromptTemplate`: messages, message templates and placeholders, filled in together."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self, cast
 
@@ -26,9 +27,9 @@ class UnknownMessageError(InvalidTemplateError, NotImplementedError):
 class BaseChatPromptTemplate(BasePromptTemplate, init=False):
     """A prompt that is messages. A subclass defines `format_messages`."""
 
+    @abstractmethod
     def format_messages(self, **kwargs: Any) -> list[Any]:
         """The messages with the values filled in."""
-        raise NotImplementedError(f"{type(self).__name__} must define format_messages().")
 
     async def aformat_messages(self, **kwargs: Any) -> list[Any]:
         """The async twin of `format_messages`."""

@@ -1,21 +1,23 @@
 """`BaseMessagePromptTemplate`: something that gives messages when variables are filled in."""
 
+from abc import abstractmethod
 from typing import Any
 
+from plait.abstract import Abstract
 from plait.fields import AnnotatedFields
 
 
-class BaseMessagePromptTemplate(AnnotatedFields, init=False):
+class BaseMessagePromptTemplate(Abstract, AnnotatedFields, init=False):
     """What stands among the messages of a chat prompt. A subclass defines `format_messages`."""
 
     @property
+    @abstractmethod
     def input_variables(self) -> list[str]:
         """The names it needs."""
-        raise NotImplementedError(f"{type(self).__name__} must define input_variables.")
 
+    @abstractmethod
     def format_messages(self, **kwargs: Any) -> list[Any]:
         """The messages with the values filled in."""
-        raise NotImplementedError(f"{type(self).__name__} must define format_messages().")
 
     async def aformat_messages(self, **kwargs: Any) -> list[Any]:
         """The async twin of `format_messages`."""

@@ -1,5 +1,6 @@
 """Message templates: a message of a role whose text, or blocks of content, are templates."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast
@@ -63,9 +64,9 @@ class BaseStringMessagePromptTemplate(BaseMessagePromptTemplate):
         """The names in the template."""
         return self.prompt.input_variables
 
+    @abstractmethod
     def format(self, **kwargs: Any) -> Any:
         """The message with the values filled in."""
-        raise NotImplementedError(f"{type(self).__name__} must define format().")
 
     async def aformat(self, **kwargs: Any) -> Any:
         """The async twin of `format`."""

@@ -1,5 +1,6 @@
 """Retrievers: from a question to the documents that may answer it."""
 
+from abc import abstractmethod
 from typing import Any, TypeAlias
 
 from plait.callbacks.context import has_listeners
@@ -15,7 +16,7 @@ RetrieverOutput: TypeAlias = list[Document]
 RetrieverLike: TypeAlias = Runnable[str, list[Document]]
 
 
-class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]]):
+class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]], init=False):
     """From a question to documents. Derive from it and define `_get_relevant_documents`.
 
     Args:
@@ -33,16 +34,9 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]]):
     tags: list[str] | None = None
     metadata: dict[str, Any] | None = None
 
-    def __init__(self, **values: Any) -> None:
-        if type(self)._get_relevant_documents is BaseRetriever._get_relevant_documents:
-            raise TypeError(
-                f"{type(self).__name__} must define _get_relevant_documents(query, *, run_manager)."
-            )
-        super().__init__(**values)
-
+    @abstractmethod
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         """The documents for a query; may take `run_manager`."""
-        raise NotImplementedError
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         """The async twin; without it, async calls run the sync one on a thread."""

@@ -6,11 +6,13 @@ loads no asyncio, no threads and no pydantic: those who need them load them. Wha
 """
 
 import sys
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, overload
 
+from plait.abstract import Abstract
 from plait.callbacks.context import has_listeners
 from plait.runnables.addable import add_all
 from plait.runnables.config import (
@@ -50,7 +52,7 @@ _PEER = "langchain_core.runnables.base"
 _known_to_peer: list[Any] = []
 
 
-class Runnable(Described, OwnRuns, Generic[Input, Output]):
+class Runnable(Described, OwnRuns, Abstract, Generic[Input, Output]):
     """Base of everything that can be invoked, streamed, batched and composed with `|`.
 
     >>> class Double(Runnable[int, int]):
@@ -79,9 +81,9 @@ class Runnable(Described, OwnRuns, Generic[Input, Output]):
 
     # --- calls -----------------------------------------------------------------------------------
 
+    @abstractmethod
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
         """Turn one input into one output."""
-        raise NotImplementedError(f"{type(self).__name__} must define invoke().")
 
     async def ainvoke(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
@@ -460,7 +462,8 @@ class Runnable(Described, OwnRuns, Generic[Input, Output]):
     ) -> "Runnable[Input, Output]":
         """This runnable with a config of its own, united with the caller's on each call.
 
-        >>> Runnable().with_config(tags=["a"]).config["tags"]
+        >>> from plait.runnables import RunnablePassthrough
+        >>> RunnablePassthrough().with_config(tags=["a"]).config["tags"]
         ['a']
         """
         return _load("binding").RunnableBinding(bound=self, config={**(config or {}), **kwargs})

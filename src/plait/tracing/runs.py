@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import traceback
+from abc import abstractmethod
 from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
+from plait.abstract import Abstract
 from plait.messages import get_buffer_string
 from plait.runnables.listeners import Run
 from plait.tracing.base import TracedRun, Tracer
 
 
-class BaseTracer(Tracer):
+class BaseTracer(Abstract, Tracer):
     """Makes a `Run` of each run that it hears; a subclass defines `_persist_run`.
 
     It is handed each outermost run once that has ended. Besides, a subclass may define what is done
@@ -35,9 +37,9 @@ class BaseTracer(Tracer):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
 
+    @abstractmethod
     def _persist_run(self, run: Run) -> None:
         """Do something with an outermost run that has ended."""
-        raise NotImplementedError(f"{type(self).__name__} must define _persist_run().")
 
     def _on_run_create(self, run: Run) -> None:
         """A run started."""

@@ -1,19 +1,35 @@
 """Classes that programs derive from plait's, with fields, bounds and validators of their own."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from langchain_core.documents import Document
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.documents.compressor import BaseDocumentCompressor
-from langchain_core.language_models import LLM, BaseChatModel, SimpleChatModel
+from langchain_core.example_selectors import BaseExampleSelector
+from langchain_core.language_models import LLM, BaseChatModel, BaseLLM, SimpleChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.output_parsers import BaseTransformOutputParser
-from langchain_core.prompts import PromptTemplate, StringPromptTemplate
+from langchain_core.output_parsers import (
+    BaseGenerationOutputParser,
+    BaseLLMOutputParser,
+    BaseOutputParser,
+    BaseTransformOutputParser,
+)
+from langchain_core.prompt_values import PromptValue
+from langchain_core.prompts import (
+    BaseChatPromptTemplate,
+    BasePromptTemplate,
+    PromptTemplate,
+    StringPromptTemplate,
+)
+from langchain_core.prompts.message import BaseMessagePromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, Runnable, RunnableSerializable
 from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException
+from langchain_core.tracers import BaseTracer
 from pydantic import (
     AliasChoices,
     BaseModel,
@@ -372,3 +388,53 @@ def case_runnables_that_are_runs(env):
         [each[:3] for each in asyncio.run(heard(loud))],
         asyncio.run(heard(shout)),
     )
+
+
+def case_methods_that_are_left_out(env):
+    bases = [
+        *(Runnable, RunnableSerializable, BaseRetriever, BaseTool, PromptValue),
+        *(BaseChatModel, SimpleChatModel, LLM, BaseLLM),
+        *(BaseLLMOutputParser, BaseGenerationOutputParser, BaseOutputParser),
+        *(BaseTransformOutputParser, BasePromptTemplate, StringPromptTemplate),
+        *(BaseChatPromptTemplate, BaseMessagePromptTemplate),
+        *(BaseChatMessageHistory, BaseDocumentCompressor, BaseDocumentTransformer),
+        *(BaseExampleSelector, BaseTracer),
+    ]
+    values = {BaseTool: {"name": "t", "description": "d"}}
+    prompts = (BasePromptTemplate, StringPromptTemplate, BaseChatPromptTemplate)
+    values |= {one: {"input_variables": []} for one in prompts}
+
+    def made(base):
+        return type("Bare", (base,), {})(**values.get(base, {}))
+
+    return [(base.__name__, env.error(lambda base=base: made(base))) for base in bases]
+
+
+def case_methods_that_come_from_elsewhere(env):
+    class Doubles:
+        def invoke(self, input, config=None, **kwargs):
+            return input * 2
+
+    class Half(Runnable):
+        """Leaves it to others, too."""
+
+    class Whole(Half):
+        invoke = Doubles.invoke
+
+    class Before(Doubles, Runnable): ...
+
+    class Behind(Runnable, Doubles): ...
+
+    class Again(Whole):
+        @abstractmethod
+        def more(self): ...
+
+    class Kept(RunnableSerializable, ABC):
+        @abstractmethod
+        def more(self): ...
+
+        def invoke(self, input, config=None, **kwargs):
+            return input
+
+    kinds = (Half, Whole, Before, Behind, Again, Kept)
+    return [env.error(lambda kind=kind: kind().invoke(1)) for kind in kinds]

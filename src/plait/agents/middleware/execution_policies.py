@@ -9,12 +9,14 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Literal, cast
 
+from plait.abstract import Abstract
 from plait.errors import ConfigError
 
 OWN_PREFIX = "plait-shell-"
@@ -22,7 +24,7 @@ OWN_PREFIX = "plait-shell-"
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseExecutionPolicy:
+class BaseExecutionPolicy(Abstract):
     """How a shell is run. Derive from it and define `spawn` for another way.
 
     Args:
@@ -47,6 +49,7 @@ class BaseExecutionPolicy:
             if isinstance(value, (int, float)) and not isinstance(value, bool) and value <= 0:
                 raise ConfigError(f"{name} must be more than 0, got {value!r}.")
 
+    @abstractmethod
     def spawn(
         self, *, workspace: Path, env: Mapping[str, str] | None, command: Sequence[str]
     ) -> subprocess.Popen[bytes]:
@@ -57,7 +60,6 @@ class BaseExecutionPolicy:
             env: its environment (None: what the policy holds to be usual).
             command: the shell, which reads commands from its input.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say how to spawn a shell.")
 
     def check(self, command: Sequence[str]) -> None:
         """Look whether the shell can be started here.
