@@ -13,6 +13,7 @@ from functools import partial
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any, cast
 
+from plait.callbacks.mixins import SILENT
 from plait.messages import get_buffer_string
 
 logger = logging.getLogger("plait.callbacks")
@@ -103,7 +104,8 @@ async def _tell(
 def _method(handler: Any, event: str, ignored_by: str | None) -> Callable[..., Any] | None:
     if ignored_by is not None and getattr(handler, ignored_by, False):
         return None
-    return getattr(handler, event, None)
+    method = getattr(handler, event, None)
+    return None if hasattr(method, SILENT) else method
 
 
 def _failed(handler: Any, event: str, error: Exception) -> None:

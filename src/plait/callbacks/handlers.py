@@ -4,9 +4,12 @@ Event names and arguments are the field's, so that handlers written for langchai
 unchanged, and need not derive from these classes.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from plait.callbacks.mixins import (
+    SILENT,
     CallbackManagerMixin,
     ChainManagerMixin,
     LLMManagerMixin,
@@ -17,6 +20,8 @@ from plait.callbacks.mixins import (
 
 if TYPE_CHECKING:
     from uuid import UUID
+
+H = TypeVar("H")
 
 
 class BaseCallbackHandler(
@@ -79,8 +84,39 @@ class TokenListener(BaseCallbackHandler):
         return output
 
 
+def _awaitable(kind: type[H]) -> type[H]:
+    """The class with its silent events as coroutines, for subclasses that await `super()`.
+
+    Each says that it is silent: nobody starts a loop or a thread to call it. A chat model's start
+    stays as it is: it sends who calls it to `on_llm_start`.
+    """
+    for name in dir(kind):
+        if name.startswith("on_") and name != "on_chat_model_start":
+            setattr(kind, name, _coroutine(getattr(kind, name)))
+    return kind
+
+
+def _coroutine(event: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(event)
+    async def silent(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return event(self, *args, **kwargs)
+
+    setattr(silent, SILENT, True)
+    return silent
+
+
+@_awaitable
 class AsyncCallbackHandler(BaseCallbackHandler):
     """A handler whose events are coroutines: override any method with `async def`.
 
     A sync run awaits them too, on an event loop of its own.
+
+    >>> class Ends(AsyncCallbackHandler):
+    ...     async def on_chain_end(self, outputs, **kwargs):
+    ...         await super().on_chain_end(outputs, **kwargs)
+    ...         print("end", outputs)
+    >>> from plait.runnables import RunnableLambda
+    >>> RunnableLambda(str.upper).invoke("hi", {"callbacks": [Ends()]})
+    end HI
+    'HI'
     """

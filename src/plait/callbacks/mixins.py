@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from uuid import UUID
 
+SILENT = "__plait_silent__"
+"""Marks events of a base class that do nothing: they need not be called."""
+
 
 class LLMManagerMixin:
     """What is told of a model's run after its start."""

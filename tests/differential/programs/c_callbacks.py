@@ -1,10 +1,18 @@
 """Callback events of a run of a graph: the run, its nodes, their path functions; metadata, tags."""
 
 import operator
+from inspect import iscoroutinefunction
 from typing import Annotated, TypedDict
 
-from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
-from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.callbacks import (
+    AsyncCallbackHandler,
+    BaseCallbackHandler,
+    dispatch_custom_event,
+)
+from langchain_core.language_models.fake_chat_models import (
+    FakeListChatModel,
+    GenericFakeChatModel,
+)
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from langgraph.func import entrypoint, task
@@ -125,6 +133,60 @@ async def case_async_handlers(env):
     recorder = AsyncRecorder()
     await routed().ainvoke({"xs": []}, {"callbacks": [recorder]})
     return recorder.heard
+
+
+class Dutiful(AsyncCallbackHandler):
+    """Leaves each event to its base class, too, and fails the run if that fails."""
+
+    raise_error = True
+
+    def __init__(self):
+        self.told = []
+
+    async def on_chain_start(self, *args, **kwargs):
+        await super().on_chain_start(*args, **kwargs)
+        self.told.append("chain starts")
+
+    async def on_chain_end(self, *args, **kwargs):
+        await super().on_chain_end(*args, **kwargs)
+        self.told.append("chain ends")
+
+    async def on_llm_start(self, *args, **kwargs):
+        await super().on_llm_start(*args, **kwargs)
+        self.told.append("model starts")
+
+    async def on_llm_new_token(self, *args, **kwargs):
+        await super().on_llm_new_token(*args, **kwargs)
+        self.told.append("token")
+
+    async def on_llm_end(self, *args, **kwargs):
+        await super().on_llm_end(*args, **kwargs)
+        self.told.append("model ends")
+
+    async def on_custom_event(self, name, *args, **kwargs):
+        await super().on_custom_event(name, *args, **kwargs)
+        self.told.append(name)
+
+    async def on_chat_model_start(self, *args, **kwargs):
+        await super().on_chat_model_start(*args, **kwargs)
+
+
+async def case_async_handlers_that_call_their_base(env):
+    def says(state):
+        dispatch_custom_event("asks", 1)
+        return {"xs": [model.invoke("x").content]}
+
+    model = FakeListChatModel(responses=["ab"])
+    builder = StateGraph(State).add_node("says", says).add_edge(START, "says")
+    handlers = [Dutiful() for _ in range(3)]
+    graph = builder.compile()
+    graph.invoke({"xs": []}, {"callbacks": handlers[:1]})
+    await graph.ainvoke({"xs": []}, {"callbacks": handlers[1:2]})
+    _ = [chunk async for chunk in model.astream("x", {"callbacks": handlers[2:]})]
+    base = AsyncCallbackHandler()
+    quiet = [name for name in dir(base) if name.startswith("on_")]
+    made = [name for name in quiet if iscoroutinefunction(getattr(base, name))]
+    return [one.told for one in handlers], sorted({*made, "on_chat_model_start", "on_stream_event"})
 
 
 def case_edges_count_as_steps(env):
