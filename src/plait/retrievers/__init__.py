@@ -38,9 +38,13 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]], init=False):
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         """The documents for a query; may take `run_manager`."""
 
-    async def _aget_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
-        """The async twin; without it, async calls run the sync one on a thread."""
-        raise NotImplementedError
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: Any, **kwargs: Any
+    ) -> list[Document]:
+        """The async twin; here the sync one, on a thread."""
+        code = self._get_relevant_documents
+        given = _with_run(code, run_manager.get_sync(), kwargs)
+        return await run_in_executor(None, code, query, **given)
 
     def invoke(
         self, input: str, config: RunnableConfig | None = None, **kwargs: Any
@@ -86,13 +90,8 @@ class BaseRetriever(AnnotatedFields, Runnable[str, list[Document]], init=False):
         return found
 
     async def _afind(self, query: str, run: Any, kwargs: dict[str, Any]) -> list[Document]:
-        own = type(self)._aget_relevant_documents
-        if own is not BaseRetriever._aget_relevant_documents:
-            code = self._aget_relevant_documents
-            return await code(query, **_with_run(code, run, kwargs, sync=False))
-        code = self._get_relevant_documents
-        its_run = None if run is None else run.get_sync()
-        return await run_in_executor(None, code, query, **_with_run(code, its_run, kwargs))
+        code = self._aget_relevant_documents
+        return await code(query, **_with_run(code, run, kwargs, sync=False))
 
     def _listeners(self, config: RunnableConfig) -> tuple[Any, ...]:
         tags, metadata = config.get("tags"), config.get("metadata")

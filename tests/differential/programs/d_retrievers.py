@@ -150,3 +150,22 @@ def case_prompts_that_need_more(env):
     prompt = PromptTemplate.from_template("{page_content} {zz}")
     made = create_retriever_tool(Numbered(), "search", "Find.", document_prompt=prompt)
     return env.error(lambda: made.invoke("q"))
+
+
+class Counting(Numbered):
+    """Leaves the finding to its base class, on a thread."""
+
+    found: int = 0
+
+    async def _aget_relevant_documents(self, query, *, run_manager):
+        documents = await super()._aget_relevant_documents(query, run_manager=run_manager)
+        self.found += len(documents)
+        return documents
+
+
+async def case_an_async_twin_that_calls_its_base(env):
+    counting, told = Counting(), Told()
+    quiet = await counting.ainvoke("q")
+    heard = await counting.ainvoke("q", {"callbacks": [told]})
+    failed = await env.aerror(counting.ainvoke("bad"))
+    return texts(quiet), texts(heard), failed, counting.found, told.events
