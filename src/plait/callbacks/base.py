@@ -74,12 +74,17 @@ class BaseCallbackManager:
     ) -> Self:
         """A manager of what is inherited (from the config) and what is local (of one object).
 
-        `verbose` is accepted for compatibility; plait has no global handlers.
+        With `verbose`, one that prints (`StdOutCallbackHandler`) is among the handlers.
         """
         manager = cls.adopt(inheritable_callbacks)
         if local_callbacks is not None:
             for handler in getattr(local_callbacks, "handlers", local_callbacks):
                 manager.add_handler(handler, inherit=False)
+        if verbose:
+            from plait.callbacks.printing import StdOutCallbackHandler  # few programs print
+
+            if not any(isinstance(handler, StdOutCallbackHandler) for handler in manager.handlers):
+                manager.add_handler(StdOutCallbackHandler(), inherit=False)
         manager.add_tags(inheritable_tags or [])
         manager.add_tags(local_tags or [], inherit=False)
         manager.add_metadata(inheritable_metadata or {})

@@ -55,6 +55,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         description: What the model reads to decide whether and how to call it.
         args_schema: A pydantic model class or a JSON schema; by default made from `_run`.
         return_direct: The result ends an agent's loop and is its answer.
+        verbose: Print the result of each call.
         callbacks: Handlers of this tool's runs; `tags` and `metadata` are told to handlers too.
         handle_tool_error: What a `ToolException` becomes: an error that is raised (False), its
             text (True), this text, or what this function makes of it.
@@ -222,13 +223,13 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             ToolException: the tool failed, and `handle_tool_error` is False.
         """
         given, call_id = self._plans().read_call(self.name, input)
-        return self._call(given, call_id, config, kwargs)
+        return self._call(given, call_id, config, kwargs, self.verbose)
 
     @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`; sync code runs on a thread."""
         given, call_id = self._plans().read_call(self.name, input)
-        return await self._acall(given, call_id, config, kwargs)
+        return await self._acall(given, call_id, config, kwargs, self.verbose)
 
     def run(
         self,
@@ -248,12 +249,15 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     ) -> Any:
         """`invoke` with the parts of the config and the tool call's id as arguments.
 
-        `verbose` and the colors are accepted for compatibility; handlers are told the color.
+        Args:
+            verbose: Print the result, as for a tool whose field `verbose` is True.
+            color: Told to handlers, and the color of what is printed; `start_color` has no use.
         """
-        del verbose, start_color
+        del start_color
         parts = _parts(callbacks, tags, metadata, run_name, run_id)
         config = {**(config or {}), **parts} or None
-        return self._call(tool_input, tool_call_id, config, {"color": color, **kwargs})
+        told = {"color": color, **kwargs}
+        return self._call(tool_input, tool_call_id, config, told, self.verbose or bool(verbose))
 
     async def arun(
         self,
@@ -272,13 +276,20 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         **kwargs: Any,
     ) -> Any:
         """The async twin of `run`."""
-        del verbose, start_color
+        del start_color
         parts = _parts(callbacks, tags, metadata, run_name, run_id)
         config = {**(config or {}), **parts} or None
-        return await self._acall(tool_input, tool_call_id, config, {"color": color, **kwargs})
+        told = {"color": color, **kwargs}
+        loud = self.verbose or bool(verbose)
+        return await self._acall(tool_input, tool_call_id, config, told, loud)
 
     def _call(
-        self, given: Any, call_id: str | None, config: RunnableConfig | None, told: dict[str, Any]
+        self,
+        given: Any,
+        call_id: str | None,
+        config: RunnableConfig | None,
+        told: dict[str, Any],
+        loud: bool,
     ) -> Any:
         plan = self._plans()
         target = plan.sync
@@ -287,13 +298,13 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
                 f"Tool {self.name!r} has only async code, so it does not support sync invocation. "
                 "Use ainvoke."
             )
-        heard, config = self._heard(config)
+        heard, config = self._heard(config, loud)
         if not heard:
             return self._attempt(plan, target, given, call_id, config, None)
         from plait.callbacks import CallbackManager  # loads asyncio; only where somebody listens
 
         config = ensure_config(config)
-        manager = CallbackManager.configure(*self._listeners(config))
+        manager = CallbackManager.configure(*self._listeners(config, loud))
         about, started = self._started(plan, given, call_id, config, told)
         run = manager.on_tool_start(*about, **started)
         child = patch_config(config, callbacks=run.get_child())
@@ -307,16 +318,21 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         return output
 
     async def _acall(
-        self, given: Any, call_id: str | None, config: RunnableConfig | None, told: dict[str, Any]
+        self,
+        given: Any,
+        call_id: str | None,
+        config: RunnableConfig | None,
+        told: dict[str, Any],
+        loud: bool,
     ) -> Any:
         plan = self._plans()
-        heard, config = self._heard(config)
+        heard, config = self._heard(config, loud)
         if not heard:
             return await self._aattempt(plan, given, call_id, config, None)
         from plait.callbacks import AsyncCallbackManager  # only where somebody listens
 
         config = ensure_config(config)
-        manager = AsyncCallbackManager.configure(*self._listeners(config))
+        manager = AsyncCallbackManager.configure(*self._listeners(config, loud))
         about, started = self._started(plan, given, call_id, config, told)
         run = await manager.on_tool_start(*about, **started)
         child = patch_config(config, callbacks=run.get_child())
@@ -329,24 +345,31 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         await run.on_tool_end(output, color=started["color"], name=self.name)
         return output
 
-    def _heard(self, config: RunnableConfig | None) -> tuple[bool, RunnableConfig | None]:
-        """Whether anybody listens, and the config of children (None: the one they inherit)."""
+    def _heard(
+        self, config: RunnableConfig | None, loud: bool
+    ) -> tuple[bool, RunnableConfig | None]:
+        """Whether anybody listens, and the config of children (None: the one they inherit).
+
+        Args:
+            config: Of the call.
+            loud: Whether the result is printed.
+        """
         if config is None:
-            return bool(self.callbacks) or is_heard_here(), None
+            return loud or bool(self.callbacks) or is_heard_here(), None
         if config is inherited_config():
-            return bool(self.callbacks) or has_listeners(config), None
+            return loud or bool(self.callbacks) or has_listeners(config), None
         config = ensure_config(config)
-        if self.callbacks or has_listeners(config):
+        if loud or self.callbacks or has_listeners(config):
             return True, config
         config.pop("run_name", None)
         config.pop("run_id", None)
         return False, config
 
-    def _listeners(self, config: RunnableConfig) -> tuple[Any, ...]:
+    def _listeners(self, config: RunnableConfig, loud: bool) -> tuple[Any, ...]:
         """What a callback manager is configured with for a run of this tool."""
         inherited, local = config.get("callbacks"), self.callbacks
         tags, metadata = config.get("tags"), config.get("metadata")
-        return inherited, local, self.verbose, tags, self.tags, metadata, self.metadata
+        return inherited, local, loud, tags, self.tags, metadata, self.metadata
 
     def _started(
         self,

@@ -6,12 +6,17 @@ import io
 from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.callbacks.base import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.callbacks.file import FileCallbackHandler
-from langchain_core.callbacks.manager import CallbackManagerForToolRun, dispatch_custom_event
+from langchain_core.callbacks.manager import (
+    CallbackManager,
+    CallbackManagerForToolRun,
+    dispatch_custom_event,
+)
 from langchain_core.callbacks.stdout import StdOutCallbackHandler
 from langchain_core.callbacks.streaming_stdout import StreamingStdOutCallbackHandler
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import StructuredTool
 
 
 def play(handler):
@@ -89,3 +94,28 @@ def case_modules(env):
 
     RunnableLambda(says).invoke(1, {"callbacks": [Hears()]})
     return heard, AsyncCallbackHandler, CallbackManagerForToolRun, issubclass(Hears, object)
+
+
+def add(a: int) -> int:
+    """Add one."""
+    return a + 1
+
+
+async def case_tools_that_print(env):
+    loud = StructuredTool.from_function(add, verbose=True)
+    quiet = StructuredTool.from_function(add)
+    async_loud = io.StringIO()
+    with contextlib.redirect_stdout(async_loud):
+        await loud.ainvoke({"a": 1})
+        await quiet.arun({"a": 2}, verbose=True)
+    already = {"callbacks": [StdOutCallbackHandler()]}
+    return [
+        printed(lambda: loud.invoke({"a": 1})),
+        printed(lambda: loud.invoke({"a": 1}, already)),
+        printed(lambda: loud.run({"a": 1}, verbose=False)),
+        printed(lambda: quiet.invoke({"a": 1})),
+        printed(lambda: quiet.run({"a": 1}, True, "green", "red")),
+        async_loud.getvalue(),
+        [type(one).__name__ for one in CallbackManager.configure(verbose=True).handlers],
+        CallbackManager.configure(verbose=True).inheritable_handlers,
+    ]
