@@ -568,6 +568,10 @@ class UnusedCachePolicyWarning(PlaitWarning):
     """A node has a cache policy, and its graph no cache that would keep its results."""
 
 
+class UncountedToolsWarning(PlaitWarning):
+    """The tokens of messages were counted with tools, whose schemas nobody counts."""
+
+
 class UnusedQueryWarning(PlaitWarning):
     """A store was searched with a query, and has no index that could rank its items by it."""
 
@@ -650,6 +654,7 @@ __all__ = [
     "ThreadBusyError",
     "ToolDefinitionError",
     "ToolInputError",
+    "UncountedToolsWarning",
     "UndeclaredJumpError",
     "UnheardErrorWarning",
     "UnknownCheckpointError",

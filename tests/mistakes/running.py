@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.config import get_config
 from plait.errors import (
@@ -15,11 +16,13 @@ from plait.errors import (
     MissingThreadIdError,
     NodeCancelledError,
     ThreadBusyError,
+    UncountedToolsWarning,
     UnknownCheckpointError,
     UnknownKeyWarning,
 )
 from plait.func import task
 from plait.graph import START, StateGraph
+from plait.messages import HumanMessage
 from plait.types import Command, interrupt
 
 from .table import THREAD, State, graph_of, mistake, saved
@@ -258,3 +261,14 @@ def answer_without_a_command() -> None:
     graph = saved(ask=lambda state: {"text": interrupt("sure?")})
     graph.invoke({"text": ""}, THREAD)
     graph.invoke("yes", THREAD)
+
+
+@mistake(
+    "Tools given to a count of the tokens of messages",
+    UncountedToolsWarning,
+    "FakeListChatModel",
+    "count_tokens_approximately",
+)
+def tools_that_are_not_counted() -> None:
+    model = FakeListChatModel(responses=["x"], custom_get_token_ids=lambda text: [1] * len(text))
+    model.get_num_tokens_from_messages([HumanMessage("hi")], tools=[{"name": "add"}])

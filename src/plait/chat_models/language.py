@@ -8,9 +8,10 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar, cast
+from warnings import warn
 
 from plait.callbacks.context import has_listeners, inherited_config, is_heard_here
-from plait.errors import MissingExtraError
+from plait.errors import MissingExtraError, UncountedToolsWarning
 from plait.fields import AnnotatedFields
 from plait.runnables.base import Output, Runnable
 from plait.runnables.config import RunnableConfig
@@ -114,9 +115,25 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
     def get_num_tokens_from_messages(
         self, messages: Sequence[Any], tools: Sequence[Any] | None = None
     ) -> int:
-        """How many tokens messages are, each as its text with the role before it."""
+        """How many tokens messages are, each as its text with the role before it.
+
+        Args:
+            messages: What to count.
+            tools: Not counted: an `UncountedToolsWarning` says so.
+
+        Raises:
+            MissingExtraError: The model has no tokenizer (see `get_token_ids`).
+        """
         from plait.messages.buffer import get_buffer_string  # few programs count
 
+        if tools is not None:
+            warn(
+                f"{type(self).__name__}.get_num_tokens_from_messages(tools=...) counts the "
+                "messages alone. plait.messages.count_tokens_approximately(messages, tools=...) "
+                "estimates both.",
+                UncountedToolsWarning,
+                stacklevel=2,
+            )
         return sum(self.get_num_tokens(get_buffer_string([message])) for message in messages)
 
     def asdict(self) -> dict[str, Any]:
