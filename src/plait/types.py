@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -314,7 +314,7 @@ class Interrupt:
     """What is asked: the argument of `interrupt()`."""
     id: str
     """What `Command(resume={id: answer})` names."""
-    response_schema: Any = field(default=None, repr=False)
+    response_schema: Any = None
     """The shape that the answer must have, if the question says one."""
 
     def __init__(

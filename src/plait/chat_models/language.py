@@ -152,8 +152,12 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         """What tracers want to know of the model, by the field's names (`ls_model_name`, ...)."""
-        provider = type(self).__name__.removeprefix("Chat").removesuffix("Chat").lower()
-        found: dict[str, Any] = {"ls_provider": provider, "ls_model_type": self._run_type}
+        name = type(self).__name__
+        if self._run_type == "llm":
+            provider = name.removesuffix("LLM")
+        else:
+            provider = name.removeprefix("Chat").removesuffix("Chat")
+        found: dict[str, Any] = {"ls_provider": provider.lower(), "ls_model_type": self._run_type}
         if stop:
             found["ls_stop"] = stop
         for key, names in LS_PARAMS.items():

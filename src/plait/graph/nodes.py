@@ -65,7 +65,7 @@ class NodeSpec:
 
 def managed_keys(schema: Declared) -> Managed:
     """The keys of a schema that the run computes."""
-    return tuple((key, kind.get) for key, kind in schema.managed.items())
+    return tuple((key, kind.at) for key, kind in schema.managed.items())
 
 
 def node_plan(

@@ -371,8 +371,9 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         if isinstance(start_key, str):
             self.edges.add((start_key, end_key))
             return self
-        if end_key == END:
-            raise InvalidGraphError("END cannot wait for several nodes; the graph ends by itself.")
+        if end_key == END:  # it need not wait: the graph ends by itself when all have run
+            self.edges.update((start, END) for start in starts)
+            return self
         if end_key not in self.nodes:
             raise InvalidGraphError(f"Need to add_node {end_key!r} first")
         self.waiting_edges.add((starts, end_key))

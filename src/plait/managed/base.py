@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from abc import ABC, abstractmethod
+from typing import Any, Generic, NamedTuple, TypeAlias
+
+from typing_extensions import TypeVar
+
+ValueT = TypeVar("ValueT", default=Any)
 
 
-class ManagedValue:
-    """Base of managed values. A subclass computes one from the step and the last allowed step."""
+class Steps(NamedTuple):
+    """How far a run has come, and how far it may go."""
+
+    step: int
+    """The super-step that a value is computed for."""
+    stop: int
+    """The first super-step that the recursion limit no longer allows."""
+
+
+class ManagedValue(ABC, Generic[ValueT]):
+    """Base of managed values. A subclass computes one from how far the run has come.
+
+    >>> class Percent(ManagedValue[int]):
+    ...     @staticmethod
+    ...     def get(scratchpad):
+    ...         return 100 * scratchpad.step // scratchpad.stop
+    >>> Percent.at(5, 25)
+    20
+    """
 
     @staticmethod
-    def get(step: int, stop: int) -> object:
+    @abstractmethod
+    def get(scratchpad: Steps) -> ValueT:
+        """The value of a super-step."""
+
+    @classmethod
+    def at(cls, step: int, stop: int) -> ValueT:
         """The value in super-step `step` of a run that may take steps below `stop`."""
-        raise NotImplementedError
+        return cls.get(Steps(step, stop))
 
 
-ManagedValueSpec: TypeAlias = type[ManagedValue]
+ManagedValueSpec: TypeAlias = type[ManagedValue[Any]]
 ManagedValueMapping: TypeAlias = dict[str, ManagedValueSpec]
 
 

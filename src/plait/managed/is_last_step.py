@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from plait.managed.base import ManagedValue
+from plait.managed.base import ManagedValue, Steps
 
 
-class IsLastStepManager(ManagedValue):
+class IsLastStepManager(ManagedValue[bool]):
     """Whether the recursion limit ends the run after this super-step."""
 
     @staticmethod
-    def get(step: int, stop: int) -> bool:
-        return step == stop - 1
+    def get(scratchpad: Steps) -> bool:
+        return scratchpad.step == scratchpad.stop - 1
 
 
-class RemainingStepsManager(ManagedValue):
+class RemainingStepsManager(ManagedValue[int]):
     """How many super-steps the recursion limit leaves, this one included."""
 
     @staticmethod
-    def get(step: int, stop: int) -> int:
-        return stop - step
+    def get(scratchpad: Steps) -> int:
+        return scratchpad.stop - scratchpad.step
 
 
 IsLastStep: TypeAlias = Annotated[bool, IsLastStepManager]

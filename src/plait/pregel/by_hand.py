@@ -130,7 +130,7 @@ def _node_plan(
         retry=tuple(spec.retry_policy or ()) or retry,
         timeout=spec.timeout,
         cache=_cache_plan(name, code, spec.cache_policy or cache),
-        managed=tuple((key, managed[key].get) for key in computed),
+        managed=tuple((key, managed[key].at) for key in computed),
         subgraph=kept[0] if kept else None,
         metadata=spec.metadata,
         tags=tuple(spec.tags or ()),

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from plait.runnables.generators import RunnableGenerator
     from plait.runnables.history import RunnableWithMessageHistory
     from plait.runnables.likes import RunnableLike
-    from plait.runnables.listeners import Run
     from plait.runnables.parallel import RunnableMap, RunnableParallel
     from plait.runnables.passthrough import RunnableAssign, RunnablePassthrough, RunnablePick
     from plait.runnables.retry import ExponentialJitterParams, RunnableRetry
     from plait.runnables.router import RouterInput, RouterRunnable
     from plait.runnables.sequence import RunnableSequence
     from plait.runnables.serializable import RunnableSerializable
+    from plait.runnables.told_runs import Run
 
 _NAMES = {
     "addable": ("AddableDict", "aadd", "add"),
@@ -82,13 +82,13 @@ _NAMES = {
     "generators": ("RunnableGenerator",),
     "history": ("RunnableWithMessageHistory",),
     "likes": ("RunnableLike",),
-    "listeners": ("Run",),
     "parallel": ("RunnableMap", "RunnableParallel"),
     "passthrough": ("RunnableAssign", "RunnablePassthrough", "RunnablePick"),
     "retry": ("ExponentialJitterParams", "RunnableRetry"),
     "router": ("RouterInput", "RouterRunnable"),
     "sequence": ("RunnableSequence",),
     "serializable": ("RunnableSerializable",),
+    "told_runs": ("Run",),
 }
 
 __getattr__ = lazily(__name__, {name: module for module, names in _NAMES.items() for name in names})

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
@@ -14,35 +12,7 @@ from plait.runnables.base import Runnable
 from plait.runnables.binding import RunnableBinding
 from plait.runnables.calling import code_of
 from plait.runnables.config import RunnableConfig
-
-
-@dataclass(slots=True)
-class Run:
-    """One run: what a listener is told of."""
-
-    id: UUID
-    name: str
-    run_type: str
-    """ "chain", "chat_model", "llm", "tool" or "retriever"."""
-    inputs: Any
-    """A dict as it was given; else `{"input": what was given}`."""
-    parent_run_id: UUID | None = None
-    tags: list[str] = field(default_factory=list[str])
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-    start_time: datetime = field(default_factory=lambda: datetime.now(UTC))
-    end_time: datetime | None = None
-    outputs: Any = None
-    """A dict as it was returned; else `{"output": what was returned}`."""
-    error: str | None = None
-    """The failure and its traceback, as text."""
-    child_runs: list[Run] = field(default_factory=list["Run"])
-    reference_example_id: UUID | None = None
-    """The example that it was run for, if whoever collects it says so."""
-
-    @property
-    def extra(self) -> dict[str, Any]:
-        """The metadata, where the field's `Run` has it."""
-        return {"metadata": self.metadata}
+from plait.runnables.told_runs import Run
 
 
 class _Runs:
@@ -54,7 +24,15 @@ class _Runs:
         self._runs: dict[UUID, Run] = {}
         self._root: Run | None = None
 
-    def start(self, kind: str, inputs: Any, run_id: UUID, parent: UUID | None, told: Any) -> Any:
+    def start(
+        self,
+        kind: str,
+        serialized: Any,
+        inputs: Any,
+        run_id: UUID,
+        parent: UUID | None,
+        told: dict[str, Any],
+    ) -> Any:
         """A run starts; what the listener returns if it is the root."""
         run = Run(
             id=run_id,
@@ -63,11 +41,12 @@ class _Runs:
             inputs=_as_dict(inputs, "input"),
             parent_run_id=parent,
             tags=list(told.get("tags") or ()),
-            metadata=dict(told.get("metadata") or {}),
+            extra={"metadata": dict(told.get("metadata") or {})},
+            serialized=serialized,
         )
         self._runs[run_id] = run
         if parent is not None and parent in self._runs:
-            self._runs[parent].child_runs.append(run)
+            self._runs[parent].adopt(run)
         if self._root is not None:
             return None
         self._root = run
@@ -78,7 +57,7 @@ class _Runs:
         run = self._runs.get(run_id)
         if run is None:
             return None
-        run.end_time = datetime.now(UTC)
+        run.end("end" if error is None else "error")
         if "inputs" in told:
             run.inputs = _as_dict(told["inputs"], "input")
         if error is None:
@@ -134,7 +113,7 @@ def _on_start(kind: str) -> Callable[..., Any]:
         parent_run_id: Any = None,
         **told: Any,
     ) -> Any:
-        return self.runs.start(kind, inputs, run_id, parent_run_id, told)
+        return self.runs.start(kind, serialized, inputs, run_id, parent_run_id, told)
 
     return tell
 
@@ -192,4 +171,4 @@ def _as_dict(value: Any, key: str) -> Any:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {key: value}
 
 
-__all__ = ["Run", "listened_to"]
+__all__ = ["listened_to"]

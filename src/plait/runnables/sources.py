@@ -4,6 +4,7 @@ import ast
 import dis
 import inspect
 import textwrap
+from operator import itemgetter
 from typing import Any, cast
 
 from plait.runnables.calling import code_of
@@ -13,11 +14,13 @@ _OF_OBJECT = ("LOAD_ATTR", "LOAD_METHOD")
 
 
 def shown(func: Any) -> str:
-    """A function for people: its name, or the text of a lambda.
+    """A function for people: its name, the text of a lambda, or what an `itemgetter` gets.
 
-    >>> shown(len), shown(object())
-    ('len', '...')
+    >>> shown(len), shown(object()), shown(itemgetter("a", "b"))
+    ('len', '...', "itemgetter('a', 'b')")
     """
+    if isinstance(func, itemgetter):
+        return repr(cast("Any", func)).removeprefix("operator.")
     name = getattr(func, "__name__", "...")
     return _lambda_text(func) or "..." if name == "<lambda>" else name
 
@@ -76,7 +79,7 @@ def keys_read(func: Any) -> list[str]:
     >>> keys_read(lambda x: x["a"] + x.get("b", 1))
     ['a', 'b']
     """
-    if type(func).__name__ == "itemgetter" and type(func).__module__ == "operator":
+    if isinstance(func, itemgetter):
         items = cast("tuple[Any, ...]", func.__reduce__()[1])
         return sorted(item for item in items if isinstance(item, str))
     code = code_of(func)

@@ -1,5 +1,5 @@
 """`Run`, where LangChain has it."""
 
-from plait.runnables.listeners import Run
+from plait.runnables.told_runs import Run
 
 __all__ = ["Run"]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from plait.lazy import lazily
 
 if TYPE_CHECKING:
-    from plait.runnables.listeners import Run
     from plait.runnables.run_log import RunLog, RunLogPatch
+    from plait.runnables.told_runs import Run
     from plait.tracing.base import TracedRun, Tracer
     from plait.tracing.console import ConsoleCallbackHandler, ConsoleTracer
     from plait.tracing.otel import OpenTelemetryTracer

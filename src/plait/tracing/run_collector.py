@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from uuid import UUID
 
 from plait.callbacks.within import listening
-from plait.runnables.listeners import Run
+from plait.runnables.told_runs import Run
 from plait.tracing.runs import BaseTracer
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import traceback
 from abc import abstractmethod
-from datetime import UTC, datetime
 from typing import Any, cast
 from uuid import UUID
 
 from plait.abstract import Abstract
 from plait.messages import get_buffer_string
-from plait.runnables.listeners import Run
+from plait.runnables.told_runs import Run
 from plait.tracing.base import TracedRun, Tracer
 
 
@@ -37,6 +36,12 @@ class BaseTracer(Abstract, Tracer):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__()
 
+    @property
+    def run_map(self) -> dict[str, Run]:
+        """The runs that have not ended, by their ids as text."""
+        with self._lock:
+            return {str(run.id): run.notes["run"] for run in self._runs.values() if run.notes}
+
     @abstractmethod
     def _persist_run(self, run: Run) -> None:
         """Do something with an outermost run that has ended."""
@@ -59,24 +64,27 @@ class BaseTracer(Abstract, Tracer):
             inputs=_inputs(run),
             parent_run_id=run.parent_id,
             tags=list(run.tags),
-            metadata=dict(run.metadata),
+            extra={**_told(run), "metadata": dict(run.metadata)},
+            serialized=run.extra.get("serialized"),
             reference_example_id=self.example_id,
         )
         run.notes["run"] = noted
         run.notes["is_outermost"] = parent is None
         if parent is not None:
-            parent.notes["run"].child_runs.append(noted)
+            parent.notes["run"].adopt(noted)
         self._on_run_create(noted)
         self._hook(run, "start")
 
     def token(self, run: TracedRun, token: Any, chunk: Any) -> None:
         """Tell of a token."""
-        self._on_llm_new_token(run.notes["run"], token, chunk)
+        noted: Run = run.notes["run"]
+        noted.say_token(token, chunk)
+        self._on_llm_new_token(noted, token, chunk)
 
     def ended(self, run: TracedRun) -> None:
         """Note how it ended; hand it on if it is an outermost one."""
         noted: Run = run.notes["run"]
-        noted.end_time = datetime.now(UTC)
+        noted.end("end" if run.error is None else "error")
         noted.inputs = _inputs(run)  # those of a stream are known now
         if run.error is None:
             noted.outputs = None if run.interrupted else _outputs(run)
@@ -98,6 +106,11 @@ class BaseTracer(Abstract, Tracer):
 
 _KINDS = {"chat_model": "llm", "llm": "llm", "tool": "tool", "retriever": "retriever"}
 """Kinds of runs to what the methods for them are called by; any other is a chain."""
+
+
+def _told(run: TracedRun) -> dict[str, Any]:
+    """What the start of a run said, but for what runs."""
+    return {key: value for key, value in run.extra.items() if key != "serialized"}
 
 
 def _inputs(run: TracedRun) -> Any:

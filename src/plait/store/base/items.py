@@ -85,7 +85,7 @@ class Item:
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.dict().items())
-        return f"{type(self).__name__}({fields})"
+        return f"Item({fields})"
 
 
 class SearchItem(Item):

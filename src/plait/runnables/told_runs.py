@@ -1,0 +1,77 @@
+"""`Run`: what listeners and tracers are told of one run, and of those inside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(slots=True)
+class Run:
+    """One run: what a listener is told of."""
+
+    id: UUID
+    name: str
+    run_type: str
+    """ "chain", "chat_model", "llm", "tool" or "retriever"."""
+    inputs: Any
+    """A dict as it was given; else `{"input": what was given}`."""
+    parent_run_id: UUID | None = None
+    tags: list[str] = field(default_factory=list[str])
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What else the start said: `metadata`, and of a model's run `invocation_params`, ..."""
+    serialized: dict[str, Any] | None = None
+    """What runs, as its start described it."""
+    start_time: datetime = field(default_factory=lambda: datetime.now(UTC))
+    end_time: datetime | None = None
+    outputs: Any = None
+    """A dict as it was returned; else `{"output": what was returned}`."""
+    error: str | None = None
+    """The failure and its traceback, as text."""
+    events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    """What happened, with its `name` and `time`: "start", "new_token", and "end" or "error"."""
+    child_runs: list[Run] = field(default_factory=list["Run"])
+    reference_example_id: UUID | None = None
+    """The example that it was run for, if whoever collects it says so."""
+    trace_id: UUID = field(init=False)
+    """The id of the outermost run around it that is told of."""
+    dotted_order: str = field(init=False)
+    """Start and id of each run from the outermost to this one: sorts a trace by its tree."""
+
+    def __post_init__(self) -> None:
+        self.trace_id = self.id
+        self.dotted_order = f"{self.start_time:%Y%m%dT%H%M%S%fZ}{self.id}"
+        self.events.append({"name": "start", "time": self.start_time})
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata of the run."""
+        return self.extra.setdefault("metadata", {})
+
+    @property
+    def latency(self) -> float | None:
+        """How many seconds it took; None while it runs."""
+        if self.end_time is None:
+            return None
+        return (self.end_time - self.start_time).total_seconds()
+
+    def adopt(self, run: Run) -> None:
+        """Take a run that has just begun for one inside this one."""
+        self.child_runs.append(run)
+        run.trace_id = self.trace_id
+        run.dotted_order = f"{self.dotted_order}.{run.dotted_order}"
+
+    def say_token(self, token: Any, chunk: Any) -> None:
+        """Note a token of a model's stream among the events."""
+        said = {"token": token} if chunk is None else {"token": token, "chunk": chunk}
+        self.events.append({"name": "new_token", "time": datetime.now(UTC), "kwargs": said})
+
+    def end(self, event: str) -> None:
+        """Note that it ended now: by "end", or by "error"."""
+        self.end_time = datetime.now(UTC)
+        self.events.append({"name": event, "time": self.end_time})
+
+
+__all__ = ["Run"]
