@@ -33,7 +33,7 @@ from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
 from plait.engine.retries import policies_of
 from plait.engine.state import State
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, InvalidGraphError
+from plait.errors import ConfigError, InvalidGraphError, InvalidNodeError
 from plait.pregel.binding import Binding
 from plait.pregel.caching import namespace_of, tell_of_missing_cache, warn_of_missing_cache
 from plait.pregel.main import Pregel
@@ -93,7 +93,7 @@ class TaskFunction(Generic[P, T]):
         *,
         part_of_node: bool = False,
     ) -> None:
-        self.func = function
+        self.func = _called(function, "task")
         self.name = name or _name_of(function)
         self.retry_policy = retry
         self.cache_policy = cache
@@ -128,6 +128,15 @@ class TaskFunction(Generic[P, T]):
     async def aclear_cache(self, cache: BaseCache[Any]) -> None:
         """`clear_cache` in an event loop."""
         await cache.aclear([namespace_of(self.func)])
+
+
+def _called(function: T, decorator: str) -> T:
+    """What a decorator is put on, if it can be called."""
+    if callable(function):
+        return function
+    is_name = decorator == "task" and isinstance(function, str)
+    remedy = f" To name a task, write @task(name={function!r})." if is_name else ""
+    raise InvalidNodeError(f"@{decorator} was put on {function!r}, which is no function.{remedy}")
 
 
 def _name_of(function: Any) -> str:
@@ -223,7 +232,7 @@ def task(
 
     Raises:
         ValueError: the timeout is no number of seconds above 0.
-        InvalidNodeError: `on_unknown` is no policy.
+        InvalidNodeError: `function` is none, or `on_unknown` is no policy.
 
     >>> @task
     ... def double(n: int) -> int:
@@ -303,7 +312,9 @@ class entrypoint:
         """The workflow.
 
         Raises:
-            NotImplementedError: a generator function, or one without a parameter for the input.
+            InvalidNodeError: it is no function.
+            InvalidGraphError: it has no parameter for the input.
+            NotImplementedError: a generator function.
 
         Warns:
             UnusedCachePolicyWarning: the workflow has a cache policy, and no cache.
@@ -311,7 +322,7 @@ class entrypoint:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise NotImplementedError("Generators are disallowed in the Functional API.")
         name = getattr(function, "__name__", type(function).__name__)
-        binding = Binding(function, name)
+        binding = Binding(_called(function, "entrypoint"), name)
         if not binding.takes_state:
             raise InvalidGraphError(f"Entrypoint {name!r} needs a parameter for its input.")
         plan = GraphPlan(

@@ -1,7 +1,7 @@
 """Mistakes of the author, seen when a graph is built or compiled."""
 
 from operator import add
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 from plait.agents import create_agent
 from plait.agents.middleware import ToolCallLimitMiddleware, wrap_model_call
@@ -382,6 +382,16 @@ def entrypoint_without_parentheses() -> None:
 def cache_policy_without_a_cache() -> None:
     policy = CachePolicy()
     graph_of().add_node("a", nothing, cache_policy=policy).add_edge(START, "a").compile()
+
+
+@mistake("A name for a task without `name=`", InvalidNodeError, "'fetch'", "@task(name='fetch')")
+def name_of_a_task_without_its_keyword() -> None:
+    task(cast("Any", "fetch"))
+
+
+@mistake("`@entrypoint` on what is no function", InvalidNodeError, "@entrypoint", "5")
+def entrypoint_of_no_function() -> None:
+    entrypoint()(cast("Any", 5))
 
 
 @mistake("A cache policy of a workflow without a cache", UnusedCachePolicyWarning, "@entrypoint(c")

@@ -39,6 +39,9 @@ class BaseLLM(BaseLanguageModel[str], init=False):
 
     _run_type = "llm"
 
+    def __str__(self) -> str:
+        return f"\033[1m{type(self).__name__}\033[0m\nParams: {dict(self._identifying_params)}"
+
     @abstractmethod
     def _generate(
         self,

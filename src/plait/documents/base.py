@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from plait.abstract import Abstract
-from plait.errors import InvalidInputError
+from plait.errors import InvalidValueError
 from plait.fields import AnnotatedFields, own_values
 from plait.lazy import lazily
 from plait.model_face import ModelFace
@@ -33,7 +33,7 @@ class Document(BaseMedia):
         metadata: Facts about the text, such as its source.
 
     Raises:
-        InvalidInputError: `page_content` is no text, or `metadata` no dict.
+        InvalidValueError: `page_content` is no text, or `metadata` no dict.
 
     >>> Document("plait is durable", metadata={"source": "README"})
     Document(metadata={'source': 'README'}, page_content='plait is durable')
@@ -56,7 +56,7 @@ class Document(BaseMedia):
     ) -> None:
         metadata = {} if metadata is None else metadata
         if not isinstance(page_content, str) or not isinstance(metadata, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInputError(
+            raise InvalidValueError(
                 "A Document needs page_content as a str and metadata as a dict, not "
                 f"{type(page_content).__name__} and {type(metadata).__name__}."
             )

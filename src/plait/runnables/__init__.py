@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         RunnableConfigurableFields,
     )
     from plait.runnables.each import RunnableEach
-    from plait.runnables.executors import ContextThreadPoolExecutor
+    from plait.runnables.executors import ContextThreadPoolExecutor, get_executor_for_config
     from plait.runnables.fallbacks import RunnableWithFallbacks
     from plait.runnables.fields import (
         ConfigurableField,
@@ -69,7 +69,7 @@ _NAMES = {
         "RunnableConfigurableFields",
     ),
     "each": ("RunnableEach",),
-    "executors": ("ContextThreadPoolExecutor",),
+    "executors": ("ContextThreadPoolExecutor", "get_executor_for_config"),
     "fallbacks": ("RunnableWithFallbacks",),
     "fields": (
         "ConfigurableField",
@@ -134,6 +134,7 @@ __all__ = [
     "get_async_callback_manager_for_config",
     "get_callback_manager_for_config",
     "get_config_list",
+    "get_executor_for_config",
     "get_unique_config_specs",
     "merge_configs",
     "patch_config",

@@ -17,6 +17,7 @@ from plait.callbacks.context import (
     unasked_handlers,
     var_child_runnable_config,
 )
+from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -289,6 +290,16 @@ async def run_in_executor(
     call = partial(copy_context().run, _without_stop_iteration, func, *args, **kwargs)
     executor = executor_or_config if hasattr(executor_or_config, "submit") else None
     return cast("T", await asyncio.get_running_loop().run_in_executor(executor, call))
+
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "ContextThreadPoolExecutor": "plait.runnables.executors",
+        "get_executor_for_config": "plait.runnables.executors",
+    },
+)
+"""Threads, where LangChain has them: few programs ask for them, and all load this module."""
 
 
 def _without_stop_iteration(func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,10 +1,13 @@
-"""`ContextThreadPoolExecutor`: threads that see the context variables of who gave them work."""
+"""Threads that see the context variables of who gave them work, as many as a config allows."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
+
+from plait.runnables.config import RunnableConfig
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,4 +39,18 @@ class ContextThreadPoolExecutor(ThreadPoolExecutor):
         )
 
 
-__all__ = ["ContextThreadPoolExecutor"]
+@contextmanager
+def get_executor_for_config(
+    config: RunnableConfig | None,
+) -> Generator[ContextThreadPoolExecutor, None, None]:
+    """Threads for the `with` block, at most as many as the config's `max_concurrency`.
+
+    >>> with get_executor_for_config({"max_concurrency": 2}) as threads:
+    ...     list(threads.map(len, ["a", "bb"]))
+    [1, 2]
+    """
+    with ContextThreadPoolExecutor((config or {}).get("max_concurrency")) as threads:
+        yield threads
+
+
+__all__ = ["ContextThreadPoolExecutor", "get_executor_for_config"]

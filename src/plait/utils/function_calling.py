@@ -7,7 +7,7 @@ from plait.errors import ToolDefinitionError
 from plait.ids import new_id
 from plait.tools.guests import is_haystack_tool
 from plait.tools.shown import described, key_of
-from plait.utils.json_schema import all_required, dereference_refs, without_titles
+from plait.utils.json_schema import all_required, self_contained, without_titles
 
 if TYPE_CHECKING:
     from plait.messages import BaseMessage
@@ -176,7 +176,7 @@ def _from_model(model: type[Any]) -> dict[str, Any]:
 
 
 def _from_shape(shape: dict[str, Any], called: str) -> dict[str, Any]:
-    shape = dereference_refs(shape)
+    shape = self_contained(shape)
     name, description = shape.pop("title", called), shape.pop("description", "")
     return {"name": name, "description": description, "parameters": without_titles(shape)}
 
@@ -189,7 +189,7 @@ def _from_tool(tool: Any) -> dict[str, Any]:
         from plait.tools.schema import json_schema  # loads pydantic
 
         shape = cast("Any", schema) if isinstance(schema, dict) else json_schema(schema)
-    shape = dereference_refs(cast("dict[str, Any]", shape))
+    shape = self_contained(cast("dict[str, Any]", shape))
     for key in ("title", "description"):
         shape.pop(key, None)
     schema: Any = () if is_inferred else tool.args_schema  # asking for it makes a model class

@@ -1,30 +1,54 @@
 """JSON schemas made smaller and stricter: references inlined, titles left out, all required."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 
-def dereference_refs(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with each `$ref` replaced by what it refers to, and without definitions.
+def dereference_refs(
+    schema_obj: dict[str, Any],
+    *,
+    full_schema: dict[str, Any] | None = None,
+    skip_keys: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """The schema with each `$ref` replaced by what it refers to.
 
     A reference inside of what it refers to (a tree of nodes) becomes `{}`: anything.
+
+    Args:
+        schema_obj: A schema, or a part of one.
+        full_schema: The schema whose definitions are meant, if that is another one.
+        skip_keys: What is under these keys stays as it is; by default the definitions.
 
     Raises:
         KeyError: A reference leads nowhere.
 
     >>> dereference_refs({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": {"type": "string"}}})
+    {'items': {'type': 'string'}, '$defs': {'A': {'type': 'string'}}}
+    """
+    root = schema_obj if full_schema is None else full_schema
+    skipped = ("$defs",) if skip_keys is None else skip_keys
+    return cast("dict[str, Any]", _inlined(schema_obj, root, (), frozenset(skipped)))
+
+
+def self_contained(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with what it refers to in the place of the references, without definitions.
+
+    >>> self_contained({"items": {"$ref": "#/$defs/A"}, "$defs": {"A": {"type": "string"}}})
     {'items': {'type': 'string'}}
     """
-    inlined = cast("dict[str, Any]", _inlined(schema, schema, ()))
-    return {key: value for key, value in inlined.items() if key not in ("$defs", "definitions")}
+    own = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
+    return dereference_refs(own, full_schema=schema, skip_keys=())
 
 
 _NESTED: tuple[Any, ...] = (dict, list)
 
 
-def _inlined(part: Any, root: dict[str, Any], open_refs: tuple[str, ...]) -> Any:
+def _inlined(
+    part: Any, root: dict[str, Any], open_refs: tuple[str, ...], skipped: frozenset[str]
+) -> Any:
     if isinstance(part, list):
         return [
-            _inlined(item, root, open_refs) if isinstance(item, _NESTED) else item
+            _inlined(item, root, open_refs, skipped) if isinstance(item, _NESTED) else item
             for item in cast("list[Any]", part)
         ]
     if not isinstance(part, dict):
@@ -32,18 +56,17 @@ def _inlined(part: Any, root: dict[str, Any], open_refs: tuple[str, ...]) -> Any
     items = cast("dict[str, Any]", part)
     ref = items.get("$ref")
     if not isinstance(ref, str):
-        skipped = ("$defs", "definitions") if part is root else ()
         return {
-            key: _inlined(value, root, open_refs)
+            key: _inlined(value, root, open_refs, skipped)
             if isinstance(value, _NESTED) and key not in skipped
             else value
             for key, value in items.items()
         }
     beside = {key: value for key, value in items.items() if key != "$ref"}
     if ref in open_refs:
-        return _inlined(beside, root, open_refs)
-    meant = _inlined(_find(root, ref), root, (*open_refs, ref))
-    return {**meant, **cast("dict[str, Any]", _inlined(beside, root, open_refs))}
+        return _inlined(beside, root, open_refs, skipped)
+    meant = _inlined(_find(root, ref), root, (*open_refs, ref), skipped)
+    return {**meant, **cast("dict[str, Any]", _inlined(beside, root, open_refs, skipped))}
 
 
 def _find(root: dict[str, Any], ref: str) -> Any:

@@ -5,11 +5,13 @@ from operator import itemgetter
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel, FakeListLLM
+from langchain_core.language_models import LLM, FakeListChatModel, FakeListLLM
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.runnables.config import get_executor_for_config
 from langchain_core.tools import tool
 from langchain_core.tracers import BaseTracer
+from langchain_core.utils.json_schema import dereference_refs
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.managed.base import ManagedValue
@@ -143,3 +145,66 @@ def case_what_listeners_read_of_runs(env):
     )
     chain.invoke("abc", {"metadata": {"who": "me"}})
     return heard
+
+
+def refused(make):
+    """Whether a program that catches what the field's classes refuse by, goes on."""
+    try:
+        make()
+    except ValueError:
+        return True
+    return False
+
+
+def case_documents_of_no_text_are_value_errors(env):
+    return refused(lambda: Document(5)), refused(lambda: Document("x", metadata=3))
+
+
+def case_an_executor_for_a_config(env):
+    with get_executor_for_config({"max_concurrency": 2}) as threads:
+        at_once = threads._max_workers
+        results = list(threads.map(RunnableLambda(len).invoke, ["a", "bb"]))
+    return at_once, results, type(threads).__name__
+
+
+TREE = {
+    "$defs": {
+        "Name": {"type": "string"},
+        "Alias": {"$ref": "#/$defs/Name"},
+        "Node": {"properties": {"next": {"$ref": "#/$defs/Node"}}},
+    },
+    "properties": {
+        "name": {"$ref": "#/$defs/Alias", "description": "who"},
+        "tree": {"$ref": "#/$defs/Node"},
+        "$defs": {"items": {"$ref": "#/$defs/Name"}},
+    },
+}
+
+
+def case_references_of_a_schema(env):
+    return [
+        dereference_refs(TREE),
+        dereference_refs(TREE, skip_keys=()),
+        dereference_refs(TREE, skip_keys=["properties"]),
+        dereference_refs(TREE["properties"], full_schema=TREE),
+        env.error(lambda: dereference_refs({"$ref": "#/$defs/Nobody"})),
+    ]
+
+
+class Echo(LLM):
+    length: int = 3
+
+    @property
+    def _llm_type(self):
+        return "echo"
+
+    @property
+    def _identifying_params(self):
+        return {"length": self.length}
+
+    def _call(self, prompt, stop=None, run_manager=None, **kwargs):
+        return prompt[: self.length]
+
+
+def case_a_text_model_is_shown_with_its_params(env):
+    return str(Echo(length=2))
