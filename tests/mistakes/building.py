@@ -4,7 +4,7 @@ from operator import add
 from typing import Annotated, Any, Literal, TypedDict, cast
 
 from plait.agents import create_agent
-from plait.agents.middleware import ToolCallLimitMiddleware, wrap_model_call
+from plait.agents.middleware import ToolCallLimitMiddleware, before_model, wrap_model_call
 from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
@@ -15,6 +15,7 @@ from plait.errors import (
     InvalidNodeError,
     NotSupportedError,
     StaleGraphWarning,
+    ToolDefinitionError,
     UnknownToolWarning,
     UnreachableNodeWarning,
     UnusedCachePolicyWarning,
@@ -444,6 +445,25 @@ def middleware_that_names_no_tool() -> None:
 
     limit = ToolCallLimitMiddleware(tool_name="serch", run_limit=1)
     create_agent(FakeListChatModel(responses=["x"]), [search], middleware=[limit])
+
+
+@mistake("A name for a tool by `name=`", TypeError, "'name'", "tool('search')")
+def name_of_a_tool_by_keyword() -> None:
+    cast("Any", tool)(name="search")
+
+
+@mistake("A `response_format` that is none", ToolDefinitionError, "'search'", "'artifact'")
+def unknown_response_format() -> None:
+    def search(query: str) -> str:
+        """Search."""
+        return query
+
+    tool(response_format=cast("Any", "artifact"))(search)
+
+
+@mistake("A decorator of middleware on what is no function", InvalidNodeError, "no_hook")
+def middleware_of_no_function() -> None:
+    before_model(cast("Any", "no_hook"))
 
 
 @mistake("Two tools with one name", DuplicateToolWarning, "'search'", "another name")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from plait.tools.arguments import Arguments, Target
 
 ArgsSchema: TypeAlias = "type[BaseModel] | dict[str, Any]"
+_FORMATS = ("content", "content_and_artifact")
 """What describes arguments: a pydantic model class (of either version), or a JSON schema."""
 
 
@@ -109,6 +110,11 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
         self.__dict__.pop("_plan", None)  # of whoever asked before there were fields
         failures.check_handlers(self)
         _check_schema(self.name, vars(self).get("args_schema"))
+        if self.response_format not in _FORMATS:
+            raise ToolDefinitionError(
+                f"Tool {self.name!r}: response_format is 'content' or 'content_and_artifact', not "
+                f"{self.response_format!r}."
+            )
 
     @sets_plainly
     def __setattr__(self, name: str, value: Any) -> None:

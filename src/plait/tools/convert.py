@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from plait.errors import ToolDefinitionError
+from plait.errors import ToolDefinitionError, nearest
 from plait.runnables.base import Runnable
 from plait.runnables.functions import is_async
 from plait.tools.base import BaseTool
@@ -99,6 +99,7 @@ def tool(
 
     Raises:
         ToolDefinitionError: Something is missing or does not fit.
+        TypeError: An option does not exist.
         NameError: An annotation names something that does not exist yet.
 
     >>> @tool
@@ -108,6 +109,7 @@ def tool(
     >>> add.invoke({"a": 1, "b": "2"}), add.args["b"]
     (3, {'default': 1, 'title': 'B', 'type': 'integer'})
     """
+    _check_options(options)
     settings = _Settings(**options)
     if runnable is not None:
         if not isinstance(name_or_callable, str):
@@ -118,6 +120,16 @@ def tool(
     if isinstance(name_or_callable, str):
         return partial(settings.make, name_or_callable)
     return settings.make_named(name_or_callable)
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    known = _Settings.__init__.__kwdefaults__ or {}
+    for option, value in options.items():
+        if option not in known:
+            remedy = nearest(option, known)
+            if option == "name":
+                remedy = f"The name comes first: tool({value!r})."
+            raise TypeError(f"tool() has no option {option!r}. {remedy}")
 
 
 def _name_of(code: Any) -> str:

@@ -17,6 +17,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.managed.base import ManagedValue
 from langgraph.store.base import SearchItem
 from langgraph.types import Interrupt, interrupt
+from pydantic import BaseModel, Field
 
 
 class Said(TypedDict, total=False):
@@ -208,3 +209,18 @@ class Echo(LLM):
 
 def case_a_text_model_is_shown_with_its_params(env):
     return str(Echo(length=2))
+
+
+class Person(BaseModel):
+    name: str = Field(alias="userName")
+
+
+def case_arguments_with_an_alias(env):
+    @tool(args_schema=Person)
+    def greet(name: str) -> str:
+        """Greet."""
+        return f"Hello {name}"
+
+    shown = [*greet.tool_call_schema.model_json_schema()["properties"]]
+    called_as_shown = env.error(lambda: greet.invoke({shown[0]: "Bo"}))
+    return shown, [*greet.args], greet.invoke({"userName": "Bo"}), called_as_shown

@@ -158,6 +158,10 @@ def _decorate(
     """The middleware with these methods; without a function, the decorator that makes it."""
 
     def decorate(function: Function) -> AgentMiddleware[Any, Any, Any]:
+        if not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
+            raise InvalidNodeError(
+                f"A decorator of middleware is for a function, not {function!r}."
+            )
         called = name or cast("str", getattr(function, "__name__", type(function).__name__))
         body: dict[str, Any] = {
             "__doc__": function.__doc__,
