@@ -5,7 +5,7 @@ Make a manager only if `has_listeners` says that somebody hears. The sync and as
 in one word; what they share is in `base` (handlers, tags, metadata) and `events`.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -124,14 +124,8 @@ class CallbackManager(BaseCallbackManager):
         **kwargs: Any,
     ) -> list[CallbackManagerForLLMRun]:
         """A chat model is asked with one or more lists of messages; each is a run of its own."""
-        runs: list[CallbackManagerForLLMRun] = []
         start = ("on_chat_model_start", "ignore_chat_model")
-        for batch in messages:
-            run = CallbackManagerForLLMRun(**self.run_fields(run_id))
-            run.tell(*start, serialized, [batch], metadata=run.metadata, **kwargs)
-            runs.append(run)
-            run_id = None
-        return runs
+        return self._ask(start, serialized, messages, run_id, kwargs)
 
     def on_llm_start(
         self,
@@ -141,11 +135,22 @@ class CallbackManager(BaseCallbackManager):
         **kwargs: Any,
     ) -> list[CallbackManagerForLLMRun]:
         """A text model is asked with one or more prompts; each is a run of its own."""
-        runs: list[CallbackManagerForLLMRun] = []
         start = ("on_llm_start", "ignore_llm")
-        for prompt in prompts:
+        return self._ask(start, serialized, prompts, run_id, kwargs)
+
+    def _ask(
+        self,
+        start: tuple[str, str],
+        serialized: dict[str, Any],
+        asked: Sequence[Any],
+        run_id: UUID | None,
+        told: dict[str, Any],
+    ) -> list[CallbackManagerForLLMRun]:
+        """A run for each of what a model is asked in one call; the first has `run_id`."""
+        runs: list[CallbackManagerForLLMRun] = []
+        for one in asked:
             run = CallbackManagerForLLMRun(**self.run_fields(run_id))
-            run.tell(*start, serialized, [prompt], metadata=run.metadata, **kwargs)
+            run.tell(*start, serialized, [one], metadata=run.metadata, **told)
             runs.append(run)
             run_id = None
         return runs
@@ -228,14 +233,8 @@ class AsyncCallbackManager(BaseCallbackManager):
         **kwargs: Any,
     ) -> list[AsyncCallbackManagerForLLMRun]:
         """A chat model is asked with one or more lists of messages; each is a run of its own."""
-        runs: list[AsyncCallbackManagerForLLMRun] = []
         start = ("on_chat_model_start", "ignore_chat_model")
-        for batch in messages:
-            run = AsyncCallbackManagerForLLMRun(**self.run_fields(run_id))
-            await run.tell(*start, serialized, [batch], metadata=run.metadata, **kwargs)
-            runs.append(run)
-            run_id = None
-        return runs
+        return await self._ask(start, serialized, messages, run_id, kwargs)
 
     async def on_llm_start(
         self,
@@ -245,11 +244,22 @@ class AsyncCallbackManager(BaseCallbackManager):
         **kwargs: Any,
     ) -> list[AsyncCallbackManagerForLLMRun]:
         """A text model is asked with one or more prompts; each is a run of its own."""
-        runs: list[AsyncCallbackManagerForLLMRun] = []
         start = ("on_llm_start", "ignore_llm")
-        for prompt in prompts:
+        return await self._ask(start, serialized, prompts, run_id, kwargs)
+
+    async def _ask(
+        self,
+        start: tuple[str, str],
+        serialized: dict[str, Any],
+        asked: Sequence[Any],
+        run_id: UUID | None,
+        told: dict[str, Any],
+    ) -> list[AsyncCallbackManagerForLLMRun]:
+        """A run for each of what a model is asked in one call; the first has `run_id`."""
+        runs: list[AsyncCallbackManagerForLLMRun] = []
+        for one in asked:
             run = AsyncCallbackManagerForLLMRun(**self.run_fields(run_id))
-            await run.tell(*start, serialized, [prompt], metadata=run.metadata, **kwargs)
+            await run.tell(*start, serialized, [one], metadata=run.metadata, **told)
             runs.append(run)
             run_id = None
         return runs
