@@ -157,8 +157,26 @@ def of_transport(error: BaseException, provider: str, model: str) -> ModelError 
     return failure(error, provider=provider, model=model, kind=kind)
 
 
-def of_status(error: Any, provider: str, model: str) -> ModelError:
-    """plait's error for the `APIStatusError` that the SDKs of OpenAI and Anthropic have."""
+def of_sdk(sdk: Any, error: Exception, provider: str, model: str) -> ModelError | None:
+    """plait's error for one of an SDK with the classes that OpenAI's and Anthropic's share.
+
+    Args:
+        sdk: The module of the SDK.
+        error: Any error; of one that is neither the SDK's nor its HTTP client's comes None.
+        provider: Who raised it.
+        model: Which model was asked.
+    """
+    if isinstance(error, sdk.APITimeoutError):
+        return failure(error, provider=provider, model=model, kind=ModelTimeoutError)
+    if isinstance(error, sdk.APIConnectionError):
+        return failure(error, provider=provider, model=model, kind=ModelConnectionError)
+    if isinstance(error, sdk.APIError):
+        return _of_status(error, provider, model)
+    return of_transport(error, provider, model)
+
+
+def _of_status(error: Any, provider: str, model: str) -> ModelError:
+    """plait's error for an answer that says that something is wrong."""
     body: Any = getattr(error, "body", None)
     fields = cast("dict[str, Any]", body) if isinstance(body, dict) else {}
     inner = fields.get("error")

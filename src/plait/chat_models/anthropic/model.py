@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from plait.chat_models.anthropic.wire import MessageReader, read_answer, to_wire
-from plait.chat_models.failures import failure, of_status, of_transport
+from plait.chat_models.failures import of_sdk
 from plait.chat_models.remote import RemoteChatModel, StreamReader
 from plait.chat_models.results import ChatResult
 from plait.chat_models.schemas import closed, schema_of_format
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
 from plait.chat_models.wire import Block, described, extras_of, is_builtin, part_of, present
-from plait.errors import ModelConnectionError, ModelTimeoutError
 from plait.runnables.base import Runnable
 
 BEFORE_SCHEMAS = ("claude-2", "claude-3", "claude-instant", "claude-opus-4-0", "claude-sonnet-4-0")
@@ -187,16 +186,7 @@ class ChatAnthropic(RemoteChatModel):
         return MessageReader(as_text=not may_cite(request))
 
     def _translated(self, error: Exception) -> Exception | None:
-        sdk = self._sdk("anthropic")
-        if isinstance(error, sdk.APITimeoutError):
-            return failure(error, provider=self.provider, model=self.model, kind=ModelTimeoutError)
-        if isinstance(error, sdk.APIConnectionError):
-            return failure(
-                error, provider=self.provider, model=self.model, kind=ModelConnectionError
-            )
-        if isinstance(error, sdk.APIError):
-            return of_status(error, self.provider, self.model)
-        return of_transport(error, self.provider, self.model)
+        return of_sdk(self._sdk("anthropic"), error, self.provider, self.model)
 
 
 def anthropic_tool(tool: Any, strict: bool | None) -> Block:

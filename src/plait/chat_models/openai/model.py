@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
-from plait.chat_models.failures import failure, of_status, of_transport
+from plait.chat_models.failures import of_sdk
 from plait.chat_models.openai import chat, responses
 from plait.chat_models.openai.address import address
 from plait.chat_models.remote import RemoteChatModel, StreamReader
@@ -13,7 +13,6 @@ from plait.chat_models.results import ChatResult
 from plait.chat_models.schemas import closed, is_strict
 from plait.chat_models.structured import StructuredOutput, by_tool, json_schema, schema_name
 from plait.chat_models.wire import Block, described, extras_of, is_builtin, present
-from plait.errors import ModelConnectionError, ModelTimeoutError
 from plait.runnables.base import Runnable
 
 ONLY_RESPONSES = ("reasoning", "previous_response_id", "include", "truncation", "conversation")
@@ -236,16 +235,7 @@ class ChatOpenAI(RemoteChatModel):
         return responses.ResponseReader(as_text=not builtin)
 
     def _translated(self, error: Exception) -> Exception | None:
-        sdk = self._sdk("openai")
-        if isinstance(error, sdk.APITimeoutError):
-            return failure(error, provider=self.provider, model=self.model, kind=ModelTimeoutError)
-        if isinstance(error, sdk.APIConnectionError):
-            return failure(
-                error, provider=self.provider, model=self.model, kind=ModelConnectionError
-            )
-        if isinstance(error, sdk.APIError):
-            return of_status(error, self.provider, self.model)
-        return of_transport(error, self.provider, self.model)
+        return of_sdk(self._sdk("openai"), error, self.provider, self.model)
 
 
 def schema_form(schema: Any, strict: bool | None = None) -> Block:
