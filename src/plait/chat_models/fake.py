@@ -302,6 +302,13 @@ class FakeListChatModelError(Exception):
     """What a `FakeListChatModel` raises in the middle of a stream when told to."""
 
 
+def in_turn(model: Any) -> Any:
+    """The next of a model's `responses`, over and over; `i` counts them."""
+    response = model.responses[model.i]
+    model.i = model.i + 1 if model.i < len(model.responses) - 1 else 0
+    return response
+
+
 class FakeListChatModel(BaseChatModel):
     """Gives a list of texts, one a call, over and over; streams their characters.
 
@@ -328,11 +335,6 @@ class FakeListChatModel(BaseChatModel):
     def _identifying_params(self) -> dict[str, Any]:
         return {"responses": self.responses}
 
-    def _next(self) -> str:
-        response = self.responses[self.i]
-        self.i = self.i + 1 if self.i < len(self.responses) - 1 else 0
-        return response
-
     def _generate(
         self,
         messages: list[Any],
@@ -342,7 +344,7 @@ class FakeListChatModel(BaseChatModel):
     ) -> ChatResult:
         if self.sleep is not None:
             time.sleep(self.sleep)
-        return _result(AIMessage(self._next()))
+        return _result(AIMessage(in_turn(self)))
 
     async def _agenerate(
         self,
@@ -353,7 +355,7 @@ class FakeListChatModel(BaseChatModel):
     ) -> ChatResult:
         if self.sleep is not None:
             await asyncio.sleep(self.sleep)
-        return _result(AIMessage(self._next()))
+        return _result(AIMessage(in_turn(self)))
 
     def _stream(
         self,
@@ -362,7 +364,7 @@ class FakeListChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        text = self._next()
+        text = in_turn(self)
         for index in range(len(text)):
             if self.sleep is not None:
                 time.sleep(self.sleep)
@@ -375,7 +377,7 @@ class FakeListChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        text = self._next()
+        text = in_turn(self)
         for index in range(len(text)):
             if self.sleep is not None:
                 await asyncio.sleep(self.sleep)

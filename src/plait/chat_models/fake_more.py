@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from plait.chat_models.base import BaseChatModel
+from plait.chat_models.fake import in_turn
 from plait.chat_models.llms import LLM
 from plait.chat_models.results import ChatGeneration, ChatResult, GenerationChunk
 from plait.chat_models.simple import SimpleChatModel
@@ -41,9 +42,7 @@ class FakeMessagesListChatModel(BaseChatModel):
     ) -> ChatResult:
         if self.sleep is not None:
             time.sleep(self.sleep)
-        response = self.responses[self.i]
-        self.i = self.i + 1 if self.i < len(self.responses) - 1 else 0
-        return ChatResult([ChatGeneration(message=response)])
+        return ChatResult([ChatGeneration(message=in_turn(self))])
 
 
 class FakeChatModel(SimpleChatModel):
@@ -114,11 +113,6 @@ class FakeListLLM(LLM):
     def _identifying_params(self) -> dict[str, Any]:
         return {"responses": self.responses}
 
-    def _next(self) -> str:
-        response = self.responses[self.i]
-        self.i = self.i + 1 if self.i < len(self.responses) - 1 else 0
-        return response
-
     def _call(
         self,
         prompt: str,
@@ -128,7 +122,7 @@ class FakeListLLM(LLM):
     ) -> str:
         if self.sleep is not None:
             time.sleep(self.sleep)
-        return self._next()
+        return in_turn(self)
 
     async def _acall(
         self,
@@ -139,7 +133,7 @@ class FakeListLLM(LLM):
     ) -> str:
         if self.sleep is not None:
             await asyncio.sleep(self.sleep)
-        return self._next()
+        return in_turn(self)
 
 
 class FakeListLLMError(Exception):
@@ -165,7 +159,7 @@ class FakeStreamingListLLM(FakeListLLM):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> Iterator[GenerationChunk]:
-        for index, character in enumerate(self._next()):
+        for index, character in enumerate(in_turn(self)):
             if self.sleep is not None:
                 time.sleep(self.sleep)
             yield self._piece(index, character)
@@ -177,7 +171,7 @@ class FakeStreamingListLLM(FakeListLLM):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> AsyncIterator[GenerationChunk]:
-        for index, character in enumerate(self._next()):
+        for index, character in enumerate(in_turn(self)):
             if self.sleep is not None:
                 await asyncio.sleep(self.sleep)
             yield self._piece(index, character)

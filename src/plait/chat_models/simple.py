@@ -6,7 +6,6 @@ from typing import Any
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.messages import AIMessage
-from plait.runnables.config import run_in_executor
 
 
 class SimpleChatModel(BaseChatModel, init=False):
@@ -38,16 +37,6 @@ class SimpleChatModel(BaseChatModel, init=False):
     ) -> ChatResult:
         text = self._call(messages, stop=stop, run_manager=run_manager, **kwargs)
         return ChatResult([ChatGeneration(AIMessage(text))])
-
-    async def _agenerate(
-        self,
-        messages: list[Any],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        manager = None if run_manager is None else run_manager.get_sync()
-        return await run_in_executor(None, self._generate, messages, stop, manager, **kwargs)
 
 
 __all__ = ["SimpleChatModel"]
