@@ -199,10 +199,9 @@ def extras_of(tool: Any, known: Sequence[str]) -> Block:
     return {key: given[key] for key in known if key in given}
 
 
-def is_builtin(tool: Any, *, custom: Sequence[str] = ("function",)) -> bool:
+def is_builtin(tool: Any) -> bool:
     """Whether a tool is one that the provider runs itself, in the provider's own form."""
     if not isinstance(tool, Mapping):
         return False
     kind = cast("Block", tool).get("type")
-    plain = kind is None or kind in custom or kind == "object"
-    return not plain and "input_schema" not in tool
+    return kind not in (None, "function", "object") and "input_schema" not in tool

@@ -107,7 +107,6 @@ def transform_as_run(
     inputs: Iterator[Any],
     config: Mapping[str, Any] | None,
     run_type: str | None = None,
-    serialized: dict[str, Any] | None = None,
 ) -> Iterator[T]:
     """`stream_as_run` for work that takes its input in chunks too.
 
@@ -116,7 +115,7 @@ def transform_as_run(
     """
     if is_inherited(config):
         return work(inputs, config, None)
-    return _transform(work, name, inputs, config, run_type, serialized)
+    return _transform(work, name, inputs, config, run_type)
 
 
 def _transform(
@@ -127,7 +126,6 @@ def _transform(
     inputs: Iterator[Any],
     config: Mapping[str, Any] | None,
     run_type: str | None,
-    serialized: dict[str, Any] | None,
 ) -> Iterator[T]:
     config = ensure_config(config)
     if not has_listeners(config):
@@ -137,7 +135,7 @@ def _transform(
     heard = _Heard(inputs)
     manager = get_callback_manager_for_config(config)
     run = manager.on_chain_start(
-        serialized,
+        None,
         {"input": ""},
         config.get("run_id"),
         run_type=run_type,
@@ -168,12 +166,11 @@ def atransform_as_run(
     inputs: AsyncIterator[Any],
     config: Mapping[str, Any] | None,
     run_type: str | None = None,
-    serialized: dict[str, Any] | None = None,
 ) -> AsyncIterator[T]:
     """The async twin of `transform_as_run`."""
     if is_inherited(config):
         return work(inputs, config, None)
-    return _atransform(work, name, inputs, config, run_type, serialized)
+    return _atransform(work, name, inputs, config, run_type)
 
 
 async def _atransform(
@@ -185,7 +182,6 @@ async def _atransform(
     inputs: AsyncIterator[Any],
     config: Mapping[str, Any] | None,
     run_type: str | None,
-    serialized: dict[str, Any] | None,
 ) -> AsyncIterator[T]:
     config = ensure_config(config)
     if not has_listeners(config):
@@ -200,7 +196,7 @@ async def _atransform(
     heard = await _AsyncHeard(inputs).begun()
     manager = get_async_callback_manager_for_config(config)
     run = await manager.on_chain_start(
-        serialized,
+        None,
         {"input": ""},
         config.get("run_id"),
         run_type=run_type,

@@ -1,6 +1,6 @@
 """`SummarizationMiddleware`: what was said long ago is replaced by a summary of it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from warnings import warn
 
@@ -57,8 +57,6 @@ _OLDER = {
     "max_tokens_before_summary": ("trigger", "tokens"),
     "messages_to_keep": ("keep", "messages"),
 }
-
-Summarizer = Callable[[list[Any]], str] | Callable[[list[Any]], Awaitable[str]]
 
 
 class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
