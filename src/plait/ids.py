@@ -30,6 +30,11 @@ def new_id() -> str:
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
 
 
+def uuid_form(hex32: str) -> str:
+    """32 hex digits in the 8-4-4-4-12 form."""
+    return f"{hex32[:8]}-{hex32[8:12]}-{hex32[12:16]}-{hex32[16:20]}-{hex32[20:]}"
+
+
 def following(id: str, other: str) -> str:
     """An id that sorts after another one, by what comes first in both: the time.
 

@@ -12,6 +12,7 @@ from plait.engine.namespaces import inside
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.questions import Questions
 from plait.engine.records import TaskWrites
+from plait.ids import uuid_form
 
 if TYPE_CHECKING:
     from plait.engine.formers import Former
@@ -89,11 +90,6 @@ class UnnamedWrites(TaskWrites):
         if made is None:
             made = self.known_id = task_id(self._base, self._ns, self._identity, self.path)
         return made
-
-
-def uuid_form(hex32: str) -> str:
-    """32 hex digits in the 8-4-4-4-12 form."""
-    return f"{hex32[:8]}-{hex32[8:12]}-{hex32[12:16]}-{hex32[16:20]}-{hex32[20:]}"
 
 
 class Step:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter
-from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+from typing import Any, get_type_hints, overload
 
 from pydantic import Field, create_model
 from pydantic.errors import PydanticUserError
@@ -13,6 +13,7 @@ from plait.errors import ToolDefinitionError
 from plait.haystack.errors import SchemaGenerationError
 from plait.haystack.tools import Tool
 from plait.reflection import signature
+from plait.tools.signatures import string_mark
 from plait.utils.json_schema import without_titles
 
 
@@ -118,7 +119,7 @@ def _schema(function: Callable[..., Any], filled: set[str]) -> dict[str, Any]:
                 "Models are told the type of each argument: annotate it."
             )
         default = ... if parameter.default is Parameter.empty else parameter.default
-        fields[name] = (hints[name], Field(default=default, description=_said(hints[name])))
+        fields[name] = (hints[name], Field(default=default, description=string_mark(hints[name])))
     try:
         schema = create_model(function.__name__, **fields).model_json_schema()
     except (PydanticUserError, TypeError) as error:
@@ -127,12 +128,6 @@ def _schema(function: Callable[..., Any], filled: set[str]) -> dict[str, Any]:
             f"type that JSON cannot give. {error}"
         ) from error
     return without_titles(schema)
-
-
-def _said(hint: Any) -> str | None:
-    if get_origin(hint) is not Annotated:
-        return None
-    return next((mark for mark in get_args(hint)[1:] if isinstance(mark, str)), None)
 
 
 __all__ = ["create_tool_from_function", "tool"]

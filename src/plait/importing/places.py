@@ -18,6 +18,7 @@ from plait.constants import NS_END, NS_SEP, PULL, PUSH
 from plait.engine.namespaces import inside
 from plait.engine.tasks import order_of, task_id
 from plait.errors import CorruptCheckpointError
+from plait.ids import uuid_form
 from plait.importing.rows import PeerTask
 
 _TICKS_TO_1970 = 0x01B21DD213814000
@@ -40,8 +41,7 @@ def checkpoint_id(id: str) -> str:
     fine = (below << 26) // 1_000_000
     tail = blake2b(id.encode("utf-8", "surrogatepass"), digest_size=6).digest()
     bits = ms << 80 | 0x7000_8000 << 48 | (fine >> 14) << 64 | (fine & 0x3FFF) << 48
-    h = f"{bits | int.from_bytes(tail, 'big'):032x}"
-    return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+    return uuid_form(f"{bits | int.from_bytes(tail, 'big'):032x}")
 
 
 def _nanoseconds(id: str) -> int:

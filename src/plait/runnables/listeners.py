@@ -38,7 +38,7 @@ class _Runs:
             id=run_id,
             name=str(told.get("name") or "Unnamed"),
             run_type=kind,
-            inputs=_as_dict(inputs, "input"),
+            inputs=as_dict(inputs, "input"),
             parent_run_id=parent,
             tags=list(told.get("tags") or ()),
             extra={"metadata": dict(told.get("metadata") or {})},
@@ -59,9 +59,9 @@ class _Runs:
             return None
         run.end("end" if error is None else "error")
         if "inputs" in told:
-            run.inputs = _as_dict(told["inputs"], "input")
+            run.inputs = as_dict(told["inputs"], "input")
         if error is None:
-            run.outputs = _as_dict(outputs, "output")
+            run.outputs = as_dict(outputs, "output")
         else:
             run.error = repr(error) + "".join(traceback.format_exception(error))
         if run is not self._root:
@@ -167,8 +167,9 @@ def _parameters(listener: Any) -> int:
     return code.co_argcount - (1 if is_bound else 0)
 
 
-def _as_dict(value: Any, key: str) -> Any:
+def as_dict(value: Any, key: str) -> Any:
+    """What a run got or gave as a dict: anything else stands under `key`."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {key: value}
 
 
-__all__ = ["listened_to"]
+__all__ = ["as_dict", "listened_to"]

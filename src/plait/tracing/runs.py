@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import traceback
 from abc import abstractmethod
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from plait.abstract import Abstract
 from plait.messages import get_buffer_string
+from plait.runnables.listeners import as_dict
 from plait.runnables.told_runs import Run
 from plait.tracing.base import TracedRun, Tracer
 
@@ -118,13 +119,13 @@ def _inputs(run: TracedRun) -> Any:
         return {"prompts": [get_buffer_string(messages) for messages in run.inputs]}
     if run.kind == "llm":
         return {"prompts": run.inputs}
-    return _as_dict(run.inputs, "query" if run.kind == "retriever" else "input")
+    return as_dict(run.inputs, "query" if run.kind == "retriever" else "input")
 
 
 def _outputs(run: TracedRun) -> Any:
     value = run.outputs
     if run.kind not in ("chat_model", "llm"):
-        return _as_dict(value, "documents" if run.kind == "retriever" else "output")
+        return as_dict(value, "documents" if run.kind == "retriever" else "output")
     return {
         "generations": [[_generation(one) for one in several] for several in value.generations],
         "llm_output": value.llm_output,
@@ -141,10 +142,6 @@ def _generation(one: Any) -> dict[str, Any]:
 
         found["message"] = dumpd(message)
     return found
-
-
-def _as_dict(value: Any, key: str) -> Any:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {key: value}
 
 
 __all__ = ["BaseTracer"]
