@@ -1,17 +1,41 @@
-"""Closing what nobody reads any more."""
+"""Closing what nobody reads any more, and what a `with` is for."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import AsyncGenerator, Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 STARTED: Any = None
 """What a generator that is `read_inside` another yields first, to nobody."""
+
+
+class ClosedAtEnd:
+    """Of what has a `close()`: the end of a `with` closes it."""
+
+    def close(self) -> None:
+        """Close it."""
+        raise NotImplementedError(f"{type(self).__name__} must define close().")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ClosedAtEitherEnd(ClosedAtEnd):
+    """The same, for `async with` too, where `close()` is quick enough to block the event loop."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
 
 
 async def aclose(chunks: object) -> None:
@@ -52,4 +76,4 @@ def read_inside(
     return started
 
 
-__all__ = ["STARTED", "aclose", "read_inside"]
+__all__ = ["STARTED", "ClosedAtEitherEnd", "ClosedAtEnd", "aclose", "read_inside"]

@@ -2,9 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 from plait.callbacks.handlers import BaseCallbackHandler
+from plait.closing import ClosedAtEnd
 from plait.errors import ConfigError
 
 COLORS = {"blue": "36;1", "yellow": "33;1", "pink": "38;5;200", "green": "32;1", "red": "31;1"}
@@ -90,7 +91,7 @@ class StdOutCallbackHandler(PrintingHandler):
     """Prints to the standard output."""
 
 
-class FileCallbackHandler(PrintingHandler):
+class FileCallbackHandler(PrintingHandler, ClosedAtEnd):
     """Prints to a file; close it, or use it in a `with` block.
 
     Headings and results of tools are plain text there.
@@ -125,12 +126,6 @@ class FileCallbackHandler(PrintingHandler):
     def close(self) -> None:
         """Close the file."""
         self.file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class StreamingStdOutCallbackHandler(BaseCallbackHandler):

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from plait.chat_history.base import BaseChatMessageHistory
+from plait.closing import ClosedAtEnd
 from plait.load import dumps, loads
 from plait.messages import BaseMessage
 from plait.sqlite import Database, Schema, Statements, fetch
@@ -15,7 +16,7 @@ _SQL = Statements("plait.chat_history")
 _SCHEMA = Schema("plait.chat_history", "chat_history")
 
 
-class SQLiteChatMessageHistory(BaseChatMessageHistory):
+class SQLiteChatMessageHistory(BaseChatMessageHistory, ClosedAtEnd):
     """The messages of one session, in a SQLite database that is opened on first use.
 
     Messages are JSON text in the field's form; reading them makes messages and nothing else.
@@ -39,12 +40,6 @@ class SQLiteChatMessageHistory(BaseChatMessageHistory):
     ) -> None:
         self.session_id = session_id
         self._database = Database(connection, _SCHEMA)
-
-    def __enter__(self) -> SQLiteChatMessageHistory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the database, unless it was given open."""

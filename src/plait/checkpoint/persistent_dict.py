@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import IO, Any, Literal
 
 from plait.checkpoint.serde import Codec
+from plait.closing import ClosedAtEnd
 from plait.errors import NotSupportedError
 
 _PART = ".part"
 
 
-class PersistentDict(defaultdict[Any, Any]):
+class PersistentDict(defaultdict[Any, Any], ClosedAtEnd):
     """A `defaultdict` kept in memory, and in a file when `sync()` or `close()` is called.
 
     The file holds plait's own encoding, never pickles: reading it runs and imports nothing. It is
@@ -84,12 +85,6 @@ class PersistentDict(defaultdict[Any, Any]):
     def dump(self, fileobj: IO[bytes]) -> None:
         """Write the dict to an open file."""
         fileobj.write(Codec().dumps(dict(self)))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        self.close()
 
 
 __all__ = ["PersistentDict"]

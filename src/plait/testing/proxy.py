@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from plait.closing import ClosedAtEnd
 from plait.errors import ConfigError, StorageUnavailableError, nearest
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ _BEFORE_STARTUP = frozenset({80877103, 80877104})
 _CHUNK = 65536
 
 
-class PostgresProxy:
+class PostgresProxy(ClosedAtEnd):
     """A TCP proxy before a Postgres server.
 
     Give your program `proxy.url` instead of the server's, and let things happen:
@@ -91,12 +92,6 @@ class PostgresProxy:
     def connections(self) -> int:
         """How many connections stand."""
         return len(self._open)
-
-    def __enter__(self) -> PostgresProxy:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Cut all connections, and stop."""

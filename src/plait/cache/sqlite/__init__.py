@@ -11,13 +11,14 @@ from sqlite3 import Connection
 
 from plait.cache.base import BaseCache, FullKey, Namespace, ValueT
 from plait.checkpoint.serde.base import SerializerProtocol
+from plait.closing import ClosedAtEnd
 from plait.sqlite import Database, Schema, Statements, Worker, fetch
 
 _SQL = Statements("plait.cache.sqlite")
 _SCHEMA = Schema("plait.cache.sqlite", "cache")
 
 
-class SqliteCache(BaseCache[ValueT]):
+class SqliteCache(BaseCache[ValueT], ClosedAtEnd):
     """Keep values in a SQLite database. It is opened on first use, and may hold threads as well.
 
     Args:
@@ -42,12 +43,6 @@ class SqliteCache(BaseCache[ValueT]):
         self._clock = clock
         self._database = Database(path, _SCHEMA, lasting=False)
         self._worker = Worker("plait-sqlite-cache")
-
-    def __enter__(self) -> SqliteCache[ValueT]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the database, after the calls in flight."""

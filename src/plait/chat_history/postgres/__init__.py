@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plait.chat_history.base import BaseChatMessageHistory
+from plait.closing import ClosedAtEnd
 from plait.ids import new_id
 from plait.load import dumps, loads
 from plait.messages import BaseMessage
@@ -15,7 +16,7 @@ _SQL = Statements("plait.chat_history.postgres")
 _SCHEMA = Schema("plait.chat_history.postgres", "chat_history")
 
 
-class PostgresChatMessageHistory(BaseChatMessageHistory):
+class PostgresChatMessageHistory(BaseChatMessageHistory, ClosedAtEnd):
     """The messages of one session, in a Postgres database that is connected to on first use.
 
     Messages are JSON text in the field's form; reading them makes messages and nothing else. The
@@ -41,12 +42,6 @@ class PostgresChatMessageHistory(BaseChatMessageHistory):
         self._database = Database(
             connection, _SCHEMA, max_connections=max_connections, timeout=timeout
         )
-
-    def __enter__(self) -> PostgresChatMessageHistory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections that were opened here."""

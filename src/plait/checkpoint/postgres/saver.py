@@ -14,6 +14,7 @@ from plait.checkpoint.log.requests import ReadLane, Renew, Together
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.postgres.lanes import read_lanes
 from plait.checkpoint.postgres.rows import SCHEMA, may_join, steps_of
+from plait.closing import ClosedAtEitherEnd
 from plait.postgres import Database, Target
 
 _WIDTH = 2
@@ -23,7 +24,7 @@ _WIDTH = 2
 _Groups: TypeAlias = WeakKeyDictionary[asyncio.AbstractEventLoop, LoopGroup]
 
 
-class PostgresLog(NativeSaver):
+class PostgresLog(NativeSaver, ClosedAtEitherEnd):
     """The log in a Postgres database; see `PostgresSaver`."""
 
     def __init__(
@@ -92,18 +93,6 @@ class PostgresLog(NativeSaver):
                 self._database.conninfo, SCHEMA, max_connections=1, timeout=5.0
             )
         return self._heartbeat
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections, after the calls in flight."""

@@ -13,10 +13,11 @@ from plait.checkpoint.log.requests import Renew, Together, Transact
 from plait.checkpoint.log.saver import NativeSaver
 from plait.checkpoint.sqlite.here import Here
 from plait.checkpoint.sqlite.rows import ANY, READS, SCHEMA, WRITES, renew, transact_alone
+from plait.closing import ClosedAtEitherEnd
 from plait.sqlite import Database, Synchronous, Worker
 
 
-class SqliteSaver(NativeSaver):
+class SqliteSaver(NativeSaver, ClosedAtEitherEnd):
     """Keep checkpoints in a SQLite database. It is opened on first use.
 
     The same object serves sync and async programs (`AsyncSqliteSaver` is another name for it).
@@ -100,18 +101,6 @@ class SqliteSaver(NativeSaver):
             self._database.check()  # or it would open, or make, the file that has the name now
             self._heartbeat = Database(self._database.path, SCHEMA, timeout=5.0)
         return self._heartbeat
-
-    def __enter__(self) -> SqliteSaver:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> SqliteSaver:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the database, after the calls in flight."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import Future
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar
 
+from plait.closing import ClosedAtEitherEnd
 from plait.embeddings import Embeddings
 from plait.store.base.batches import Index
 from plait.store.base.items import IndexConfig, TTLConfig
@@ -20,7 +21,7 @@ from plait.store.base.sweeper import Sweeper
 DEFAULT_SWEEP_MINUTES = 5.0
 
 
-class Kept(BaseStore):
+class Kept(BaseStore, ClosedAtEitherEnd):
     """A store over a database, which is closed at the end of `with` and `async with`."""
 
     supports_ttl: ClassVar[bool] = True
@@ -38,22 +39,6 @@ class Kept(BaseStore):
     def embeddings(self) -> Embeddings | None:
         """What embeds items."""
         return self._index.embeddings if self._index else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the database, after the calls in flight."""
-        raise NotImplementedError
 
     def _sweep(self) -> int:
         """Delete the items that have expired; how many they were."""
