@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from plait.checkpoint.log import copying, retention
+from plait.checkpoint.log import copying, deleting, retention
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError, ThreadBusyError
@@ -92,7 +92,7 @@ def test_a_delete_that_dies_anywhere_is_finished_by_the_next(fresh: Any) -> None
         saver = fresh()
         graph = grown(saver)
         values = graph.get_state(thread()).values
-        more = cut_off(saver, retention.delete_thread(saver.open_session("t")), requests)
+        more = cut_off(saver, deleting.delete_thread(saver.open_session("t")), requests)
         if lanes(saver):
             forget_claims(saver)
             assert graph.get_state(thread()).values == values, requests

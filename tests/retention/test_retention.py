@@ -13,7 +13,7 @@ import pytest
 
 from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.base.plans import run_plan
-from plait.checkpoint.log import retention
+from plait.checkpoint.log import pruning, retention
 from plait.checkpoint.log.requests import ListLanes, ReadLane
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -303,8 +303,8 @@ def test_of_two_branches_that_are_left_each_finds_its_own_memory(tender: Tender)
 
 def prune_but(saver: Any, numbers: set[int]) -> None:
     """Prune a thread by a rule of no strategy: these stay, counted from the newest."""
-    law = retention._Law(lambda nth, *_: nth in numbers, False, True)  # pyright: ignore
-    saver.run(retention._prune_thread(saver.open_session("t"), law))  # pyright: ignore
+    law = pruning.Law(lambda nth, *_: nth in numbers, False, True)
+    saver.run(pruning.prune_thread(saver.open_session("t"), law))
 
 
 def test_runs_that_are_deleted_take_what_they_remembered(tender: Tender) -> None:

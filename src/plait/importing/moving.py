@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.deleting import delete_thread, released
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.reader import writes_of
 from plait.checkpoint.log.requests import (
@@ -25,7 +26,7 @@ from plait.checkpoint.log.requests import (
     ReadLane,
     ReadValues,
 )
-from plait.checkpoint.log.retention import Progress, delete_thread, released
+from plait.checkpoint.log.retention import Progress
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde import GLOBAL

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.deleting import delete_thread, drop_lanes, released
 from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.pruning import BATCH, Version, depth
 from plait.checkpoint.log.reader import LaneReader, writes_of
 from plait.checkpoint.log.requests import (
     CheckpointRow,
@@ -22,16 +24,7 @@ from plait.checkpoint.log.requests import (
     ReadCheckpoints,
     ReadValues,
 )
-from plait.checkpoint.log.retention import (
-    BATCH,
-    Progress,
-    Tell,
-    Version,
-    delete_thread,
-    depth,
-    drop_lanes,
-    released,
-)
+from plait.checkpoint.log.retention import Progress, Tell
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import guarded, place, seal, unseal
 from plait.errors import ConfigError, ThreadBusyError

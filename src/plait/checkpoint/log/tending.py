@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from plait.checkpoint.base import BaseCheckpointSaver
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log import copying, retention, usage
+from plait.checkpoint.log import copying, deleting, retention, usage
 from plait.checkpoint.log.claims import LEASE, Policy
 from plait.checkpoint.log.retention import Swept, Tell
 from plait.checkpoint.log.session import LogSession
@@ -61,11 +61,11 @@ class Tending(BaseCheckpointSaver[str]):
         Raises:
             ThreadBusyError: A run owns the thread.
         """
-        self.run(retention.delete_thread(self._tender(thread_id)))
+        self.run(deleting.delete_thread(self._tender(thread_id)))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Async twin of `delete_thread`."""
-        await self.arun(retention.delete_thread(self._tender(thread_id)))
+        await self.arun(deleting.delete_thread(self._tender(thread_id)))
 
     def delete_for_runs(self, run_ids: Sequence[str], *, progress: Tell = None) -> None:
         """Delete the checkpoints, with their writes, whose metadata names one of these runs.

@@ -1,0 +1,300 @@
+"""Pruning one thread, as a plan.
+
+Pruning keeps some checkpoints of a lane and drops the rest, with every version of a channel that
+only they needed. A kept checkpoint whose parent is dropped gets a full map, so that it loads
+without its ancestors; the records of values stay where they are, and so do those that forks share.
+The lane of a graph inside a task goes with the root's checkpoint that the task belonged to; of a
+graph with memory, what kept checkpoints remember is kept (see `memories`).
+
+A thread is claimed for as long as it takes, and not at all where nothing is to be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.deleting import drop_lane, drop_lanes, released
+from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.memories import Past, Remembered, remembered
+from plait.checkpoint.log.reader import LaneReader, writes_of
+from plait.checkpoint.log.recording import body_of
+from plait.checkpoint.log.records import (
+    BORROWED,
+    CHECKPOINT,
+    DICT_PATCH,
+    LIST_PATCH,
+    MANIFEST,
+    CheckpointFrame,
+    pack_frame,
+    read_borrowed,
+    read_manifest,
+    read_patch,
+    ref_of,
+)
+from plait.checkpoint.log.requests import (
+    CheckpointRow,
+    LaneRow,
+    ListLanes,
+    ListValues,
+    ReadCheckpoints,
+    ReadValues,
+)
+from plait.checkpoint.log.session import LogSession
+from plait.checkpoint.serde import place, seal
+from plait.constants import NS_END, NS_SEP
+from plait.engine.past import PAST
+from plait.engine.records import Mark
+
+Version: TypeAlias = tuple[str, bytes]
+Keep: TypeAlias = Callable[[int, str, Mapping[str, Any]], bool]
+"""Whether the n-th newest checkpoint of its lane (from 0), made at a time, with its metadata, is
+kept."""
+BATCH = 256
+"""How many records, or threads, are asked for at once."""
+
+
+class Law(NamedTuple):
+    """Which checkpoints stay."""
+
+    keep: Keep
+    spare_head: bool
+    """Whether the newest of each lane stays in any case."""
+    recall: bool
+    """Whether what stays keeps its memory."""
+
+
+def prune_thread(session: LogSession, law: Law) -> Plan[None]:
+    """Drop what is not kept. Claims the thread, unless there is nothing to drop."""
+    yield from released(session, _prune_lanes(session, law))
+
+
+def _prune_lanes(session: LogSession, law: Law) -> Plan[None]:
+    """Lane by lane, those of graphs inside tasks first: what is left of them may borrow outside."""
+    judged = yield from _judge_lanes(session, law, look=True)
+    if all(each.stays for each in judged):
+        return
+    yield from session.claim()  # judge again what nobody else can change now
+    judged = yield from _judge_lanes(session, law)
+    if judged and judged[0].reader.ns == "" and judged[0].rows and not judged[0].kept:
+        yield from drop_lanes(session)
+        return
+    lent: dict[str, set[Version]] = {}
+    for each in reversed(judged):
+        yield from _keep(session, each, lent)
+
+
+@dataclass(slots=True)
+class _Roots:
+    """The root lane after pruning, as the lanes of graphs inside its tasks see it."""
+
+    head: bytes | None
+    left: set[bytes] = field(default_factory=set[bytes])
+    pinned: dict[str, set[bytes]] = field(default_factory=dict[str, set[bytes]])
+    """Checkpoints that a kept replay starts from: namespace -> ids."""
+    marks: list[Mark] = field(default_factory=list[Mark])
+    """All that there were, newest first."""
+    past: Past | None = None
+    """Who remembers what; made when the root lane is judged."""
+
+    def keep(self, row: CheckpointRow, frontier: Mapping[str, Any]) -> None:
+        """A checkpoint of the root is kept, with those that it stands for."""
+        self.left.add(row.id)
+        copied = frontier.get("copy_of")
+        if copied is not None:
+            self.left.add(pack(copied))
+        if "origin" in frontier:
+            _, checkpoint_id, inside = frontier["origin"]
+            self.left.add(pack(checkpoint_id))
+            for ns, id in inside.items():
+                self.pinned.setdefault(ns, set()).add(pack(id))
+
+    def reaches(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a checkpoint inside a task belongs to a step that is left, or still to come."""
+        parents: Mapping[str, str] = metadata.get("parents") or {}
+        root = parents.get("")
+        if root is None:
+            return True
+        key = pack(root)
+        return key in self.left or self.head is None or key > self.head
+
+
+class _Judged(NamedTuple):
+    """One lane, and which of its checkpoints are kept."""
+
+    reader: LaneReader
+    rows: list[CheckpointRow]
+    kept: set[bytes]
+    head: bytes | None
+    past: Past | None
+    """Who remembers what."""
+
+    @property
+    def stays(self) -> bool:
+        """Whether nothing of it goes."""
+        return len(self.kept) == len(self.rows)
+
+
+def _judge_lanes(session: LogSession, law: Law, *, look: bool = False) -> Plan[list[_Judged]]:
+    """The lanes from the root's to the innermost: those of graphs inside tasks follow it. To `look`
+    whether there is anything to drop, the first lane that loses something is enough."""
+    lanes: list[LaneRow] = yield ListLanes(session.thread_id)
+    judged: list[_Judged] = []
+    roots: _Roots | None = None
+    for lane in sorted(lanes, key=depth):
+        reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
+        rows, kept, roots = yield from _judge(reader, lane, law, roots)
+        judged.append(_Judged(reader, rows, kept, lane.head, roots.past if roots else None))
+        if look and not judged[-1].stays:
+            break
+    return judged
+
+
+def depth(lane: LaneRow) -> int:
+    """How many tasks a lane is inside of (the root: none)."""
+    return 1 + lane.ns.count(NS_SEP) if lane.ns else 0
+
+
+def _judge(
+    reader: LaneReader, lane: LaneRow, law: Law, roots: _Roots | None
+) -> Plan[tuple[list[CheckpointRow], set[bytes], _Roots | None]]:
+    """The checkpoints of a lane, which of them are kept, and the root lane as it will be."""
+    rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane, newest_first=True)
+    kept: set[bytes] = set()
+    if lane.ns == "":
+        roots = _Roots(lane.head)
+    inside = roots if NS_END in lane.ns else None
+    pinned = roots.pinned.get(lane.ns, ()) if roots is not None else ()
+    memories: list[Remembered] = []
+    for n, row in enumerate(rows):
+        ts, metadata, frontier = reader.body(reader.open_checkpoint(row))
+        stays = law.keep(n, ts, metadata) or (law.spare_head and row.id == lane.head)
+        if inside is not None:
+            stays = stays and inside.reaches(metadata)
+        elif lane.ns != "":
+            memories.append(remembered(row.id, metadata))
+        elif roots is not None:
+            roots.marks.append(reader.mark_of(row, metadata, frontier))
+        if stays or row.id in pinned:
+            kept.add(row.id)
+            if lane.ns == "" and roots is not None:
+                roots.keep(row, frontier)
+    if lane.ns == "" and roots is not None:
+        roots.past = Past(roots.marks[::-1], kept)
+    elif roots is not None and roots.past is not None and memories:
+        kept |= roots.past.recall(memories, kept, pin=law.recall)
+    return rows, kept, roots
+
+
+def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -> Plan[None]:
+    """Drop all but the kept checkpoints of a lane (none: the lane), in one transaction.
+
+    Args:
+        session: Holds the claim.
+        judged: The lane.
+        lent: By namespace the versions that graphs inside still borrow; what is left of this lane
+            adds its own loans.
+    """
+    reader, rows, kept, head, past = judged
+    borrowed = lent.get(reader.ns, set())
+    if borrowed and not kept:
+        kept = {rows[0].id}  # a lane is where its checkpoints are
+    if not kept:
+        if rows:
+            yield from drop_lane(session, reader.lane)
+        return
+    stored: list[Version] = yield ListValues(reader.lane)
+    if judged.stays:
+        if reader.ns != "":
+            yield from _closure(reader, stored, lent)
+        return
+    by_id = {row.id: row for row in rows}
+    batch = session.batch(reader.ns)
+    rewritten: list[tuple[bytes, bytes | None, bytes]] = []
+    needed = {*borrowed}
+    staying = [row for row in rows if row.id in kept]
+    writes = yield from writes_of(reader.lane, staying)
+    for row in staying:
+        frame = reader.open_checkpoint(row)
+        point = yield from reader.resolve(row, frame)
+        needed.update(point.map.items())
+        if row.parent is not None and row.parent not in kept:
+            parent = _kept_ancestor(row, by_id, kept)
+            if reader.ns == "" and past is not None and past.recalled:
+                frame = _with_past(reader, frame, past.lost(row.id, parent))
+            rewritten.append((row.id, parent, _with_full_map(reader, row.id, frame, point.map)))
+        for write in writes[row.id]:
+            needed.update(
+                (ref.channel, ref.version)
+                for ref in [ref_of(data) for _, data in reader.writes_frame(write)]
+                if ref is not None
+            )
+    needed = yield from _closure(reader, needed, lent)
+    batch.checkpoints = rewritten
+    batch.drop_checkpoints = [row.id for row in rows if row.id not in kept]
+    batch.drop_values = [version for version in stored if version not in needed]
+    if head is not None and head not in kept:
+        batch.head = max(kept)
+    yield from session.send(batch)
+    if session.recent is not None:
+        session.recent.drop(reader.lane)
+
+
+def _kept_ancestor(
+    row: CheckpointRow, by_id: Mapping[bytes, CheckpointRow], kept: set[bytes]
+) -> bytes | None:
+    parent = row.parent
+    for _ in range(len(by_id)):
+        if parent is None or parent in kept:
+            return parent
+        above = by_id.get(parent)
+        parent = above.parent if above is not None else None
+    return None
+
+
+def _with_full_map(
+    reader: LaneReader, key: bytes, frame: CheckpointFrame, full: Mapping[str, bytes]
+) -> bytes:
+    payload = pack_frame((None, 0, frame.changed, frame.removed, full, frame.body))
+    return seal(CHECKPOINT, reader.place + place(unpack(key), ""), payload)
+
+
+def _with_past(reader: LaneReader, frame: CheckpointFrame, lost: Sequence[str]) -> CheckpointFrame:
+    """A checkpoint that also says which super-steps it came from, of those that are dropped."""
+    ts, metadata, frontier = reader.body(frame)
+    body = body_of(reader.codec, ts, metadata, {**frontier, PAST: [*lost]})
+    return frame._replace(body=body)
+
+
+def _closure(
+    reader: LaneReader, roots: Iterable[Version], lent: dict[str, set[Version]]
+) -> Plan[set[Version]]:
+    """All versions of the lane that reading some versions touches; those of others go to `lent`."""
+    seen: set[Version] = set(roots)
+    front = list(seen)
+    while front:
+        some, front = front[:BATCH], front[BATCH:]
+        records: list[bytes | None] = yield ReadValues(reader.lane, some)
+        for (channel, key), record in zip(some, records, strict=True):
+            kind, payload = reader.open_value(channel, key, record)
+            for base in _stands_on(kind, payload):
+                if (channel, base) not in seen:
+                    seen.add((channel, base))
+                    front.append((channel, base))
+            for loan in read_borrowed(payload)[1] if kind == BORROWED else ():
+                lent.setdefault(loan.ns, set()).add((loan.channel, loan.version))
+    return seen
+
+
+def _stands_on(kind: int, payload: bytes) -> list[bytes]:
+    """The other versions of its channel that a record points at."""
+    if kind in (LIST_PATCH, DICT_PATCH):
+        return [read_patch(kind, payload).base]
+    if kind == MANIFEST:
+        return [run[0] for run in read_manifest(payload).runs]
+    return []
+
+
+__all__ = ["BATCH", "Law", "Version", "depth", "prune_thread"]
