@@ -24,6 +24,7 @@ from plait.graph.nodes import NodeSpec
 from plait.graph.policies import NOTHING, Policies, bind, check_trace_policy, handler_name
 from plait.graph.renames import check_versions, former_names
 from plait.graph.schema import Declared, agree, is_keyed
+from plait.pregel.by_hand import breakpoints
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
 from plait.reflection import is_routine
@@ -477,7 +478,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
         Warns:
             UnusedCachePolicyWarning: nodes have a cache policy, and there is no cache.
         """
-        before, after = _named(interrupt_before), _named(interrupt_after)
+        before, after = breakpoints(interrupt_before), breakpoints(interrupt_after)
         self.validate([*(before or ()), *(after or ())])
         ensure_valid_checkpointer(checkpointer)
         for what, given in (("store", store), ("cache", cache)):
@@ -502,13 +503,6 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
             debug=debug,
             stream_transformers=transformers,
         )
-
-
-def _named(nodes: Sequence[str] | str | None) -> frozenset[str] | None:
-    """The breakpoints as the plan keeps them (None: every node)."""
-    if nodes == "*":
-        return None
-    return frozenset((nodes,) if isinstance(nodes, str) else nodes or ())
 
 
 def node_name(action: Any) -> str:

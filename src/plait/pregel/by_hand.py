@@ -82,7 +82,7 @@ def assemble(
 
 
 def breakpoints(nodes: Names | None) -> frozenset[str] | None:
-    """The breakpoints as the plan keeps them ("*" is None: every node)."""
+    """Breakpoints as a plan keeps them (None: every node, which is "*" here)."""
     if nodes == "*":
         return None
     return frozenset((nodes,) if isinstance(nodes, str) else nodes or ())

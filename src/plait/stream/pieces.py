@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from plait.messages.blocks import call_block
 from plait.messages.convert import message_from_dict
 from plait.messages.foreign import is_chunk, kind_of
 from plait.messages.merge import merge_dicts
@@ -61,7 +62,7 @@ class OpenMessage:
                 yield from self._add_piece(piece)
         else:
             for call in getattr(message, "tool_calls", ()):
-                yield from self._add_whole(_called(call))
+                yield from self._add_whole(call_block(call))
         if getattr(message, "usage_metadata", None):
             self._usage = add_usage(self._usage, message.usage_metadata)
         if message.response_metadata:
@@ -207,10 +208,6 @@ def _content_of(message: Any) -> list[dict[str, Any]]:
 
 def _began(index: int, block: dict[str, Any]) -> Event:
     return {"event": "content-block-start", "index": index, "content": block}
-
-
-def _called(call: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "tool_call", "id": call["id"], "name": call["name"], "args": call["args"]}
 
 
 def _finished_call(block: Mapping[str, Any]) -> dict[str, Any]:
