@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from plait.drawing import Graph, NodeStyles
 from plait.errors import MissingExtraError
+from plait.graph import END, START, StateGraph
 
 from .graphs import DESK, agent, chain, paper, service_desk
 
@@ -270,3 +271,15 @@ def test_a_graph_is_built_and_run_without_loading_any_of_it() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_xray_opens_all_graphs_and_a_number_so_many_levels() -> None:
+    graph = chain("a")
+    for name in ("b", "c"):
+        graph = StateGraph(dict).add_node(name, graph).add_edge(START, name).compile()
+
+    def nodes(xray: int | bool) -> set[str]:
+        return set(graph.get_graph(xray=xray).nodes) - {START, END}
+
+    assert [nodes(0), nodes(1), nodes(2)] == [{"c"}, {"c:b"}, {"c:b:a"}]
+    assert (nodes(False), nodes(True)) == (nodes(0), nodes(2))

@@ -227,3 +227,126 @@ def test_who_leaves_while_a_tool_runs_is_told_of_no_error(caplog: Any) -> None:
         for _ in run.subagents:
             break
     assert caplog.records == []
+
+
+def test_a_message_is_done_with_its_last_piece_and_the_next_node_has_not_begun() -> None:
+    ran: list[str] = []
+
+    def talk(state: MessagesState) -> Any:
+        return {"messages": [ScriptedChatModel(["It is dry."]).invoke("x")]}
+
+    def more(state: MessagesState) -> Any:
+        ran.append("more")
+        return {}
+
+    builder = StateGraph(MessagesState).add_node(talk).add_node(more).add_edge(START, "talk")
+    run = start(builder.add_edge("talk", "more").compile(), {"messages": []})
+    message = next(iter(run.messages))
+    assert "".join(message.text) == "It is dry."
+    assert (message.done, ran) == (True, [])
+
+
+class Refusing(StreamTransformer):
+    """Keeps the states out of the stream of events."""
+
+    required_stream_modes = ("updates",)
+
+    def init(self) -> Any:
+        return {}
+
+    def process(self, event: Any) -> bool:
+        return event["method"] != "values"
+
+
+class Willing(StreamTransformer):
+    """Has nothing against any event."""
+
+    def init(self) -> Any:
+        return {}
+
+    def process(self, event: Any) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("order", [(Refusing, Willing), (Willing, Refusing)])
+async def test_one_transformer_that_says_no_is_enough(order: Any) -> None:
+    graph = numbers(one)
+    told = [event["method"] for event in start(graph, {"n": []}, transformers=order)]
+    run = await graph.astream_events({"n": []}, version="v3", transformers=order)
+    assert [event["method"] async for event in run] == told
+    assert told
+    assert "values" not in told
+
+
+@tool
+def weather(place: str) -> str:
+    """The weather of a place."""
+    return "dry"
+
+
+CALL: Any = {"name": "weather", "args": {"place": "here"}, "id": "c1"}
+
+
+def test_calls_of_tools_stay_events_where_they_are_streams_too() -> None:
+    model = ScriptedChatModel([AIMessage("", tool_calls=[CALL]), "It is dry."])
+    run = start(create_agent(model, [weather]), {"messages": "How is it?"})
+    events = [event["params"]["data"]["event"] for event in run if event["method"] == "tools"]
+    assert events == ["tool-started", "tool-finished"]
+
+
+def test_what_a_tool_gives_while_it_runs_ends_with_it() -> None:
+    model = ScriptedChatModel([AIMessage("", tool_calls=[CALL]), "It is dry."])
+    run = start(create_agent(model, [weather]), {"messages": "How is it?"})
+    call = next(iter(run.tool_calls))
+    assert (call.completed, list(call.output_deltas), call.completed) == (False, [], True)
+    assert len(model.calls) == 1  # the agent has not gone on yet
+
+
+def test_a_call_that_was_streamed_has_its_arguments() -> None:
+    model = ScriptedChatModel([AIMessage("", tool_calls=[CALL])])
+    run = start(talking(lambda s: {"messages": [model.invoke("x")]}), {"messages": []})
+    assert [message.output.tool_calls[0]["args"] for message in run.messages] == [CALL["args"]]
+
+
+def test_reading_the_calls_of_a_message_waits_until_its_text_is_over() -> None:
+    model = ScriptedChatModel([AIMessage("Let me see.", tool_calls=[CALL])])
+    run = start(talking(lambda s: {"messages": [model.invoke("x")]}), {"messages": []})
+    told = [[piece["args"] for piece in message.tool_calls] for message in run.messages]
+    assert told == [['{"place": "here"}']]
+
+
+def test_what_a_channel_with_a_name_is_given_is_an_event_of_the_run() -> None:
+    class Seen(StreamTransformer):
+        def init(self) -> Any:
+            self.seen = StreamChannel[Any]("seen")
+            return {"seen": self.seen}
+
+        def process(self, event: Any) -> bool:
+            if event["method"] == "values":
+                self.seen.push(event["params"]["data"]["n"])
+            return True
+
+    run = start(numbers(one), {"n": []}, transformers=[Seen])
+    told = [event["params"]["data"] for event in run if event["method"] == "custom:seen"]
+    assert told == [[], [1]]
+
+
+def test_a_channel_whose_run_has_ended_takes_nothing_more() -> None:
+    class Late(StreamTransformer):
+        def init(self) -> Any:
+            self.kept = StreamChannel[int]()
+            return {"kept": self.kept}
+
+        def process(self, event: Any) -> bool:
+            return True
+
+    run = start(numbers(one), {"n": []}, transformers=[Late])
+    assert list(run.extensions["kept"]) == []
+    with pytest.raises(RuntimeError, match="is closed: its run has ended"):
+        run.extensions["kept"].push(1)
+
+
+def test_a_nested_run_says_which_call_of_a_tool_it_is_for() -> None:
+    run = start(agent_that_asks_another(), {"messages": [("user", "go")]})
+    begun = [told for told in run.lifecycle if told["event"] == "started"]
+    assert [told.get("cause") for told in begun] == [{"type": "toolCall", "tool_call_id": "c7"}]
