@@ -15,11 +15,11 @@ from langgraph.checkpoint.memory import InMemorySaver as LangGraphSaver
 from tests.durability.savers import KINDS, Kind, Place, new_place
 
 from plait.checkpoint.memory import InMemorySaver
-from plait.errors import UnknownInterruptError, UnusedAnswerWarning
+from plait.errors import ConfigError, UnknownInterruptError, UnusedAnswerWarning
 from plait.func import entrypoint, task
 from plait.graph import END, START, StateGraph
 from plait.testing.processes import fork
-from plait.types import Command, Send, interrupt
+from plait.types import Command, Send, StateUpdate, interrupt
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
@@ -375,6 +375,14 @@ def test_an_answer_reaches_the_only_send_whatever_it_says_now() -> None:
     assert graph.invoke(Command(resume="yes"), THREAD)["log"] == ["b yes"]
 
 
+def test_an_answer_to_the_only_send_is_for_none_of_those_that_stand_there_now() -> None:
+    graph = deleting(delete)
+    (asked,) = graph.invoke({"files": ["a"]}, THREAD)["__interrupt__"]
+    graph.update_state(THREAD, {"files": ["b", "c"]})
+    with pytest.raises(UnknownInterruptError, match=asked.id):
+        graph.invoke(Command(resume={asked.id: "yes"}), THREAD)
+
+
 def test_one_that_is_left_takes_a_bare_answer() -> None:
     graph = built(fan_out(line(quiet, about)))
     asked = graph.invoke({"log": []}, THREAD)["__interrupt__"]
@@ -473,3 +481,29 @@ def test_an_answer_is_taken_where_the_state_of_a_graph_inside_was_written_to() -
     inside = graph.get_state(THREAD, subgraphs=True).tasks[0].state.config
     graph.update_state(inside, {"n": 1})
     assert graph.invoke(Command(resume="yes"), THREAD)["log"] == ["yes"]
+
+
+# --- what waits besides questions -----------------------------------------------------------------
+
+
+def test_a_deferred_node_still_waits_after_an_update() -> None:
+    def note(name: str) -> Any:
+        return lambda state: {"log": [name]}
+
+    builder: Any = StateGraph(State)
+    for name in ("a", "b", "c", "last"):
+        builder.add_node(name, note(name), defer=name == "last")
+    builder.add_edge(START, "a").add_edge("a", "b").add_edge("a", "last").add_edge("b", "c")
+    graph = builder.compile(checkpointer=InMemorySaver(), interrupt_before=["c"])
+    graph.invoke({"log": []}, THREAD)
+    graph.update_state(THREAD, {"log": ["by hand"]}, as_node="c")
+    assert graph.get_state(THREAD).next == ("last",)
+    assert graph.invoke(None, THREAD)["log"] == ["a", "b", "by hand", "last"]
+
+
+def test_a_super_step_without_an_update_is_refused_and_nothing_is_written() -> None:
+    graph = line(quiet, checkpointer=InMemorySaver())
+    update = StateUpdate({"log": ["x"]}, "n0")
+    with pytest.raises(ConfigError, match="each super-step needs at least one StateUpdate"):
+        graph.bulk_update_state(THREAD, [[update], []])
+    assert graph.get_state(THREAD).created_at is None

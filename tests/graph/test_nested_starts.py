@@ -187,3 +187,23 @@ def test_a_replay_from_a_checkpoint_of_a_nested_run_starts_there() -> None:
     assert nested.next == ("second",)
     outer.invoke(None, nested.config)
     assert effects == ["first", "second", "second"]
+
+
+def test_a_graph_called_with_a_config_keeps_what_is_around_it() -> None:
+    seen: list[Any] = []
+
+    def inside(state: State, config: Any) -> Any:
+        said = config["metadata"]["user"], config["configurable"]["place"], config["tags"]
+        seen.append(said)
+        return {}
+
+    inner = StateGraph(State).add_node(inside).add_edge(START, "inside").compile()
+
+    def outside(state: State) -> Any:
+        inner.invoke({"n": 1}, {"tags": ["its own"]})
+        return {}
+
+    outer = StateGraph(State).add_node(outside).add_edge(START, "outside").compile()
+    around = {"metadata": {"user": "ann"}, "configurable": {"place": "here"}, "tags": ["around"]}
+    outer.invoke({"n": 1}, around)
+    assert seen == [("ann", "here", ["around", "its own"])]

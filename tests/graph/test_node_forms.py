@@ -10,8 +10,9 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from plait.errors import ConfigError, InvalidNodeError
+from plait.func import entrypoint
 from plait.graph import START, StateGraph
-from plait.runnables import RunnableConfig, RunnableLambda
+from plait.runnables import Runnable, RunnableConfig, RunnableLambda
 from plait.runtime import Runtime
 from plait.types import RunContext, StreamWriter
 
@@ -163,6 +164,22 @@ async def test_run_context_by_annotation_whatever_its_name(call: Invoke) -> None
     assert await logged(call, node) == ["RunContext", "hi", "ann"]
 
 
+async def test_a_parameter_that_is_called_context_and_has_another_type_is_the_state(
+    call: Invoke,
+) -> None:
+    def node(context: State):
+        return {"log": [type(context), context["text"]]}
+
+    assert await logged(call, node) == [dict, "hi"]
+
+
+async def test_context_beside_other_parameters(call: Invoke) -> None:
+    def node(context, config, runtime):
+        return {"log": [context.state["text"], config["configurable"]["place"], runtime.context]}
+
+    assert await logged(call, node) == ["hi", "here", Context("ann")]
+
+
 async def test_context_with_the_state_unpacked(call: Invoke) -> None:
     def node(context, **state):
         return {"log": [state["text"], context.runtime.context.user]}
@@ -258,6 +275,43 @@ async def test_callables_of_every_kind(call: Invoke, node: Any) -> None:
     assert await logged(call, node) == ["so hi ann"]
 
 
+def test_objects_and_classes_are_nodes_under_their_own_names() -> None:
+    class Update(dict[str, Any]):
+        def __init__(self, state: Any) -> None:
+            super().__init__(log=[state["text"]])
+
+    graph = StateGraph(State).add_node(Worker("hi")).add_node(Update)
+    assert list(graph.nodes) == ["Worker", "Update"]
+
+
+async def test_an_object_that_can_only_be_invoked_is_called(call: Invoke) -> None:
+    class Both:
+        def __call__(self, state: Any) -> Any:
+            return {"log": [state["text"]]}
+
+        def invoke(self) -> None:
+            raise AssertionError
+
+    assert await logged(call, Both()) == ["hi"]
+
+
+async def test_a_node_that_runs_alone_gets_the_config_of_the_call(call: Invoke) -> None:
+    def node(state, config):
+        return {"log": [config["configurable"]["place"]]}
+
+    assert await call(graph_of(node).nodes["node"], {"text": "hi"}, CONFIG) == {"log": ["here"]}
+
+
+async def test_an_entrypoint_takes_the_extra_keywords_of_the_call_beside_its_input(
+    call: Invoke,
+) -> None:
+    @entrypoint()
+    def flow(given, **extra):
+        return [given, extra]
+
+    assert await call(flow, "hi", mood="good") == ["hi", {"mood": "good"}]
+
+
 async def test_class_that_makes_the_update(call: Invoke) -> None:
     class Update(dict[str, Any]):
         def __init__(self, state: Any) -> None:
@@ -276,6 +330,14 @@ async def test_runnable(call: Invoke) -> None:
 async def test_runnable_sequence(call: Invoke) -> None:
     sequence = RunnableLambda(lambda state: state["text"]) | (lambda text: {"log": [text]})
     assert await logged(call, sequence) == ["hi"]
+
+
+async def test_runnable_that_asks_for_its_config(call: Invoke) -> None:
+    class Own(Runnable[Any, Any]):
+        def invoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+            return {"log": [config["configurable"]["place"]]}
+
+    assert await logged(call, Own()) == ["here"]
 
 
 async def test_compiled_graph(call: Invoke) -> None:

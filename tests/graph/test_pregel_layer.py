@@ -18,8 +18,9 @@ from plait.errors import (
     InvalidUpdateError,
     NotSupportedError,
     PlaitWarning,
+    StaleGraphWarning,
 )
-from plait.graph import START, StateGraph
+from plait.graph import END, START, StateGraph
 from plait.graph.ui import push_ui_message
 from plait.pregel import ChannelWriteEntry, NodeBuilder, Pregel
 from plait.pregel.protocol import PregelProtocol
@@ -47,6 +48,15 @@ def test_a_loop_ends_where_an_entry_skips_none() -> None:
         output_channels=["v"],
     )
     assert loop.invoke({"v": "a"}) == {"v": "a" * 16}
+
+
+@pytest.mark.parametrize("where", ["interrupt_before", "interrupt_after"])
+def test_breakpoints_at_nodes_that_are_not_there_are_refused(where: str) -> None:
+    with pytest.raises(InvalidGraphError, match="node 'm' not found"):
+        graph(**{f"{where}_nodes": ["m"]})
+    builder = StateGraph(dict).add_node("n", lambda state: state).add_edge(START, "n")
+    with pytest.raises(InvalidGraphError, match="node 'm' not found"):
+        builder.compile(**{where: ["m"]})
 
 
 def test_mistakes_name_the_nearest_channel() -> None:
@@ -183,3 +193,18 @@ def test_a_component_for_a_key_that_the_state_lacks_is_refused() -> None:
     builder.add_edge(START, "n")
     with pytest.raises(InvalidUpdateError, match="pushed to key 'ui'"):
         builder.compile().invoke({})
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda b: b.add_node("late", dict), "Node 'late'"),
+        (lambda b: b.add_edge("n", END), "The edge from 'n' to '__end__'"),
+        (lambda b: b.add_conditional_edges("n", lambda s: END), "The conditional edge after 'n'"),
+    ],
+)
+def test_what_is_added_after_compiling_is_warned_of(change: Any, what: str) -> None:
+    builder = StateGraph(dict).add_node("n", lambda state: state).add_edge(START, "n")
+    builder.compile()
+    with pytest.warns(StaleGraphWarning, match=what):
+        change(builder)

@@ -4,10 +4,12 @@ import operator
 import random
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 from unittest.mock import patch
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from plait.graph import END, START, StateGraph
@@ -124,3 +126,21 @@ def test_a_join_is_told_of_by_each_that_leads_to_it() -> None:
         warnings.simplefilter("error")
         nodes = builder.compile().plan.nodes
     assert [len(nodes[name].triggers) for name in ("n1", "c")] == [1, 2]
+
+
+class Settled(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    kinds: ClassVar[list[str]] = []
+    number: int = 0
+
+
+@dataclass
+class Plain:
+    kinds: ClassVar[list[str]] = []
+    number: int = 0
+
+
+@pytest.mark.parametrize("schema", [Settled, Plain])
+def test_what_belongs_to_the_class_is_no_key_of_the_state(schema: Any) -> None:
+    graph = StateGraph(schema).add_node("a", lambda state: {}).add_edge(START, "a").compile()
+    assert sorted(graph.channels) == ["__start__", "number"]

@@ -136,3 +136,11 @@ def test_threads_that_grow_their_own_lists_do_not_disturb_each_other() -> None:
     with ThreadPoolExecutor(12) as pool:
         for name, ids in enumerate(pool.map(grow, range(12))):
             assert ids == [f"{name}-{n}" for n in range(100)]
+
+
+def test_a_message_of_langchain_that_got_another_id_is_found_by_it() -> None:
+    first = add_messages([HumanMessage("q", id="0")], [AIMessage("a", id="1")])
+    second = add_messages(first, [lc.AIMessage("theirs", id="2")])
+    second[2].id = "3"
+    merged = add_messages(second, [AIMessage("ours", id="3")])
+    assert [message.content for message in merged] == ["q", "a", "ours"]
