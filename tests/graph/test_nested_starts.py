@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from operator import add
+from threading import Event
 from typing import Annotated, Any, TypedDict
 
 import pytest
 
 from plait.checkpoint.log.requests import ReadLane
 from plait.checkpoint.memory import InMemorySaver
+from plait.errors import NodeCancelledError, NodeTimeoutError
 from plait.func import task
 from plait.graph import END, START, StateGraph
 from plait.types import Command, RetryPolicy, Send, interrupt
@@ -207,3 +210,30 @@ def test_a_graph_called_with_a_config_keeps_what_is_around_it() -> None:
     around = {"metadata": {"user": "ann"}, "configurable": {"place": "here"}, "tags": ["around"]}
     outer.invoke({"n": 1}, around)
     assert seen == [("ann", "here", ["around", "its own"])]
+
+
+async def test_a_node_that_was_given_up_starts_no_run_any_more() -> None:
+    ran: list[str] = []
+    given_up, told = Event(), Event()
+
+    def inside(state: State) -> Any:
+        ran.append("inside")
+        return {}
+
+    inner = StateGraph(State).add_node(inside).add_edge(START, "inside").compile()
+
+    def slow(state: State) -> Any:
+        given_up.wait(20)
+        try:
+            inner.invoke({"n": 1})
+        except NodeCancelledError as error:
+            ran.append(str(error))
+        finally:
+            told.set()
+
+    outer = StateGraph(State).add_node("slow", slow, timeout=0.05).add_edge(START, "slow").compile()
+    with pytest.raises(NodeTimeoutError):
+        await outer.ainvoke({"n": 1})
+    given_up.set()
+    assert await asyncio.to_thread(told.wait, 20)
+    assert ran == ["Task 'inside' does not start: a run around it was stopped."]

@@ -59,6 +59,13 @@ def test_breakpoints_at_nodes_that_are_not_there_are_refused(where: str) -> None
         builder.compile(**{where: ["m"]})
 
 
+async def test_a_call_returns_the_parts_of_the_mode_that_it_asks_for() -> None:
+    for mode in ("updates", ["values", "updates"]):
+        told = graph().invoke({"a": "x"}, stream_mode=mode)
+        assert told == await graph().ainvoke({"a": "x"}, stream_mode=mode)
+        assert told == list(graph().stream({"a": "x"}, stream_mode=mode))
+
+
 def test_mistakes_name_the_nearest_channel() -> None:
     with pytest.raises(InvalidGraphError, match=r"'bb'.*Did you mean 'b'"):
         graph(nodes={"n": NodeBuilder().subscribe_only("a").write_to("bb")})

@@ -144,3 +144,28 @@ class Plain:
 def test_what_belongs_to_the_class_is_no_key_of_the_state(schema: Any) -> None:
     graph = StateGraph(schema).add_node("a", lambda state: {}).add_edge(START, "a").compile()
     assert sorted(graph.channels) == ["__start__", "number"]
+
+
+class Note(TypedDict):
+    note: str
+
+
+def seen_by_a_path(schema: Any, hint: Any) -> list[Any]:
+    """What a path function is handed after a node that also wrote a key of another schema."""
+    seen: list[Any] = []
+
+    def path(state: Any) -> str:
+        seen.append(state)
+        return "b"
+
+    path.__annotations__ = {"state": hint} if hint is not None else {}
+    builder = StateGraph(schema).add_node("a", lambda state: {"number": 1, "note": "x"})
+    builder.add_node("b", lambda state: {}, input_schema=Note).add_edge(START, "a")
+    builder.add_conditional_edges("a", path, ["b"]).compile().invoke({"number": 0})
+    return seen
+
+
+def test_a_path_function_sees_what_its_node_wrote_as_the_schema_that_it_names() -> None:
+    assert seen_by_a_path(Settled, None) == [Settled(number=1)]
+    assert seen_by_a_path(Part, Part) == [{"number": 1}]
+    assert seen_by_a_path(Part, None) == [{"number": 1, "note": "x"}]

@@ -315,6 +315,11 @@ def test_reading_the_calls_of_a_message_waits_until_its_text_is_over() -> None:
     assert told == [['{"place": "here"}']]
 
 
+def test_the_updates_of_a_run_are_its_own_and_not_those_of_graphs_inside() -> None:
+    run = start(numbers(("inner", numbers(one))), {"n": []}, transformers=[UpdatesTransformer])
+    assert [list(told) for told in run.updates] == [["inner"]]
+
+
 def test_what_a_channel_with_a_name_is_given_is_an_event_of_the_run() -> None:
     class Seen(StreamTransformer):
         def init(self) -> Any:
