@@ -10,6 +10,7 @@ from copy import copy, deepcopy
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from plait.reflection import signature
 from plait.written import Written
 
 if TYPE_CHECKING:
@@ -153,7 +154,6 @@ class ModelFace(Written):
 
 def defaults_of(kind: type) -> dict[str, Any]:
     """The defaults of what the constructors of a class and its bases take by name."""
-    from inspect import signature  # few ask
 
     found: dict[str, Any] = {}
     for base in reversed(kind.__mro__[:-1]):

@@ -18,12 +18,12 @@ import os
 from collections.abc import Mapping
 from hashlib import blake2b
 from hmac import compare_digest
-from inspect import signature
 from typing import Any
 
 from plait.checkpoint.serde.base import CipherProtocol, SerializerProtocol
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.errors import ConfigError, CorruptCheckpointError
+from plait.reflection import signature
 
 _NONCE = 12
 _PRINT = 32
