@@ -38,7 +38,7 @@ def test_annotations_are_read_once_for_a_class_however_many_objects_it_has() -> 
     class Own(Base):
         pass
 
-    with patch.object(fields, "get_annotations", wraps=fields.get_annotations) as read:
+    with patch.object(fields, "own_annotations", wraps=fields.own_annotations) as read:
         for number in range(50):
             Own(first=number)
     assert read.call_count <= len(Own.__mro__)
