@@ -21,6 +21,7 @@ from plait.chat_models.results import (
     add_up,
     result_of_stream,
 )
+from plait.errors import ConfigError, nearest
 from plait.ids import new_id
 from plait.lazy import lazily
 from plait.messages import AIMessage, AIMessageChunk, HumanMessage, convert_to_messages
@@ -30,6 +31,9 @@ from plait.runnables.config import RunnableConfig, ensure_config, run_in_executo
 
 if TYPE_CHECKING:
     from plait.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+
+_WAYS = ("method", "strict")
+"""Keywords of `with_structured_output` that say how a provider is to hold to a schema."""
 
 
 class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
@@ -312,10 +316,16 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
             kwargs: `method` and `strict`: providers know several ways; the base has this one.
 
         Raises:
+            ConfigError: Another keyword (a ValueError, too).
             NotImplementedError: The model takes no tools.
         """
         from plait.chat_models.structured import by_tool  # few models are asked for it
 
+        if unknown := [name for name in kwargs if name not in _WAYS]:
+            raise ConfigError(
+                f"{type(self).__name__}.with_structured_output() has no keyword {unknown[0]!r}. "
+                f"{nearest(unknown[0], ('include_raw', *_WAYS))}"
+            )
         if type(self).bind_tools is BaseChatModel.bind_tools:
             raise NotImplementedError(
                 f"{type(self).__name__} takes no tools, so it cannot be made to answer in a form. "

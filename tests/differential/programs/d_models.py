@@ -272,6 +272,7 @@ def case_models_without_tools(env):
     return (
         env.error(lambda: model.bind_tools([])),
         env.error(lambda: model.with_structured_output(Person)),
+        env.error(lambda: model.with_structured_output(Person, includ_raw=True)),
     )
 
 
