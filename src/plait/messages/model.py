@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
+from plait.errors import nearest
 from plait.messages.fields import Field
 from plait.model_face import WrittenBy
 
@@ -41,6 +42,28 @@ def plain(value: Any) -> Any:
         return tuple(plain(v) for v in cast("tuple[Any, ...]", value))
     dump = getattr(value, "model_dump", None)
     return dump() if callable(dump) and not isinstance(value, type) else value
+
+
+_WITHOUT_EFFECT = frozenset(
+    (
+        *(
+            "by_alias",
+            "context",
+            "exclude_computed_fields",
+            "fallback",
+            "polymorphic_serialization",
+        ),
+        *("round_trip", "serialize_as_any", "warnings"),
+    )
+)
+"""Options of pydantic's dumps that make no difference for messages."""
+
+
+def _check_options(ignored: Mapping[str, Any]) -> None:
+    for name in ignored:
+        if name not in _WITHOUT_EFFECT:
+            known = (*_WITHOUT_EFFECT, "include", "exclude", "exclude_none", "exclude_unset")
+            raise TypeError(f"model_dump() has no option {name!r}. {nearest(name, sorted(known))}")
 
 
 @cache
@@ -181,7 +204,12 @@ class ModelMethods:
             exclude_defaults: The same.
             exclude_none: Leave out what is None.
             ignored: Options of pydantic that make no difference for messages.
+
+        Raises:
+            TypeError: pydantic does not know an option, either.
         """
+        if ignored:
+            _check_options(ignored)
         outline = _outline_of(self.__class__)
         narrowed = exclude_unset or exclude_defaults or exclude_none
         if outline.usual and not narrowed and include is None and exclude is None:
@@ -200,9 +228,17 @@ class ModelMethods:
         }
         return import_module("pydantic_core").to_jsonable_python(data) if mode == "json" else data
 
-    def model_dump_json(self, *, indent: int | None = None, **options: Any) -> str:
-        """The message as JSON text; `options` are those of `model_dump`."""
-        to_json = _to_json()
+    def model_dump_json(
+        self, *, indent: int | None = None, ensure_ascii: bool = False, **options: Any
+    ) -> str:
+        """The message as JSON text.
+
+        Args:
+            indent: Spaces of a level; None: all in one line.
+            ensure_ascii: Write other characters as their codes.
+            options: Those of `model_dump`.
+        """
+        to_json = partial(_to_json(), ensure_ascii=True) if ensure_ascii else _to_json()
         outline = _outline_of(self.__class__)
         if outline.usual and not options:
             try:

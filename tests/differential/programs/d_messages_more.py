@@ -151,3 +151,16 @@ def case_formats_after_a_removal(env):
     new = HumanMessage([{"type": "image", "url": "https://a.b"}], id="2")
     remove = RemoveMessage(id=REMOVE_ALL_MESSAGES)
     return add_messages([], [remove, new], format="langchain-openai")
+
+
+def case_options_of_dumps(env):
+    message = AIMessage("é 😀", id="1", tool_calls=[{"name": "f", "args": {"a": "ß"}, "id": "2"}])
+    plain = HumanMessage("é")
+    return [
+        *(one.model_dump_json(ensure_ascii=True) for one in (message, plain)),
+        message.model_dump_json(ensure_ascii=True, indent=1, exclude={"id"}),
+        message.model_dump_json(ensure_ascii=False),
+        message.model_dump(by_alias=True, round_trip=True, warnings=False, serialize_as_any=True),
+        env.error(lambda: message.model_dump(exlude={"content"})),
+        env.error(lambda: message.model_dump_json(exlude={"content"})),
+    ]
