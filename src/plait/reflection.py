@@ -9,11 +9,11 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any, ForwardRef
 
-from typing_extensions import Format, get_annotations
-
 _LAZY = sys.version_info >= (3, 14)
+_LATE: Any = import_module("annotationlib") if _LAZY else None
 
 
 def own_annotations(kind: Any) -> dict[str, Any]:
@@ -25,7 +25,9 @@ def own_annotations(kind: Any) -> dict[str, Any]:
     >>> own_annotations(Point)
     {'x': <class 'int'>, 'y': 'Later'}
     """
-    found = get_annotations(kind, format=Format.FORWARDREF)
+    if not _LAZY:
+        return inspect.get_annotations(kind)
+    found: dict[str, Any] = _LATE.get_annotations(kind, format=_LATE.Format.FORWARDREF)
     return {name: _told(hint) for name, hint in found.items()}
 
 
@@ -51,7 +53,7 @@ def signature(function: Callable[..., Any]) -> inspect.Signature:
     if not _LAZY:
         return inspect.signature(function)
     ask: Any = inspect.signature
-    found: inspect.Signature = ask(function, annotation_format=Format.FORWARDREF)
+    found: inspect.Signature = ask(function, annotation_format=_LATE.Format.FORWARDREF)
     return found.replace(
         parameters=[
             one.replace(annotation=_told(one.annotation)) for one in found.parameters.values()

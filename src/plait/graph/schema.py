@@ -114,8 +114,8 @@ def _may_have_keys(schema: Any) -> bool:
     return is_annotated(schema)
 
 
-def _managed(hints: Mapping[str, Any]) -> dict[str, type[ManagedValue]]:
-    found: dict[str, type[ManagedValue]] = {}
+def _managed(hints: Mapping[str, Any]) -> dict[str, type[ManagedValue[Any]]]:
+    found: dict[str, type[ManagedValue[Any]]] = {}
     for key, hint in hints.items():
         while get_origin(hint) is not None and _qualifier(hint):
             hint = hint.__args__[0]

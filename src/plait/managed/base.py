@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Generic, NamedTuple, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from typing_extensions import TypeVar
-
-ValueT = TypeVar("ValueT", default=Any)
+ValueT = TypeVar("ValueT")
 
 
 class Steps(NamedTuple):
