@@ -32,7 +32,8 @@ def own_annotations(kind: Any) -> dict[str, Any]:
 
 
 def is_annotated(kind: Any) -> bool:
-    """Whether a class was written in Python, so that it can have annotations.
+    """Whether it is a class written in Python, which can have annotations: one of builtins, as a
+    schema, is the type of one value.
 
     >>> is_annotated(ForwardRef), is_annotated(int)
     (True, False)

@@ -92,7 +92,7 @@ class Declared:
             InvalidGraphError: a key has a reserved name, or its reducer cannot be one.
         """
         if self._channels is None:
-            has_keys = _may_have_keys(self.schema)
+            has_keys = is_annotated(self.schema)
             self._channels = self._made() if has_keys else {ROOT: channel_of(ROOT, self.schema)}
         return self._channels
 
@@ -107,11 +107,6 @@ class Declared:
                 )
             channels[key] = channel_of(key, hint)
         return channels
-
-
-def _may_have_keys(schema: Any) -> bool:
-    """Whether a schema is a class written in Python: one of builtins is the type of one value."""
-    return is_annotated(schema)
 
 
 def _managed(hints: Mapping[str, Any]) -> dict[str, type[ManagedValue[Any]]]:
