@@ -17,10 +17,10 @@ class Abstract:
     ...     def area(self): ...
     >>> class Square(Shape):
     ...     pass
-    >>> Square()
+    >>> Square()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    TypeError: Can't instantiate abstract class Square with abstract method area
+    TypeError: Can't instantiate abstract class Square with...area...
     """
 
     __slots__ = ()
