@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from plait.tools.arguments import Arguments, Target
 
 ArgsSchema: TypeAlias = "type[BaseModel] | dict[str, Any]"
-_FORMATS = ("content", "content_and_artifact")
 """What describes arguments: a pydantic model class (of either version), or a JSON schema."""
+_FORMATS = ("content", "content_and_artifact")
 
 
 class BaseTool(AnnotatedFields, Runnable[Any, Any]):
