@@ -254,12 +254,36 @@ class _Lane:
                 if task.saved and task.identity in left:
                     left.remove(task.identity)
             self.report.next = tuple(left)
+        pending = Pending(stored.writes) if loop.moved is not None else None
         for task in tasks:
-            inner = graph_inside(task.node)
-            if task.saved or inner is None or inner.checkpointer is True:
+            if task.saved:
                 continue
-            yield from _Lane(inner, self.session.nested(task.ns), self.report).check()
+            inner = graph_inside(task.node)
+            if pending is not None:
+                asked = [each for each in pending.questions if task.id in pending.tasks_of[each]]
+                yield from self._try_answers(task, asked, inner)
+            if inner is not None and inner.checkpointer is not True:
+                yield from _Lane(inner, self.session.nested(task.ns), self.report).check()
         self._try_writes(loop, sorted((task for task in tasks if task.saved), key=task_order))
+
+    def _try_answers(self, task: Task, asked: list[str], inner: Any) -> Plan[None]:
+        """Whether a task can still ask what it waits to be answered, if other code takes it up: a
+        node that was a graph and is none now cannot, nor the other way round."""
+        is_graph = task.node.subgraph is not None and inner.checkpointer is None
+        if not asked or not (inner is None or is_graph):
+            return
+        stored: Snapshot | None = yield from self.session.nested(task.ns).load()
+        inside = Pending(() if stored is None else stored.writes).questions.keys()
+        lost = [each for each in asked if (each in inside) is not is_graph]
+        if lost:
+            now, then = ("is a graph", "its code") if is_graph else ("runs none", "a graph inside")
+            self._found(
+                "loses",
+                f"node {task.name!r} waits for an answer to {', '.join(lost)}, which {then} asked, "
+                f"and now it {now}: the answer would reach nobody. Put back what asked, or move "
+                "the thread on by update_state().",
+                task.identity,
+            )
 
     def _try_writes(self, loop: Loop, done: list[Task]) -> None:
         """What tasks of a super-step that is not at its end have written, given to the reducers."""

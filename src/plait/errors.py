@@ -585,7 +585,7 @@ class UnheardErrorWarning(PlaitWarning):
 
 
 class UnusedAnswerWarning(PlaitWarning):
-    """An answer was given to a question that nobody asks any more; it is asked anew."""
+    """An answer was given to a question that nobody asks any more."""
 
 
 class WeakDurabilityWarning(PlaitWarning):

@@ -73,6 +73,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_lifecycle::a_question_on_no_thread": "Checkpoint ids of runs that are not stored",
     "c_lifecycle::a_trace_policy_that_is_none": "Trace policies that are none",
     "c_odd_graphs::memory_of_a_turn_that_was_given_up": "Memory of a subgraph after a fork",
+    "c_odd_questions::a_graph_that_asks_is_replaced_by_a_function_that_asks": (
+        "Answers to code that is gone"
+    ),
     "c_odd_questions::a_path_function_of_the_start_that_asks": "Questions of path functions",
     "c_odd_questions::a_path_function_that_asks": "Questions of path functions",
     "c_odd_questions::dicts_as_answers": "Dicts as answers",

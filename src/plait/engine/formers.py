@@ -31,9 +31,6 @@ class Former(NamedTuple):
     ns: str
     """The namespace of the run that it was part of."""
     id: str
-    heard: set[str]
-    """Questions of before whose answers have been taken, by whoever stands in a place inside the
-    task that was written over, or by that task itself."""
 
     def inside(self, name: str) -> str:
         """The namespace of what ran inside it; `name` is that of its node."""
@@ -42,7 +39,7 @@ class Former(NamedTuple):
     def called(self, task: Task) -> Former:
         """What it called in the place of `task`."""
         place = task.key or task.order
-        return Former(self.ns, task_id(self.id, self.ns, task.identity, place), self.heard)
+        return Former(self.ns, task_id(self.id, self.ns, task.identity, place))
 
 
 class FormerStep(NamedTuple):
@@ -54,7 +51,6 @@ class FormerStep(NamedTuple):
     number: int
     sends: Sequence[Send]
     """Those of this super-step."""
-    heard: set[str]
 
     def at(self, task: Task) -> Former | None:
         """What ran in the place of `task`, if that is in this super-step."""
@@ -64,7 +60,7 @@ class FormerStep(NamedTuple):
         if task.is_push and not self._was_sent(task):
             return None
         base = self.checkpoint_id or f"{self.ns}:{number}"
-        return Former(self.ns, task_id(base, self.ns, task.identity, task.order), self.heard)
+        return Former(self.ns, task_id(base, self.ns, task.identity, task.order))
 
     def _was_sent(self, task: Task) -> bool:
         """Whether the `Send` at this position said the same."""

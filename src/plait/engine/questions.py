@@ -44,6 +44,7 @@ class Questions:
         "answers",
         "counts",
         "former",
+        "heard",
         "main",
         "open",
         "stands_for",
@@ -51,8 +52,11 @@ class Questions:
         "timed",
     )
 
-    def __init__(self, task_id: str) -> None:
+    def __init__(self, task_id: str, heard: set[str] | None = None) -> None:
         self.task_id = task_id
+        self.heard = heard
+        """Questions whose answers have been taken, by this task or another of the run (see
+        `RunSpec.heard`)."""
         self.answers: dict[str, Any] = {}
         """Question id to answer."""
         self.open: dict[str, Interrupt] = {}
@@ -111,26 +115,18 @@ class Questions:
         """The answered question of the former task in whose place one with this label is asked."""
         if self.former is not None:
             asked = question_id(self.former.id, label)
-            if asked not in self.answers:
-                return None
-            self.former.heard.add(asked)
-            return asked
+            return asked if asked in self.answers else None
         strangers = list(self.stands_for)
         if self._stood < len(strangers) and strangers[self._stood] in self.answers:
             self._stood += 1
             return strangers[self._stood - 1]
         return None
 
-    def unused(self) -> list[str]:
-        """Questions of before whose answers the task was given, and nobody inside has taken."""
-        if self.former is None:
-            return []
-        heard = self.former.heard
-        return [asked for asked in self.stands_for if asked in self.answers and asked not in heard]
-
     def _checked(self, question: str, schema: Any) -> Any:
         """The answer to a question, in the shape that the question declares."""
         answer = self.answers[question]
+        if self.heard is not None:
+            self.heard.add(question)
         if type(answer) is TimedOut:
             raise InterruptTimeoutError(
                 f"Nobody has answered in time: the question had until {answer.due:.0f} (seconds "

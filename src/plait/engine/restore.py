@@ -214,6 +214,7 @@ def _command(loop: Loop, snapshot: Snapshot | None) -> Begin:
 def _answers(loop: Loop, snapshot: Snapshot) -> list[TaskWrites]:
     """Give the caller's answers to the tasks that asked; returns what is stored of that."""
     spec = loop.spec
+    spec.heard = set()
     pending = Pending(snapshot.writes)
     if loop.asked:
         asked_anew = {each for qid in pending.questions for each in pending.tasks_of[qid]}
@@ -352,7 +353,7 @@ def stand_for(task: Task, asked: Mapping[str, str]) -> None:
     questions.stands_for = asked
     *_, asker = asked.values()
     if asker:
-        task.former = questions.former = Former(task.step.ns, asker, set())
+        task.former = questions.former = Former(task.step.ns, asker)
 
 
 def _adopt_failure(task: Task, stored: Writes) -> bool:

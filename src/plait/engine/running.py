@@ -19,7 +19,6 @@ from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, Tim
 from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
-from plait.engine.questions import Questions
 from plait.engine.retries import retry_delay
 from plait.engine.spec import NO_ITEMS, NONE_YET, Env, RunSpec
 from plait.engine.starts import is_unknown
@@ -228,6 +227,8 @@ class Running(Guards):
                 return
             if task.calls is not None and task.calls.failed:
                 _warn_of_unheard(task, task.calls.failed)
+            if self.answered:
+                self._tell_unused(task, ())
         task.writes = writes
         task.error = None
         self._unsaved.append(task)
@@ -374,21 +375,26 @@ class Running(Guards):
         asked = {question.id: question for question in (error.args[0] if error.args else ())}
         if task.questions:  # those that came up elsewhere, after those that stopped the task
             asked = {**asked, **task.questions.open}
-            if not task.questions.open and (unused := self._unused(task.questions)):
-                _warn_of_unused(task, unused, list(asked))
+            if self.answered:
+                self._tell_unused(task, list(asked))
         self._interrupted = self._interrupted or {}
         self._interrupted[task] = tuple(asked.values())
         task.error = error
         if task in self._calls:
             resolved.append(task)
 
-    def _unused(self, questions: Questions) -> list[str]:
-        """Answers to questions of before that nobody has taken. What earlier calls of the graph
-        gave was told of by them, or has been taken there."""
-        unused = questions.unused()
-        if self.spec.nest is not None:  # the answers were given to a run around this one
-            return unused
-        return [asked for asked in unused if asked in self.answered]
+    def _tell_unused(self, task: Task, asked: Sequence[str]) -> None:
+        """Warn of answers that the caller of the run gave to a task, and that it has not taken.
+
+        Args:
+            asked: the questions with which it stops; none: it has ended.
+        """
+        heard = self.spec.heard
+        if task.questions is None or task.parent is not None or heard is None:
+            return  # what was given to a called task was given to its caller, too
+        unused = sorted(self.answered.intersection(task.questions.answers) - heard)
+        if unused:
+            _warn_of_unused(task, unused, asked)
 
     def _called(self, event: TaskCalled, resolved: list[Task]) -> None:
         """Code inside a task called a `@task`: reuse its journaled result or start it now."""
@@ -482,13 +488,18 @@ def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:
 
 
 def _warn_of_unused(task: Task, unused: Sequence[str], asked: Sequence[str]) -> None:
-    """What is inside the task began anew, since its thread was written to by hand, and asks nothing
-    that was answered."""
+    """The task, and what is inside it, asks nothing that was answered: its code has changed, went
+    another way, or began anew since its thread was written to by hand."""
+    became = (
+        f"now asks another question, {', '.join(asked)}: answer that. The answer is kept, and "
+        "taken where the same question comes up in the same place."
+        if asked
+        else "has ended without asking it again. If the answer matters still, write it where it "
+        "belongs by update_state()."
+    )
     warnings.warn(
         f"The answer to question {', '.join(unused)} has reached nobody: it was asked inside task "
-        f"{task.name!r}, by a subgraph or @task that began anew after update_state() and now asks "
-        f"another question, {', '.join(asked)}: answer that. The answer is kept, and taken where "
-        "the same question comes up in the same place.",
+        f"{task.name!r}, which began anew and {became}",
         UnusedAnswerWarning,
         stacklevel=2,
     )

@@ -90,6 +90,9 @@ class RunSpec:
     finds stored under the same one is its own: it goes on with it and ignores the input."""
     answers: Mapping[str, Any]
     """Answers that the parent run was given, by question id."""
+    heard: set[str] | None = None
+    """Where the caller of the run answers questions: those whose answers have been taken. The runs
+    inside share it."""
     modes: frozenset[str] = frozenset()
     output: Reads | None = None
     """What `values` and `updates` carry; None: the graph's output."""

@@ -245,5 +245,5 @@ class Task:
     def asked(self) -> Questions:
         """The task's questions (made when the first one is asked)."""
         if self.questions is None:
-            self.questions = Questions(self.id)
+            self.questions = Questions(self.id, self.step.spec.heard)
         return self.questions

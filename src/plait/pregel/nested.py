@@ -50,7 +50,7 @@ class Nest:
         at once where nothing is stored of the two."""
         former = scope.task.former
         if former is not None:
-            self.former = FormerStep(self._former_ns(former), "", 0, (), former.heard)
+            self.former = FormerStep(self._former_ns(former), "", 0, ())
 
     @property
     def ns(self) -> str:
@@ -142,7 +142,7 @@ class Nest:
                     checkpoint = snapshot_of(stored)
                     sends = Frontier.restored(checkpoint.frontier).sends
                     number = checkpoint.metadata["step"] + 1
-                    return FormerStep(lane.ns, checkpoint.id, number, sends, former.heard)
+                    return FormerStep(lane.ns, checkpoint.id, number, sends)
             if len(page) < MARKS:
                 return None
             at = page[-1].id

@@ -332,6 +332,7 @@ class Run:
             spec.max_concurrency = parent.run.loop.spec.max_concurrency
         if parent is not None and parent.task.questions is not None:
             spec.answers = parent.task.questions.answers
+            spec.heard = parent.run.loop.spec.heard
         if storage is not None:
             self._say_where(spec, storage)
         if modes:

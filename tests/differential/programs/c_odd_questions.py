@@ -260,3 +260,16 @@ def case_none_while_asked_asks_again(env):
     graph = builder.add_edge(START, "q").compile(checkpointer=env.saver())
     inputs = ({"items": []}, None, None, Command(resume=1))
     return [graph.invoke(given, CONFIG) for given in inputs]
+
+
+def case_a_graph_that_asks_is_replaced_by_a_function_that_asks(env):
+    saver = env.saver()
+
+    def built(node):
+        builder = StateGraph(Items).add_node("in", node).add_edge(START, "in")
+        return builder.compile(checkpointer=saver)
+
+    inner = StateGraph(Items).add_node("ask", lambda s: {"items": [interrupt("go on?")]})
+    built(inner.add_edge(START, "ask").compile()).invoke({}, CONFIG)
+    now = built(lambda s: {"items": [interrupt("which way?")]})
+    return values_of(now.invoke(Command(resume="yes"), CONFIG).items()), now.get_state(CONFIG).next
