@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.checkpoint.log.requests import LaneRow, ListLanes, ListThreads
+from plait.checkpoint.log.retention import Progress, Tell
 from plait.constants import NS_END, NS_SEP, ROUTE, TASKS
 from plait.drivers.env import SYSTEM
 from plait.engine.inside import graph_inside
@@ -91,12 +92,13 @@ class DeployReport:
         return not self.of("breaks")
 
 
-def check(graph: Pregel | StateGraph[Any], saver: Any) -> DeployReport:
+def check(graph: Pregel | StateGraph[Any], saver: Any, *, progress: Tell = None) -> DeployReport:
     """Which stored threads resume, migrate or break under a graph, and why.
 
     Args:
         graph: the new code: a compiled graph, or one that still is to be compiled.
         saver: holds the threads. They are read only, and only the newest checkpoint of each.
+        progress: is called after each thread, with its id and how many are done.
 
     Raises:
         ConfigError: the saver cannot list threads (it is not one of plait's).
@@ -111,12 +113,14 @@ def check(graph: Pregel | StateGraph[Any], saver: Any) -> DeployReport:
     >>> [(thread.verdict, thread.findings[0].name) for thread in check(new, saver).threads]
     [('breaks', 'draft')]
     """
-    return _native(saver).run(_check(_compiled(graph), saver))
+    return _native(saver).run(_check(_compiled(graph), saver, progress))
 
 
-async def acheck(graph: Pregel | StateGraph[Any], saver: Any) -> DeployReport:
+async def acheck(
+    graph: Pregel | StateGraph[Any], saver: Any, *, progress: Tell = None
+) -> DeployReport:
     """`check` without blocking the event loop."""
-    return await _native(saver).arun(_check(_compiled(graph), saver))
+    return await _native(saver).arun(_check(_compiled(graph), saver, progress))
 
 
 def _compiled(graph: Pregel | StateGraph[Any]) -> Pregel:
@@ -132,15 +136,18 @@ def _native(saver: Any) -> Any:
     )
 
 
-def _check(graph: Pregel, saver: Any) -> Plan[DeployReport]:
+def _check(graph: Pregel, saver: Any, tell: Tell) -> Plan[DeployReport]:
     report = DeployReport(graph.plan.name, graph.plan.version)
-    after, more = 0, True
+    after, done, more = 0, 0, True
     while more:
         page: list[LaneRow] = yield ListThreads(after, PAGE)
         for row in page:
             thread = yield from _thread(graph, saver, row)
             if thread.checkpoint_id:
                 report.threads.append(thread)
+            done += 1
+            if tell is not None:
+                tell(Progress(row.thread_id, done, None))
         more = len(page) == PAGE
         after = page[-1].lane if page else after
     return report

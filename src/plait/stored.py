@@ -76,6 +76,20 @@ async def alist_threads(saver: Any) -> AsyncIterator[StoredThread]:
             yield thread
 
 
+def list_thread_ids(saver: Any) -> Iterator[str]:
+    """The ids of the threads of a database, oldest first: nothing else of them is read.
+
+    Raises:
+        ConfigError: the saver cannot list threads (it is not one of plait's).
+    """
+    _check(saver)
+    after, more = 0, True
+    while more:
+        rows: list[LaneRow] = saver.run(_ids(after))
+        yield from [row.thread_id for row in rows]
+        after, more = rows[-1].lane if rows else after, len(rows) == PAGE
+
+
 def find_thread(saver: Any, thread_id: str) -> StoredThread:
     """One thread as it stands.
 
@@ -99,6 +113,10 @@ def _check(saver: Any) -> None:
 def _find(saver: Any, thread_id: str) -> Plan[StoredThread | None]:
     row: LaneRow | None = yield ReadLane(thread_id, "")
     return None if row is None else (yield from _look(saver, row))
+
+
+def _ids(after: int) -> Plan[list[LaneRow]]:
+    return (yield ListThreads(after, PAGE))
 
 
 def _page(saver: Any, after: int) -> Plan[tuple[list[StoredThread], int, bool]]:
@@ -211,6 +229,7 @@ __all__ = [
     "alist_threads",
     "awake",
     "find_thread",
+    "list_thread_ids",
     "list_threads",
     "wake",
 ]

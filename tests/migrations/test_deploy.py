@@ -123,6 +123,15 @@ def nested(name: str, outer: str, saver: Any = None, **former: Any) -> Any:
     return builder.compile(checkpointer=saver)
 
 
+def test_progress_is_told_thread_by_thread(saver: Any) -> None:
+    fill(saver)
+    told: list[Any] = []
+    deploy.check(shop.same, saver, progress=told.append)
+    assert [(each.thread_id, each.done) for each in told] == [
+        ("done", 1), ("renamed", 2), ("gone", 3), ("unreadable", 4),
+    ]  # fmt: skip
+
+
 def test_a_node_that_is_gone_inside_a_subgraph_that_waits_is_found(saver: Any) -> None:
     nested("review", "inner", saver).invoke({"log": []}, thread("1"))
     report = deploy.check(nested("reviews", "inner"), saver)

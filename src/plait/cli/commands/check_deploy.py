@@ -13,6 +13,7 @@ from rich.text import Text
 
 from plait.cli.database import open_to_read
 from plait.cli.target import load_graph
+from plait.cli.telling import progress
 from plait.deploy import DeployReport, ThreadReport, Verdict, check
 
 COLORS: dict[Verdict, str] = {"resumes": "green", "migrates": "yellow", "breaks": "red"}
@@ -34,8 +35,8 @@ def command(
     on copies. The exit code is 1 if a thread breaks, 2 if the check could not be done.
     """
     graph = load_graph(target, app_dir)
-    with open_to_read(database) as saver:
-        report = check(graph, saver)
+    with open_to_read(database) as saver, progress("checking") as told:
+        report = check(graph, saver, progress=told)
     if as_json:
         click.echo(json.dumps(as_data(report), indent=2))
     else:

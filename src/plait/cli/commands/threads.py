@@ -15,7 +15,7 @@ from plait.cli.database import open_to_read, open_to_write
 from plait.cli.telling import console, progress, size_of, table, tell_json, time_of
 from plait.engine.records import snapshot_of
 from plait.errors import ConfigError
-from plait.stored import StoredThread, find_thread, list_threads
+from plait.stored import StoredThread, find_thread, list_thread_ids, list_threads
 
 _INNER = ("__", "branch:", "join:")
 """What the names of channels begin with that are no keys of the state."""
@@ -48,8 +48,11 @@ def _json(function: Command) -> Command:
 @_json
 def list_command(database: str, as_json: bool) -> None:
     """List the threads: when they were last written, where they stand, what they wait for."""
-    with open_to_read(database) as saver:
-        threads = list(list_threads(saver))
+    threads: list[StoredThread] = []
+    with open_to_read(database) as saver, progress("reading") as tell:
+        for thread in list_threads(saver):
+            threads.append(thread)
+            tell(Progress(thread.thread_id, len(threads), None))
     if as_json:
         tell_json([as_data(thread) for thread in threads])
         return
@@ -167,7 +170,7 @@ def du_command(thread_id: str | None, database: str, as_json: bool) -> None:
     threads: Counter[str] = Counter()
     with open_to_read(database) as saver, progress("counting") as tell:
         names = (
-            [each.thread_id for each in list_threads(saver)]
+            [*list_thread_ids(saver)]
             if thread_id is None
             else [find_thread(saver, thread_id).thread_id]
         )
@@ -212,7 +215,7 @@ def prune_command(
         if expired:
             done = _sweep(saver, None if ttl is None else _age(ttl).total_seconds())
         else:
-            names = [t.thread_id for t in list_threads(saver)] if every else list(thread_ids)
+            names = [*(list_thread_ids(saver) if every else thread_ids)]
             for name in thread_ids:
                 find_thread(saver, name)
             when = None if older_than is None else _when(older_than)
