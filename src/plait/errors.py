@@ -213,7 +213,7 @@ class ToolInputError(RunError, ValueError, KeyError, IndexError):
 
 
 class InvalidValueError(InvalidInputError, ValueError):
-    """A prompt or parser was given a value that it cannot use."""
+    """A prompt or parser was given a value that it cannot use, or a model's code gave one."""
 
 
 class GraphRecursionError(RecursionError):

@@ -1,6 +1,6 @@
 """Mistakes of who puts a person between a tool call and its execution."""
 
-from typing import Any
+from typing import Any, cast
 
 from plait.agents import create_agent
 from plait.agents.middleware import HumanInTheLoopMiddleware
@@ -86,3 +86,8 @@ def async_handler() -> None:
     async def handler(params: Any) -> Any: ...
 
     human_in_the_loop(handler=handler)
+
+
+@mistake("A list of tools for `interrupt_on`", InvalidPolicyError, "['refund']", '{"refund": True}')
+def list_of_tools_to_ask_about() -> None:
+    HumanInTheLoopMiddleware(interrupt_on=cast("Any", ["refund"]))

@@ -4,7 +4,13 @@ from operator import add
 from typing import Annotated, Any, Literal, TypedDict, cast
 
 from plait.agents import create_agent
-from plait.agents.middleware import ToolCallLimitMiddleware, before_model, wrap_model_call
+from plait.agents.middleware import (
+    TodoListMiddleware,
+    ToolCallLimitMiddleware,
+    before_model,
+    wrap_model_call,
+)
+from plait.channels import LastValue
 from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
@@ -22,7 +28,7 @@ from plait.errors import (
 )
 from plait.func import entrypoint, task
 from plait.graph import END, START, RenamedFrom, StateGraph
-from plait.managed import IsLastStep
+from plait.managed import IsLastStep, ManagedValue
 from plait.prebuilt import ToolNode
 from plait.store.memory import InMemoryStore
 from plait.tools import tool
@@ -464,6 +470,32 @@ def unknown_response_format() -> None:
 @mistake("A decorator of middleware on what is no function", InvalidNodeError, "no_hook")
 def middleware_of_no_function() -> None:
     before_model(cast("Any", "no_hook"))
+
+
+@mistake("One middleware without a list", ConfigError, "TodoList", "[...]")
+def middleware_without_a_list() -> None:
+    create_agent(FakeListChatModel(responses=["x"]), middleware=cast("Any", TodoListMiddleware()))
+
+
+@mistake("A state of an agent that is no class", ConfigError, "state schema", "'steps'")
+def state_of_an_agent_that_is_no_class() -> None:
+    create_agent(FakeListChatModel(responses=["x"]), state_schema=cast("Any", {"steps": int}))
+
+
+@mistake("A managed value whose `get` is no static method", InvalidGraphError, "@staticmethod")
+def managed_value_without_staticmethod() -> None:
+    class Left(ManagedValue[int]):
+        def get(self, scratchpad: Any) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+            return scratchpad.stop - scratchpad.step
+
+
+@mistake("`from_checkpoint` of a channel without a result", InvalidGraphError, "Forgetful", "None")
+def channel_that_gives_no_channel() -> None:
+    class Forgetful(LastValue):
+        def from_checkpoint(self, checkpoint: Any) -> Any:
+            return None
+
+    StateGraph(cast("Any", TypedDict)("Shelf", {"books": Annotated[list[str], Forgetful(list)]}))
 
 
 @mistake("Two tools with one name", DuplicateToolWarning, "'search'", "another name")

@@ -1,8 +1,9 @@
 """Mistakes of the caller of a run, and of code inside its nodes."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
+from plait.callbacks import BaseCallbackHandler
 from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.config import get_config
@@ -13,6 +14,7 @@ from plait.errors import (
     InterruptRaceError,
     InterruptSwallowedError,
     InvalidUpdateError,
+    InvalidValueError,
     MissingThreadIdError,
     NodeCancelledError,
     ThreadBusyError,
@@ -22,7 +24,8 @@ from plait.errors import (
 )
 from plait.func import task
 from plait.graph import START, StateGraph
-from plait.messages import HumanMessage
+from plait.language_models import SimpleChatModel
+from plait.messages import AIMessage, AIMessageChunk, HumanMessage
 from plait.types import Command, interrupt
 
 from .table import THREAD, State, graph_of, mistake, saved
@@ -272,3 +275,41 @@ def answer_without_a_command() -> None:
 def tools_that_are_not_counted() -> None:
     model = FakeListChatModel(responses=["x"], custom_get_token_ids=lambda text: [1] * len(text))
     model.get_num_tokens_from_messages([HumanMessage("hi")], tools=[{"name": "add"}])
+
+
+class Hears(BaseCallbackHandler):
+    def __repr__(self) -> str:
+        return "Hears()"
+
+
+@mistake("A handler in the place of a list of them", ConfigError, "Hears()", "[handler]")
+def handler_without_a_list() -> None:
+    graph_of(work=lambda state: {}).compile().invoke({}, {"callbacks": cast("Any", Hears())})
+
+
+@mistake("A handler without a list, told to a model", ConfigError, "Hears()", "[handler]")
+def handler_of_a_model_without_a_list() -> None:
+    FakeListChatModel(responses=["x"]).invoke("Hi", {"callbacks": cast("Any", Hears())})
+
+
+class Writes(SimpleChatModel):
+    """A chat model whose code gives what it should not."""
+
+    def _call(self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any) -> str:
+        return "text"
+
+    def _generate(self, messages: Any, *args: Any, **more: Any) -> Any:
+        return AIMessage("text")
+
+    def _stream(self, messages: Any, *args: Any, **more: Any) -> Any:
+        yield AIMessageChunk("text")
+
+
+@mistake("`_generate` of a chat model that returns a message", InvalidValueError, "ChatResult(")
+def generate_that_returns_a_message() -> None:
+    Writes().invoke("Hi")
+
+
+@mistake("`_stream` of a chat model that yields messages", InvalidValueError, "GenerationChunk(")
+def stream_that_yields_messages() -> None:
+    list(Writes().stream("Hi"))

@@ -1,6 +1,6 @@
 """`create_agent`: a model that calls tools in a loop, with middleware around its steps."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Never
@@ -108,8 +108,7 @@ def create_agent(
     """
     for key in unknown:
         raise TypeError(f"create_agent() takes no argument {key!r}. {_instead(key)}")
-    middleware = [adopted(one) for one in middleware]
-    _check(middleware)
+    middleware = _checked(middleware)
     responses = Responses(response_format)
     node, model_tools = _tools(() if tools is None else tools, middleware)
     warn_of_unknown(middleware, [*model_tools.shown, *responses.tools], isinstance(tools, ToolNode))
@@ -166,8 +165,11 @@ def _subagents(scope: tuple[str, ...]) -> Any:
     return SubagentTransformer(scope)
 
 
-def _check(middleware: Sequence[Any]) -> None:
-    """Refuse what is no middleware, or is there twice."""
+def _checked(given: Sequence[Any]) -> list[Any]:
+    """The middleware of an agent; what is none, or is there twice, is refused."""
+    if not isinstance(given, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"middleware is a list of middleware, not {given!r}. Write [...].")
+    middleware = [adopted(one) for one in given]
     names: set[str] = set()
     for one in middleware:
         if not isinstance(one, AgentMiddleware):
@@ -182,6 +184,7 @@ def _check(middleware: Sequence[Any]) -> None:
                 "them a name of its own (the property `name`)."
             )
         names.add(one.name)
+    return middleware
 
 
 def _tools(

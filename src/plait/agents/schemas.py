@@ -43,6 +43,9 @@ def merged_schemas(schemas: Iterable[Any], response: Any = Any) -> StateSchemas:
     >>> sorted(merged_schemas([AgentState]).input.__annotations__)
     ['messages']
     """
+    for one in schemas:
+        if not isinstance(get_origin(one) or one, type):
+            raise _no_schema(one)
     return _merged(tuple(dict.fromkeys(get_origin(one) or one for one in schemas)), response)
 
 
@@ -84,8 +87,12 @@ def _plain(hint: Any) -> Any:
 
 def _hints(schema: Any) -> dict[str, Any]:
     if not is_annotated(schema):
-        raise ConfigError(f"{schema!r} is no state schema: give a class derived from AgentState.")
+        raise _no_schema(schema)
     return get_type_hints(schema, include_extras=True)
+
+
+def _no_schema(given: Any) -> ConfigError:
+    return ConfigError(f"{given!r} is no state schema: give a class derived from AgentState.")
 
 
 def _unmarked(hint: Any) -> tuple[Any, OmitFromSchema]:

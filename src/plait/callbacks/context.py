@@ -97,4 +97,14 @@ def has_listeners(config: Mapping[str, Any] | None) -> bool:
         return False
     if isinstance(callbacks, (list, tuple)):
         return True
-    return bool(callbacks.handlers)
+    try:
+        return bool(callbacks.handlers)
+    except AttributeError:
+        raise no_callbacks(callbacks) from None
+
+
+def no_callbacks(given: Any) -> Exception:
+    """The error of a config whose callbacks are neither handlers in a list nor a manager."""
+    from plait.errors import ConfigError  # rarely needed; this module loads nothing
+
+    return ConfigError(f"callbacks is a list of handlers, not {given!r}. Write [handler].")

@@ -21,7 +21,7 @@ from plait.chat_models.results import (
     add_up,
     result_of_stream,
 )
-from plait.errors import ConfigError, nearest
+from plait.errors import ConfigError, InvalidValueError, nearest
 from plait.ids import new_id
 from plait.lazy import lazily
 from plait.messages import AIMessage, AIMessageChunk, HumanMessage, convert_to_messages
@@ -537,6 +537,11 @@ def to_messages(input: Any) -> list[Any]:
 
 def message_of(result: ChatResult, run_id: Any) -> Any:
     """The answer: the first candidate's message. All get an id, and what the provider said."""
+    if not getattr(result, "generations", None):
+        raise InvalidValueError(
+            f"_generate() of a chat model gave {result!r}, which has no answer. Return "
+            "ChatResult(generations=[ChatGeneration(message=AIMessage(...))])."
+        )
     for index, generation in enumerate(result.generations):
         message = generation.message
         if message.id is None:
@@ -549,7 +554,13 @@ def message_of(result: ChatResult, run_id: Any) -> Any:
 
 def _complete(chunk: ChatGenerationChunk, run_id: Any) -> None:
     """All chunks of a stream carry one id, and what the provider said of them."""
-    message = chunk.message
+    try:
+        message = chunk.message
+    except AttributeError:
+        raise InvalidValueError(
+            f"_stream() of a chat model gave {chunk!r}. Yield "
+            "ChatGenerationChunk(message=AIMessageChunk(...))."
+        ) from None
     if message.id is None:
         give_id(message, f"lc_run--{run_id}")
     if chunk.generation_info:

@@ -148,7 +148,11 @@ def channel_of(key: str, hint: Any) -> Channel:
 
 def _of_type(channel: Channel, typ: Any) -> Channel:
     """A channel given in an annotation, as one of its own for this key."""
-    own = channel.from_checkpoint(MISSING)
+    own: Channel | None = channel.from_checkpoint(MISSING)
+    if own is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise InvalidGraphError(
+            f"{type(channel).__name__}.from_checkpoint() gave None: it returns a new channel."
+        )
     if own.typ is None:
         own.typ = typ
         own = own.from_checkpoint(MISSING)  # its value to start from comes from the type

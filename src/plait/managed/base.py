@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from inspect import isfunction
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from plait.errors import InvalidGraphError
 
 ValueT = TypeVar("ValueT")
 
@@ -28,10 +31,19 @@ class ManagedValue(ABC, Generic[ValueT]):
     20
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if isfunction(vars(cls).get("get")):
+            raise InvalidGraphError(
+                f"{cls.__name__}.get(scratchpad) is called on the class: write @staticmethod above "
+                "it."
+            )
+
     @staticmethod
     @abstractmethod
     def get(scratchpad: Steps) -> ValueT:
         """The value of a super-step."""
+        raise NotImplementedError("A managed value must define get(scratchpad).")
 
     @classmethod
     def at(cls, step: int, stop: int) -> ValueT:

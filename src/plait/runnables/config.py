@@ -14,6 +14,7 @@ from plait.callbacks.context import (
     COPIED_TO_METADATA,
     has_listeners,
     inherited_config,
+    no_callbacks,
     unasked_handlers,
     var_child_runnable_config,
 )
@@ -116,7 +117,11 @@ def _overlay(out: dict[str, Any], config: Mapping[str, Any]) -> None:
         elif key == "tags":
             out[key] = list(cast("list[Any]", value))
         elif key == "callbacks":
-            out[key] = _with_unasked(value.copy())
+            try:
+                own = value.copy()
+            except AttributeError:
+                raise no_callbacks(value) from None
+            out[key] = _with_unasked(own)
         else:
             out[key] = value
     for key in strays:

@@ -61,6 +61,11 @@ def policies(interrupt_on: Mapping[str, bool | InterruptOnConfig]) -> dict[str, 
     >>> policies({"refund": True, "search": False})
     {'refund': {'allowed_decisions': ['approve', 'edit', 'reject', 'respond']}}
     """
+    if not isinstance(interrupt_on, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidPolicyError(
+            f"interrupt_on is a dict of policies by the name of their tool, such as "
+            f'{{"refund": True}}; got {interrupt_on!r}.'
+        )
     gated: dict[str, InterruptOnConfig] = {}
     for tool, policy in interrupt_on.items():
         if policy is True:
