@@ -12,7 +12,12 @@ class IsLastStepManager(ManagedValue[bool]):
 
     @staticmethod
     def get(scratchpad: Steps) -> bool:
-        return scratchpad.step == scratchpad.stop - 1
+        return IsLastStepManager.at(scratchpad.step, scratchpad.stop)
+
+    @classmethod
+    def at(cls, step: int, stop: int) -> bool:
+        """The same without a `Steps`: agents are told in each turn."""
+        return step == stop - 1
 
 
 class RemainingStepsManager(ManagedValue[int]):
@@ -20,7 +25,12 @@ class RemainingStepsManager(ManagedValue[int]):
 
     @staticmethod
     def get(scratchpad: Steps) -> int:
-        return scratchpad.stop - scratchpad.step
+        return RemainingStepsManager.at(scratchpad.step, scratchpad.stop)
+
+    @classmethod
+    def at(cls, step: int, stop: int) -> int:
+        """The same without a `Steps`: agents are told in each turn."""
+        return stop - step
 
 
 IsLastStep: TypeAlias = Annotated[bool, IsLastStepManager]

@@ -106,7 +106,7 @@ class PageReader:
         `wanted`: only those whose metadata may hold these entries.
         """
         live = self._reader.live
-        trace = trace_of(wanted) if live else None
+        trace = trace_of(wanted) if wanted and live else None
         pages: list[Page] = yield ReadPages([(self.lane, before)], size, live, trace)
         return self.rows_of(pages[0])
 
