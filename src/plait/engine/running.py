@@ -494,8 +494,9 @@ def _warn_of_unused(task: Task, unused: Sequence[str], asked: Sequence[str]) -> 
         f"now asks another question, {', '.join(asked)}: answer that. The answer is kept, and "
         "taken where the same question comes up in the same place."
         if asked
-        else "has ended without asking it again. If the answer matters still, write it where it "
-        "belongs by update_state()."
+        else "has ended without asking it again: its code has changed or went another way, or it "
+        "has kept what came of an answer to a run that died. If this answer matters still, write "
+        "it where it belongs by update_state()."
     )
     warnings.warn(
         f"The answer to question {', '.join(unused)} has reached nobody: it was asked inside task "
