@@ -6,9 +6,10 @@ Nothing is claimed or written but by `wake`, which makes ordinary calls.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.claims import is_owned
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from plait.pregel.main import Pregel
     from plait.types import Interrupt
 
+T = TypeVar("T")
 PAGE = 256
 """Threads that are listed at once."""
+_Page: TypeAlias = tuple[list[T], int, bool]
+"""What stands on a page, after which lane the next one begins, and whether there may be one."""
 
 
 @dataclass(slots=True)
@@ -57,12 +61,7 @@ def list_threads(saver: Any) -> Iterator[StoredThread]:
     Raises:
         ConfigError: the saver cannot list threads (it is not one of plait's).
     """
-    _check(saver)
-    after, more = 0, True
-    while more:
-        page: list[StoredThread]
-        page, after, more = saver.run(_page(saver, after))
-        yield from page
+    yield from _in_pages(saver, partial(_page, saver))
 
 
 async def alist_threads(saver: Any) -> AsyncIterator[StoredThread]:
@@ -82,12 +81,16 @@ def list_thread_ids(saver: Any) -> Iterator[str]:
     Raises:
         ConfigError: the saver cannot list threads (it is not one of plait's).
     """
+    yield from _in_pages(saver, _ids)
+
+
+def _in_pages(saver: Any, page: Callable[[int], Plan[_Page[T]]]) -> Iterator[T]:
     _check(saver)
     after, more = 0, True
     while more:
-        rows: list[LaneRow] = saver.run(_ids(after))
-        yield from [row.thread_id for row in rows]
-        after, more = rows[-1].lane if rows else after, len(rows) == PAGE
+        found: list[T]
+        found, after, more = saver.run(page(after))
+        yield from found
 
 
 def find_thread(saver: Any, thread_id: str) -> StoredThread:
@@ -115,16 +118,22 @@ def _find(saver: Any, thread_id: str) -> Plan[StoredThread | None]:
     return None if row is None else (yield from _look(saver, row))
 
 
-def _ids(after: int) -> Plan[list[LaneRow]]:
-    return (yield ListThreads(after, PAGE))
-
-
-def _page(saver: Any, after: int) -> Plan[tuple[list[StoredThread], int, bool]]:
-    rows: list[LaneRow] = yield ListThreads(after, PAGE)
+def _page(saver: Any, after: int) -> Plan[_Page[StoredThread]]:
+    rows, after, more = yield from _rows(after)
     threads: list[StoredThread] = []
     for row in rows:
         threads.append((yield from _look(saver, row)))
-    return threads, rows[-1].lane if rows else after, len(rows) == PAGE
+    return threads, after, more
+
+
+def _ids(after: int) -> Plan[_Page[str]]:
+    rows, after, more = yield from _rows(after)
+    return [row.thread_id for row in rows], after, more
+
+
+def _rows(after: int) -> Plan[_Page[LaneRow]]:
+    rows: list[LaneRow] = yield ListThreads(after, PAGE)
+    return rows, rows[-1].lane if rows else after, len(rows) == PAGE
 
 
 def _look(saver: Any, row: LaneRow) -> Plan[StoredThread]:

@@ -43,10 +43,11 @@ def merged_schemas(schemas: Iterable[Any], response: Any = Any) -> StateSchemas:
     >>> sorted(merged_schemas([AgentState]).input.__annotations__)
     ['messages']
     """
-    for one in schemas:
-        if not isinstance(get_origin(one) or one, type):
-            raise _no_schema(one)
-    return _merged(tuple(dict.fromkeys(get_origin(one) or one for one in schemas)), response)
+    kinds = [get_origin(one) or one for one in schemas]
+    for kind in kinds:
+        if not isinstance(kind, type):
+            raise _no_schema(kind)
+    return _merged(tuple(dict.fromkeys(kinds)), response)
 
 
 @lru_cache(maxsize=256)

@@ -12,7 +12,7 @@ from plait.runnables.base import Runnable
 from plait.runnables.binding import RunnableBinding
 from plait.runnables.calling import code_of
 from plait.runnables.config import RunnableConfig
-from plait.runnables.told_runs import Run
+from plait.runnables.told_runs import Run, as_dict
 
 
 class _Runs:
@@ -167,9 +167,4 @@ def _parameters(listener: Any) -> int:
     return code.co_argcount - (1 if is_bound else 0)
 
 
-def as_dict(value: Any, key: str) -> Any:
-    """What a run got or gave as a dict: anything else stands under `key`."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {key: value}
-
-
-__all__ = ["as_dict", "listened_to"]
+__all__ = ["listened_to"]

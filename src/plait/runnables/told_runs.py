@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 
@@ -74,4 +74,9 @@ class Run:
         self.events.append({"name": event, "time": self.end_time})
 
 
-__all__ = ["Run"]
+def as_dict(value: Any, key: str) -> Any:
+    """What a run got or gave as a dict: anything else stands under `key`."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {key: value}
+
+
+__all__ = ["Run", "as_dict"]

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from plait.abstract import Abstract
 from plait.messages import get_buffer_string
-from plait.runnables.listeners import as_dict
-from plait.runnables.told_runs import Run
+from plait.runnables.told_runs import Run, as_dict
 from plait.tracing.base import TracedRun, Tracer
 
 
