@@ -18,6 +18,7 @@ from plait.drivers.base import (
     ScopeFactory,
     Storage,
     aenter,
+    begin,
     enter,
     thread_of_control,
 )
@@ -195,6 +196,7 @@ class AioDriver(AioDriving):
         self._queued.pop(attempt, None)
         task, number = attempt
         try:
+            begin(task, self._post)
             code = aenter(task, self._make_scope(task, thread_of_control()))
             writes = await (Paced(code, self._room) if self._live else code)
         except GeneratorExit:  # the event loop has ended
@@ -217,10 +219,11 @@ class AioDriver(AioDriving):
         if self._queued.pop(attempt, False) is not None:
             return
         task, number = attempt
+        thread = task.thread = get_ident()
         try:
-            event: Any = TaskFinished(
-                task, number, context.run(enter, task, self._make_scope(task, (get_ident(), 0)))
-            )
+            begin(task, self._post_from_thread)
+            writes = context.run(enter, task, self._make_scope(task, (thread, 0)))
+            event: Any = TaskFinished(task, number, writes)
         except BaseException as error:
             event = TaskFailed(task, number, error)
         try:
@@ -295,6 +298,8 @@ class AioDriver(AioDriving):
         began = self._queued.pop((task, task.attempt), False) is not None
         handle = self._handles.pop(task, None)
         if handle is None:
+            if began:
+                workers().write_off(task.thread)
             return False
         self._cancelled.add(task)
         handle.cancel()

@@ -54,9 +54,6 @@ class AioAhead(Ahead):
 
     def begin(self, attempts: Sequence[Attempt]) -> None:
         """Have async tasks begin, in order."""
-        if any(task.timeout or task.node.timeout for (task, _), _ in attempts):
-            self._start(attempts)  # their time runs
-            return
         idle = not self._to_begin
         self._to_begin.extend(attempts)
         if idle:

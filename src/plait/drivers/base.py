@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from plait.engine.commands import Claim, Command, Commit, Load, Newest, Release, SaveWrites
+from plait.engine.events import TaskBegan
 from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
@@ -131,6 +132,14 @@ def no_scope(task: Task, here: Here) -> Scope:
     raise NodeCancelledError(
         task.name, f"Task {task.name!r} does not start: its run has ended meanwhile."
     )
+
+
+def begin(task: Task, deliver: Callable[[TaskBegan], None]) -> None:
+    """Call it where an attempt's code begins: its time runs from now on."""
+    limit = task.limit
+    if limit is not None:
+        limit.begin()
+        deliver(TaskBegan(limit))
 
 
 def enter(task: Task, scope: Scope) -> Writes:

@@ -17,7 +17,8 @@ from time import monotonic, sleep
 from typing import Any, TypeAlias
 
 MAX_THREADS = 1024
-"""More sync tasks than this at once share threads; see also `max_concurrency`."""
+"""More sync tasks than this at once share threads; see also `max_concurrency`. Threads in code that
+was given up do not count: else a process whose code hangs now and then would come to a halt."""
 IDLE_SECONDS = 20.0
 """A thread without work ends after this long."""
 STALL_SECONDS = 0.002
@@ -35,6 +36,8 @@ class WorkerPool:
         self._threads = 0
         self._busy: set[int] = set()
         """The threads that are doing a job."""
+        self._lost: set[int] = set()
+        """Those whose job was given up: nobody knows when they come back."""
         self._taken = 0
         self._taken_before = -1
         self._watched = False
@@ -63,6 +66,11 @@ class WorkerPool:
             free = self._threads - len(self._busy)
             self._grow(min(self._jobs.qsize() - free, max(4, self._threads)))
         self._taken_before = self._taken
+
+    def write_off(self, thread: int | None) -> None:
+        """What a thread is doing was given up: another may take its place."""
+        if thread in self._busy:
+            self._lost.add(thread)
 
     def watch(self) -> None:
         """Jobs were queued and nobody waits who would `nudge`: a thread of the pool's own does."""
@@ -109,7 +117,7 @@ class WorkerPool:
         return jobs
 
     def _grow(self, count: int) -> None:
-        for _ in range(min(count, MAX_THREADS - self._threads)):
+        for _ in range(min(count, MAX_THREADS + len(self._lost) - self._threads)):
             with self._lock:
                 self._threads += 1
             try:
@@ -123,7 +131,7 @@ class WorkerPool:
 
     def serve(self) -> None:
         """What each thread does: one job after the other. No lock is held meanwhile."""
-        get, busy, me = self._jobs.get, self._busy, get_ident()
+        get, busy, lost, me = self._jobs.get, self._busy, self._lost, get_ident()
         while True:
             try:
                 function, args = get(timeout=IDLE_SECONDS)
@@ -137,6 +145,7 @@ class WorkerPool:
             busy.add(me)
             function(*args)
             busy.discard(me)
+            lost.discard(me)
             del function, args  # a waiting thread must not keep the last job's objects alive
 
 

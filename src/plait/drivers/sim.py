@@ -36,6 +36,7 @@ from plait.drivers.base import (
     ScopeFactory,
     Storage,
     aenter,
+    begin,
     driver_source,
     enter,
     thread_of_control,
@@ -310,6 +311,12 @@ class SimDriver:
         stepped = task.node.call is None or (self.prefers_async and task.node.acall is not None)
         try:
             if job.coroutine is None:
+                if not job.has_thread:
+                    job.has_thread = True
+                    begin(task, self.post)
+                if task.limit is not None and world.flip():  # others go first, its time runs
+                    world.begin(job)
+                    return
                 world.note("began", task.id, task.name)
                 scope = self._make_scope(task, thread_of_control())
                 if not stepped:

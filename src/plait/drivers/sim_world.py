@@ -121,6 +121,8 @@ class Job:
     task: Task
     attempt: int
     context: Context
+    has_thread: bool = False
+    """Whether its time runs: it has a thread, or the event loop has come to it."""
     coroutine: Coroutine[Any, Any, Writes] | None = None
     waits_for: PumpedCall | None = None
 

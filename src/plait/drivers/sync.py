@@ -23,6 +23,7 @@ from plait.drivers.base import (
     Part,
     ScopeFactory,
     Storage,
+    begin,
     enter,
     lags,
     no_scope,
@@ -243,8 +244,10 @@ class SyncDriver:
         """Run a task in a worker thread, in a copy of `context`, unless it was cancelled before."""
         if self._queued.get(task) != attempt or self._queued.pop(task, None) is None:
             return
+        thread = task.thread = get_ident()
         try:
-            writes = context.copy().run(enter, task, self._make_scope(task, (get_ident(), 0)))
+            begin(task, self.deliver)
+            writes = context.copy().run(enter, task, self._make_scope(task, (thread, 0)))
         except BaseException as error:
             self.deliver(TaskFailed(task, attempt, error))
         else:
@@ -254,11 +257,11 @@ class SyncDriver:
         """Block until something happens; then take all that has happened."""
         ahead = self._ahead
         if ahead is None:
-            return [self._next_event(), *self._happened()]
+            return self._next_events()
         ahead.stored()
-        first = self._next_event()
-        ahead.storing(1 + self._events.qsize())
-        return [first, *self._happened()]
+        events = self._next_events()
+        ahead.storing(len(events))
+        return events
 
     def _happened(self) -> list[Any]:
         events = self._events
@@ -268,7 +271,7 @@ class SyncDriver:
             self._room.taken()
         return happened
 
-    def _next_event(self) -> Any:
+    def _next_events(self) -> list[Any]:
         pool = workers()
         while True:
             timeout = None
@@ -276,12 +279,12 @@ class SyncDriver:
             if due is not None:
                 timeout = due - monotonic()
                 if timeout <= 0:
-                    return TimerFired(self._timers.pop())
+                    return self._passed()
             backlog = pool.backlog
             if backlog:
                 timeout = STALL_SECONDS if timeout is None else min(timeout, STALL_SECONDS)
             try:
-                return self._events.get(timeout=timeout)
+                return [self._events.get(timeout=timeout), *self._happened()]
             except Empty:
                 if backlog:
                     pool.nudge()
@@ -298,7 +301,8 @@ class SyncDriver:
         self._timers.unset(command.what)
 
     def _expire(self, command: Expire) -> bool:
-        self._queued.pop(command.task, None)
+        if self._queued.pop(command.task, None) is None:
+            workers().write_off(command.task.thread)
         return False
 
     def _cancel(self, command: Cancel) -> list[Task]:
@@ -384,15 +388,15 @@ class SyncDriver:
     def _ring(self) -> None:
         with self._turn:
             self._alarm = None
-            self._feed(self._rung)
+            self._feed(self._passed)
         self._drive()
 
-    def _rung(self) -> list[Any]:
-        timers = self._timers
-        rung: list[Any] = []
+    def _passed(self) -> list[Any]:
+        """What has happened, then what is due: a task that has ended in time is not late."""
+        passed, timers = self._happened(), self._timers
         while (due := timers.next_due) is not None and due <= monotonic():
-            rung.append(TimerFired(timers.pop()))
-        return rung
+            passed.append(TimerFired(timers.pop()))
+        return passed
 
     def is_cancelled(self, task: Task) -> bool:
         """Whether a running task was told to stop."""

@@ -7,11 +7,21 @@ Errors of the storage and cancellation are thrown into the loop where it waits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from plait.engine.journal import CallMark
 from plait.engine.plan import NodePlan, Writes
 from plait.engine.tasks import Task
+
+if TYPE_CHECKING:
+    from plait.engine.limits import Limit
+
+
+@dataclass(slots=True)
+class TaskBegan:
+    """An attempt that has a limit of time begins: not when it was asked for, but now."""
+
+    limit: Limit
 
 
 class TaskFinished:
@@ -67,4 +77,4 @@ class TimerFired:
     what: Any
 
 
-Event: TypeAlias = TaskFinished | TaskFailed | TaskCalled | Chunk | TimerFired
+Event: TypeAlias = TaskBegan | TaskFinished | TaskFailed | TaskCalled | Chunk | TimerFired

@@ -25,7 +25,11 @@ _GRAIN = 1e-6
 
 
 class Limit:
-    """The limits of one attempt of a task, and when it was last heard of."""
+    """The limits of one attempt of a task, and when it was last heard of.
+
+    They count from when its code begins: an attempt that waits for a thread takes no time. (What
+    bounds the waiting is the limit of the super-step, or the run's deadline.)
+    """
 
     __slots__ = ("_clock", "attempt", "began", "heard", "policy", "task")
 
@@ -34,7 +38,11 @@ class Limit:
         self.attempt = task.attempt
         self.policy = policy
         self._clock = clock
-        self.began = self.heard = clock()
+        self.began = self.heard = 0.0
+
+    def begin(self) -> None:
+        """The attempt's code begins (any thread)."""
+        self.began = self.heard = self._clock()
 
     def refresh(self, *, heartbeat: bool = False) -> None:
         """The attempt gave a sign of life (any thread)."""
@@ -110,14 +118,23 @@ class Limits(Storing):
     _timers: set[Task]
     _failure: tuple[Task, BaseException] | None
 
-    def _limit(self, task: Task) -> Flow:
-        """An attempt begins: watch how long it takes."""
+    def _limit(self, task: Task) -> None:
+        """An attempt is about to be started: note how long it may take, once it has begun."""
         policy = task.timeout or task.node.timeout
         if policy is None or (policy.run_timeout is None and policy.idle_timeout is None):
             return
         self._limits = self._limits or {}
-        limit = task.limit = self._limits[task] = Limit(task, policy, self.env.monotonic)
-        yield Sleep(limit, limit.left)
+        task.limit = self._limits[task] = Limit(task, policy, self.env.monotonic)
+
+    def _began(self, limit: Limit) -> Flow:
+        """An attempt has begun: watch how long it takes."""
+        if self._is_running(limit):
+            yield Sleep(limit, limit.left)
+
+    def _is_running(self, limit: Limit) -> bool:
+        """Whether the attempt has neither ended nor been given up."""
+        task = limit.task
+        return self._inflight.get(task) == limit.attempt and task not in self._expired
 
     def _limit_step(self) -> Flow:
         """A super-step begins: watch how long it takes."""
@@ -159,7 +176,7 @@ class Limits(Storing):
             if limit is self._step_limit and self._failure is None:
                 yield from self._give_up_step(limit, resolved)
             return
-        if self._limits.get(limit.task) is not limit or limit.task in self._expired:
+        if not self._is_running(limit):
             return
         error = limit.exceeded
         if error is None:  # it gave a sign of life meanwhile

@@ -15,7 +15,14 @@ from plait.constants import ERROR, PUSH
 from plait.engine import restore
 from plait.engine.commands import Cancel, Emit, Resolve, Sleep, Start, Wait
 from plait.engine.ends import failure_of
-from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.events import (
+    Chunk,
+    TaskBegan,
+    TaskCalled,
+    TaskFailed,
+    TaskFinished,
+    TimerFired,
+)
 from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
@@ -147,7 +154,7 @@ class Running(Guards):
             self._inflight[task] = task.attempt
         for task in batch:
             if task.timeout is not None or task.node.timeout is not None:
-                yield from self._limit(task)
+                self._limit(task)
         yield Start(batch)
 
     def _settle(self, events: Sequence[Any]) -> Flow:
@@ -169,6 +176,8 @@ class Running(Guards):
                     self._called(event, resolved)
                 elif kind is TimerFired:
                     yield from self._timer_fired(event, resolved)
+                elif kind is TaskBegan:
+                    yield from self._began(event.limit)
             if self._failure is not None and self._waiting:
                 self._drop(self._waiting, resolved)
                 self._waiting.clear()

@@ -158,6 +158,8 @@ class Task:
     """The name its node had when the task was made, where that was another (see `migration`)."""
     limit: Limit | None = None
     """What watches how long the current attempt takes."""
+    thread: int | None = None
+    """The worker thread that its code runs in, if it is in one."""
     given_up = 0
     """Attempts up to this number took too long: nothing that their code says counts any more."""
     starts = 0
