@@ -338,6 +338,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated_travels::what_had_finished_at_an_old_checkpoint": (
         "What had finished at a named checkpoint"
     ),
+    "h_generated_wider::a_graph_that_ended_in_an_exit_run": "Graphs that ended in an `exit` run",
     "h_guides_different::a_list_of_sends": "A list of Sends from a node",
     "h_guides_different::a_misspelled_key_of_the_config": "Misspelled keys of a config",
     "h_guides_different::a_path_that_returns_a_runnable": "Path functions that return a runnable",

@@ -369,10 +369,11 @@ class _Update:
         loop.frontier = loop.state.advance(all_writes)
         loop.frontier.deferred = {**before.deferred, **loop.frontier.deferred}
         named = [cast(str, update.as_node) for update in updates]
-        for name in (*loop.state.still_triggered(before.pulls), *self._whose_turn(before, named)):
-            loop.frontier.pulls[name] = None
+        turn = self._whose_turn(before, named)
+        loop.frontier.pulls.update(dict.fromkeys(loop.state.still_triggered(before.pulls)))
         if not loop.frontier:
             loop.state.finish(loop.frontier)
+        loop.frontier.pulls.update(dict.fromkeys(turn))
         loop.last = tuple(named)
         loop.journal = {}
         return kept

@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.differential.normal import ErrorInfo
 
-A_MOMENT = 0.03
+A_MOMENT = 0.1  # in which each side ends what else runs: a graph inside, to its limit, too
 _PRINTED = re.compile(r"^\x1b\[1m\[(\w+)\]", re.MULTILINE)
 LARGE = 100  # items of a state that may double with each super-step: nothing more is done
 LIMIT = 12  # super-steps of a run: enough for each shape, and a loop without an end is soon over
@@ -76,6 +76,7 @@ class Trouble:
     """Counts the calls of each node and fails those that the program names.
 
     A node fails a moment later than the nodes beside it end: both sides then keep what they did.
+    Of its tasks that run at once, each fails at a moment of its own.
     """
 
     def __init__(self) -> None:
@@ -84,18 +85,21 @@ class Trouble:
     def maybe(self, node: str, *calls: int, late: int = 0) -> None:
         """Raises in the given calls of `node`, counted from 1 over all runs."""
         if self._is_due(node, calls):
-            time.sleep(A_MOMENT * (1 + late))
+            time.sleep(self._moment(node, calls, late))
             raise Planned(f"{node}, call {self._calls[node]}")
 
     async def amaybe(self, node: str, *calls: int, late: int = 0) -> None:
         """`maybe` of an async node."""
         if self._is_due(node, calls):
-            await asyncio.sleep(A_MOMENT * (1 + late))
+            await asyncio.sleep(self._moment(node, calls, late))
             raise Planned(f"{node}, call {self._calls[node]}")
 
     def _is_due(self, node: str, calls: tuple[int, ...]) -> bool:
         self._calls[node] += 1
         return self._calls[node] in calls
+
+    def _moment(self, node: str, calls: tuple[int, ...], late: int) -> float:
+        return A_MOMENT * (1 + late + calls.index(self._calls[node]) / 2)
 
 
 class Player:

@@ -46,12 +46,14 @@ def remembering(graphs: list[Spec], actions: list[Spec]) -> list[Spec]:
         for graph in graphs
         for node in graph["nodes"]
     )
-    kept = actions[:1]
-    for action in actions[1:]:
+    kept: list[Spec] = []
+    begun: set[str | None] = set()
+    for action in actions:
         edits = action["do"] in ("update", "bulk") or action.get("at") is not None
-        anew = action.get("input") is not None and "thread" not in action
+        anew = action.get("input") is not None and action.get("thread") in begun
         if not (stops and anew):
             kept.append(action)
+        begun.add(action.get("thread"))
         if edits:
             break
     return kept

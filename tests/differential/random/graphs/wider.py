@@ -41,6 +41,12 @@ def _steps(program: Spec, *kinds: str) -> bool:
     return any(step[0] in kinds for node in _nodes(program) for step in node["steps"])
 
 
+def _stops(program: Spec) -> bool:
+    """Whether a run may stop within a super-step."""
+    breaks = any(graph["before"] or graph["after"] for graph in program["graphs"])
+    return breaks or _steps(program, "ask", "fail")
+
+
 def _failing(dice: Dice, program: Spec) -> None:
     """Several nodes that fail at once, one a moment after the other."""
     if _steps(program, "ask"):
@@ -95,8 +101,7 @@ def _managed(dice: Dice, program: Spec) -> None:
 
 def _channels(dice: Dice, program: Spec) -> None:
     """Keys with channels of their own."""
-    stops = any(graph["before"] or graph["after"] for graph in program["graphs"])
-    if stops or _steps(program, "ask", "fail"):  # "Values of one super-step"
+    if _stops(program):  # "Values of one super-step"
         _keys(dice, program, LASTING_CHANNELS, 3)
     else:
         _keys(dice, program, (*LASTING_CHANNELS, *CHANNELS_OF_A_STEP), 3)
@@ -131,9 +136,11 @@ def _durability(dice: Dice, program: Spec) -> None:
     if not may_store_at_once(program):
         return
     shows = ("checkpoints", "debug")  # "Parents in streams with `exit`"
+    inside = len(program["graphs"]) > 1 and _stops(program)  # "Graphs that ended in an `exit` run"
     for action in _runs(program):
         modes = action.get("modes") or []
-        kinds = ["sync"] if any(mode in modes for mode in shows) else ["exit", "sync"]
+        at_once = inside or any(mode in modes for mode in shows)
+        kinds = ["sync"] if at_once else ["exit", "sync"]
         if dice.chance(0.6):
             kind = f"durability={dice.one(kinds)!r}"
             action["options"] = [*action.get("options", []), kind]
@@ -154,10 +161,11 @@ def _mixes(dice: Dice, program: Spec) -> None:
 
 def _deferred(dice: Dice, program: Spec) -> None:
     """Nodes that wait for all others."""
+    edits = [each for each in program["script"] if each["do"] in ("update", "bulk")]
     for graph in program["graphs"]:
         if not sends(graph):
-            for node in graph["nodes"]:
-                node["defer"] = dice.chance(0.35)
+            for node in graph["nodes"]:  # "Updates for a deferred node"
+                node["defer"] = dice.chance(0.35) and f"'{node['name']}'" not in str(edits)
 
 
 def _private(dice: Dice, program: Spec) -> None:
