@@ -11,10 +11,50 @@ def in_order(record: list[Any]) -> list[Any]:
     """A record whose streams are in an order that is not that of time.
 
     Tasks that run at once end in any order, and plait tells a question when its super-step ends.
-    Of several that fail at once, a stream of the peer tells those that it was quick to read.
+    Of several that fail at once, a stream of the peer tells those that it was quick to read. A
+    message that is written anew counts as known as soon as a task beside its node has begun.
     """
     ranks: dict[str, int] = {}  # of all, for a history does not show where a question was asked
-    return [_entry_sorted(entry, ranks) for entry in record]
+    known: set[str] = set()
+    found: list[Any] = []
+    for entry in record:
+        found.append(_entry_sorted(_told_once(entry, known), ranks))
+        known.update(_messages(entry))
+    return found
+
+
+def _told_once(entry: Any, known: set[str]) -> Any:
+    """An entry of a record whose stream tells each message once, and none that is `known`."""
+    if entry[0] != "stream" or not isinstance(entry[1], list):
+        return entry
+    told = set(known)
+    kept: list[Any] = []
+    for part in entry[1]:
+        message = _message(part)
+        if message not in told:
+            kept.append(part)
+        if message is not None:
+            told.add(message)
+    return entry[0], kept, *entry[2:]
+
+
+def _message(part: Any) -> str | None:
+    """The id of the message that a part of mode `messages` tells."""
+    told = part.get("data") if isinstance(part, dict) else part
+    if isinstance(told, tuple) and told and isinstance(told[-1], tuple):
+        told = told[-1]
+    if isinstance(told, tuple) and len(told) == 2 and isinstance(told[1], dict):
+        return next(_messages(told[0]), None)
+    return None
+
+
+def _messages(value: Any) -> Iterator[str]:
+    """The ids of all messages in a value."""
+    if hasattr(value, "content") and isinstance(getattr(value, "id", None), str):
+        yield value.id
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _messages(item)
 
 
 def until_it_breaks(record: list[Any]) -> list[Any]:
