@@ -73,6 +73,10 @@ class ToolDefinitionError(GraphError, ValueError, TypeError):
     """A tool is declared so that it cannot work: no code, no description, a schema that is none."""
 
 
+class AnnotationError(InvalidGraphError, ToolDefinitionError, NameError):
+    """A type annotation names something that does not exist where it is read."""
+
+
 class NotSupportedError(GraphError, NotImplementedError):
     """This version of plait cannot do yet what was asked; nothing was ignored."""
 
@@ -180,6 +184,10 @@ class RunError(Exception):
 
 class ConfigError(RunError, ValueError, RuntimeError):
     """The config lacks what the call needs (a thread id), or there is no running graph here."""
+
+
+class ConfigTypeError(ConfigError, AttributeError, TypeError):
+    """A config, or an entry of one, is of another type than it has to be."""
 
 
 class MissingExtraError(RunError, ImportError):
@@ -593,8 +601,10 @@ class WeakDurabilityWarning(PlaitWarning):
 
 
 __all__ = [
+    "AnnotationError",
     "ApprovalMismatchError",
     "ConfigError",
+    "ConfigTypeError",
     "ContentFilteredError",
     "ContextOverflowError",
     "CorruptCheckpointError",

@@ -1,4 +1,4 @@
-"""What Python tells of classes and functions, the same on every version of it.
+"""What Python tells of classes, functions and what they give, the same on every version of it.
 
 Since Python 3.14 an annotation is evaluated when somebody asks for it (PEP 649). One that names
 what only type checkers import, or what is defined later, fails then. Asked for here it does not: it
@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any, ForwardRef
+from typing import Any, ForwardRef, get_type_hints
+
+from plait.errors import AnnotationError
 
 _LAZY = sys.version_info >= (3, 14)
 _LATE: Any = import_module("annotationlib") if _LAZY else None
@@ -29,6 +31,27 @@ def own_annotations(kind: Any) -> dict[str, Any]:
         return inspect.get_annotations(kind)
     found: dict[str, Any] = _LATE.get_annotations(kind, format=_LATE.Format.FORWARDREF)
     return {name: _told(hint) for name, hint in found.items()}
+
+
+def resolved_annotations(kind: Any) -> dict[str, Any]:
+    """What a class with all its bases, or a function, is annotated with: types, not their names.
+
+    Raises:
+        AnnotationError: A name in it does not exist.
+
+    >>> class Point:
+    ...     x: "int"
+    >>> resolved_annotations(Point)
+    {'x': <class 'int'>}
+    """
+    try:
+        return get_type_hints(kind, include_extras=True)
+    except NameError as error:
+        raise AnnotationError(
+            f"A type annotation of {kind.__qualname__} cannot be resolved: {error}. Names used in "
+            "annotations that plait reads must exist in their module (not only under "
+            "TYPE_CHECKING, nor only inside a function)."
+        ) from error
 
 
 def is_annotated(kind: Any) -> bool:
@@ -70,6 +93,18 @@ def is_routine(value: Any) -> bool:
     (True, False)
     """
     return not isinstance(value, partial) and inspect.isroutine(value)
+
+
+def is_unawaited(result: Any) -> bool:
+    """Whether somebody should have awaited a result. If it is a coroutine it is closed: whoever
+    asks raises an error, and Python would tell of it once more, later and elsewhere.
+
+    >>> is_unawaited("done")
+    False
+    """
+    if inspect.iscoroutine(result):
+        result.close()
+    return inspect.isawaitable(result)
 
 
 def binds(value: Any) -> bool:

@@ -48,9 +48,9 @@ def calls_of(place: Any, name: str, work: Callable[[], object]) -> int:
 
 @pytest.mark.parametrize("nodes", [1, 20])
 def test_each_schema_is_read_once_for_a_graph_however_many_nodes_name_it(nodes: int) -> None:
-    assert calls_of(schemas, "get_type_hints", lambda: made_of(nodes).compile()) == 2
+    assert calls_of(schemas, "resolved_annotations", lambda: made_of(nodes).compile()) == 2
     builder = made_of(nodes)
-    assert calls_of(schemas, "get_type_hints", builder.compile) == 0
+    assert calls_of(schemas, "resolved_annotations", builder.compile) == 0
 
 
 def test_the_signature_of_a_node_is_read_once() -> None:

@@ -14,6 +14,7 @@ from plait.channels import LastValue
 from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import (
+    AnnotationError,
     ConfigError,
     DuplicateToolWarning,
     InvalidGraphError,
@@ -186,6 +187,19 @@ def unfillable_parameter() -> None:
         return None
 
     StateGraph(State).add_node("fetch", fetch)
+
+
+@mistake(
+    "An error handler that does not say which parameter is the error",
+    InvalidNodeError,
+    "'error'",
+    "as NodeError",
+)
+def handler_without_an_annotation() -> None:
+    def handler(state: State, error: Any) -> None:
+        return None
+
+    StateGraph(State).add_node("fetch", print, error_handler=handler)
 
 
 @mistake(
@@ -451,6 +465,15 @@ def middleware_that_names_no_tool() -> None:
 
     limit = ToolCallLimitMiddleware(tool_name="serch", run_limit=1)
     create_agent(FakeListChatModel(responses=["x"]), [search], middleware=[limit])
+
+
+@mistake("A tool whose annotation names nothing", AnnotationError, "'Pathh'", "TYPE_CHECKING")
+def annotation_that_names_nothing() -> None:
+    def search(where: str) -> None:
+        """Search."""
+
+    search.__annotations__["where"] = "Pathh"
+    tool(search)
 
 
 @mistake("A name for a tool by `name=`", TypeError, "'name'", "tool('search')")

@@ -9,6 +9,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.config import get_config
 from plait.errors import (
     ConfigError,
+    ConfigTypeError,
     EmptyInputError,
     GraphRecursionError,
     InterruptRaceError,
@@ -26,6 +27,7 @@ from plait.func import task
 from plait.graph import START, StateGraph
 from plait.language_models import SimpleChatModel
 from plait.messages import AIMessage, AIMessageChunk, HumanMessage
+from plait.runnables import RunnableLambda
 from plait.types import Command, interrupt
 
 from .table import THREAD, State, graph_of, mistake, saved
@@ -280,6 +282,16 @@ def tools_that_are_not_counted() -> None:
 class Hears(BaseCallbackHandler):
     def __repr__(self) -> str:
         return "Hears()"
+
+
+@mistake("A text as the tags of a config", ConfigTypeError, "'nightly'", "a list of texts")
+def text_as_tags() -> None:
+    called({"tags": "nightly"})
+
+
+@mistake("A list as the config of a runnable", ConfigTypeError, "['order-7']", "a dict")
+def list_as_config_of_a_runnable() -> None:
+    RunnableLambda(lambda text: text).invoke("Hi", cast("Any", ["order-7"]))
 
 
 @mistake("A handler in the place of a list of them", ConfigError, "Hears()", "[handler]")

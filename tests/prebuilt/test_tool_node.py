@@ -1,6 +1,7 @@
 """What ToolNode and agents promise beyond the peer: concurrency, questions at once, guests."""
 
 import asyncio
+import gc
 from threading import Barrier, Lock
 from typing import Annotated, Any
 
@@ -240,8 +241,8 @@ def test_a_wrapper_that_gives_no_answer_is_told_which_call_it_is_for(given: Any)
         node.invoke(called("look"))
 
 
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
-def test_an_async_wrapper_that_awaits_nothing_is_told_to() -> None:
+@pytest.mark.filterwarnings("error")
+def test_an_async_wrapper_that_awaits_nothing_is_told_to_once() -> None:
     @tool
     def look(what: str) -> str:
         """Look."""
@@ -253,3 +254,13 @@ def test_an_async_wrapper_that_awaits_nothing_is_told_to() -> None:
     node = ToolNode([look], awrap_tool_call=wrap)
     with pytest.raises(MessageCoercionError, match="return await handler"):
         asyncio.run(node.ainvoke(called("look")))
+    gc.collect()  # Python tells of a coroutine that nobody awaited when it is collected
+
+
+def test_a_node_says_which_tools_it_has() -> None:
+    @tool
+    def look(what: str) -> str:
+        """Look."""
+        return what
+
+    assert repr(ToolNode([look], name="eyes")) == "ToolNode(['look'], name='eyes')"

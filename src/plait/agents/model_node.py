@@ -1,6 +1,5 @@
 """The node that calls an agent's model: the request, what wraps the call, and what comes of it."""
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
@@ -17,6 +16,7 @@ from plait.messages import RemoveMessage, SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_models import as_agent_model, with_tools
 from plait.pregel.scope import scope_for
+from plait.reflection import is_unawaited
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config
 from plait.scope import Scope, current_scope
@@ -298,7 +298,7 @@ def _taken(result: Any, middleware: Middleware) -> tuple[ModelResponse[Any], Com
         return cast("ModelResponse[Any]", result), command
     if kind_of(result) == "ai":
         return ModelResponse([result]), command
-    if inspect.isawaitable(result):
+    if is_unawaited(result):
         raise InvalidUpdateError(
             f"wrap_model_call of middleware {middleware.name!r} returned {result!r:.200}, which "
             "nobody awaits. In an async wrapper write `return await handler(request)`."

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, NotRequired, Required, TypeVar, cast, get_args, get_origin
 
-from typing_extensions import TypedDict, get_type_hints
+from typing_extensions import TypedDict
 
 from plait.agents.middleware.state import OmitFromSchema
 from plait.errors import ConfigError
-from plait.reflection import is_annotated
+from plait.reflection import is_annotated, resolved_annotations
 
 QUALIFIERS = (Required, NotRequired)
 
@@ -89,7 +89,7 @@ def _plain(hint: Any) -> Any:
 def _hints(schema: Any) -> dict[str, Any]:
     if not is_annotated(schema):
         raise _no_schema(schema)
-    return get_type_hints(schema, include_extras=True)
+    return resolved_annotations(schema)
 
 
 def _no_schema(given: Any) -> ConfigError:

@@ -100,11 +100,31 @@ def has_listeners(config: Mapping[str, Any] | None) -> bool:
     try:
         return bool(callbacks.handlers)
     except AttributeError:
-        raise no_callbacks(callbacks) from None
+        raise no_entry("callbacks", callbacks) from None
 
 
-def no_callbacks(given: Any) -> Exception:
-    """The error of a config whose callbacks are neither handlers in a list nor a manager."""
-    from plait.errors import ConfigError  # rarely needed; this module loads nothing
+_FORMS = {
+    "callbacks": "a list of handlers, such as [handler]",
+    "configurable": 'a dict, such as {"thread_id": ...}',
+    "metadata": 'a dict, such as {"user": ...}',
+    "tags": 'a list of texts, such as ["nightly"]',
+}
 
-    return ConfigError(f"callbacks is a list of handlers, not {given!r}. Write [handler].")
+
+def no_entry(key: str, given: Any) -> Exception:
+    """The error of an entry of a config that is of another type."""
+    return _mistyped(f"{key} is {_FORMS[key]}; got {given!r}.")
+
+
+def no_config(given: Any) -> Exception:
+    """The error of what stands where a config belongs, and is none."""
+    return _mistyped(
+        f"A config is a dict, got {given!r}. To say which thread: "
+        'config={"configurable": {"thread_id": ...}}.'
+    )
+
+
+def _mistyped(text: str) -> Exception:
+    from plait.errors import ConfigTypeError  # rarely needed; this module loads nothing
+
+    return ConfigTypeError(text)

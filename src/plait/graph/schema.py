@@ -6,7 +6,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, cast, get_origin, get_type_hints
+from typing import Any, cast, get_origin
 
 from plait.channels.base import BaseChannel
 from plait.channels.binop import BinaryOperatorAggregate
@@ -15,7 +15,7 @@ from plait.constants import RESERVED, ROOT
 from plait.errors import InvalidGraphError
 from plait.graph.renames import former_keys, split_metadata
 from plait.managed import ManagedValue
-from plait.reflection import is_annotated, own_annotations, signature
+from plait.reflection import is_annotated, own_annotations, resolved_annotations, signature
 from plait.typing import MISSING
 
 Channel = BaseChannel[Any, Any, Any]
@@ -40,13 +40,7 @@ def is_keyed(schema: Any) -> bool:
 def _hints(schema: type) -> dict[str, Any]:
     if getattr(schema, "__module__", "builtins") == "builtins":
         return {}
-    try:
-        hints = get_type_hints(schema, include_extras=True)
-    except NameError as error:
-        raise InvalidGraphError(
-            f"A type annotation of {schema.__name__} cannot be resolved: {error}. Names used in "
-            "annotations of a schema must exist in its module (not only under TYPE_CHECKING)."
-        ) from error
+    hints = resolved_annotations(schema)
     return {
         key: hint
         for key, hint in hints.items()

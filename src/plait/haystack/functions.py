@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter
-from typing import Any, get_type_hints, overload
+from typing import Any, overload
 
 from pydantic import Field, create_model
 from pydantic.errors import PydanticUserError
 
-from plait.errors import ToolDefinitionError
+from plait.errors import AnnotationError, ToolDefinitionError
 from plait.haystack.errors import SchemaGenerationError
 from plait.haystack.tools import Tool
-from plait.reflection import signature
+from plait.reflection import resolved_annotations, signature
 from plait.tools.signatures import string_mark
 from plait.utils.json_schema import without_titles
 
@@ -109,7 +109,12 @@ def tool(
 def _schema(function: Callable[..., Any], filled: set[str]) -> dict[str, Any]:
     """The JSON schema of the parameters that the model fills."""
     fields: dict[str, Any] = {}
-    hints = get_type_hints(function, include_extras=True)
+    try:
+        hints = resolved_annotations(function)
+    except AnnotationError as error:
+        raise SchemaGenerationError(
+            f"Failed to create JSON schema for function {function.__name__!r}. {error}"
+        ) from error
     for name, parameter in signature(function).parameters.items():
         if name in filled:
             continue

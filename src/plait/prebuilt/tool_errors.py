@@ -98,8 +98,10 @@ class Telling:
     def __init__(self, handler: ErrorHandler) -> None:
         self._handler = handler
         self._kinds: tuple[type[BaseException], ...]
-        if handler is None or isinstance(handler, (bool, str)):
-            self._kinds = (Exception,) if handler is True or isinstance(handler, str) else ()
+        if not handler:  # an empty text too would tell the model nothing
+            self._kinds = ()
+        elif handler is True or isinstance(handler, str):
+            self._kinds = (Exception,)
         elif isinstance(handler, tuple):
             self._kinds = handler
         elif isinstance(handler, type) and issubclass(handler, Exception):

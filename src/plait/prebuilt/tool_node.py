@@ -154,6 +154,9 @@ class ToolNode(Runnable[Any, Any]):
         self._supervised = supervised(self._tools, policies, journal)
         self._care = policies, journal
 
+    def __repr__(self) -> str:
+        return f"ToolNode({list(self._tools)!r}, name={self.name!r})"
+
     @property
     def tools_by_name(self) -> dict[str, Any]:
         """The tools by name."""

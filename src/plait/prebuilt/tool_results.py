@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from inspect import isawaitable
 from typing import Any, Literal, cast
 
 from plait.errors import ToolInputError
@@ -11,6 +10,7 @@ from plait.messages.convert import convert_to_messages
 from plait.messages.errors import MessageCoercionError
 from plait.messages.foreign import is_message, kind_of
 from plait.prebuilt.guests import own_command
+from plait.reflection import is_unawaited
 from plait.tools.output import BLOCK_TYPES, as_text
 from plait.types import Command, Send
 
@@ -57,9 +57,10 @@ def intercepted(result: Any, call: dict[str, Any]) -> Any:
     Raises:
         MessageCoercionError: It is a text, which would be a message of the user's, or nothing.
     """
-    if result is not None and not isinstance(result, str) and not isawaitable(result):
+    unawaited = is_unawaited(result)
+    if result is not None and not isinstance(result, str) and not unawaited:
         return result
-    handed_on = "await handler(request)" if isawaitable(result) else "handler(request)"
+    handed_on = "await handler(request)" if unawaited else "handler(request)"
     raise MessageCoercionError(
         f"wrap_tool_call gave {result!r:.100} for call {call['id']!r} of tool {call['name']!r}. "
         f"Return a ToolMessage, a Command, or what the tool gave: `return {handed_on}`."

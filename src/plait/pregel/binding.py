@@ -230,8 +230,8 @@ def _injected(
             raise InvalidNodeError(
                 f"Nothing can fill parameter {parameter.name!r} of {name!r} "
                 f"({getattr(function, '__qualname__', function)!s}). A node takes the state first "
-                f"and then any of: {', '.join(_BY_NAME)}; give others a default or bind them with "
-                "functools.partial."
+                f"and then any of: {', '.join(_BY_NAME)}; an error handler also what is annotated "
+                "as NodeError. Give others a default or bind them with functools.partial."
             )
     return getters
 

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
-from plait.callbacks.context import everywhere, var_child_runnable_config
-from plait.errors import ConfigError, UnknownKeyWarning
+from plait.callbacks.context import everywhere, no_config, no_entry, var_child_runnable_config
+from plait.errors import ConfigError, ConfigTypeError, UnknownKeyWarning
 from plait.runnables.config import (
     DEFAULT_RECURSION_LIMIT,
     KNOWN_KEYS,
@@ -113,18 +113,13 @@ def check_config(config: Any) -> None:
     if config is None:
         return
     if not isinstance(config, Mapping):
-        raise ConfigError(
-            f"A config is a dict, got {config!r}. To say which thread: "
-            'config={"configurable": {"thread_id": ...}}.'
-        )
+        raise no_config(config)
     known = cast("Config", config)
     if known.keys() - KNOWN_KEYS:
         _warn_of_near_misses(known)
     configurable = known.get("configurable")
     if configurable is not None and not isinstance(configurable, Mapping):
-        raise ConfigError(
-            f'configurable is a dict, such as {{"thread_id": ...}}; got {configurable!r}.'
-        )
+        raise no_entry("configurable", configurable)
     width = known.get("max_concurrency")
     if width is not None and (not isinstance(width, int) or width < 1):
         raise ConfigError(f"max_concurrency is a number of tasks from 1 on, got {width!r}.")
@@ -169,7 +164,7 @@ def limit_of(*configs: Config | None) -> int | None:
     for config in reversed(configs):
         if config and (limit := config.get("recursion_limit")) is not None:
             if not isinstance(limit, int):
-                raise ConfigError(f"recursion_limit is a whole number, got {limit!r}.")
+                raise ConfigTypeError(f"recursion_limit is a whole number, got {limit!r}.")
             if limit < 1:
                 raise ConfigError(f"recursion_limit must be at least 1, got {limit!r}.")
             return limit

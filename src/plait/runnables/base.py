@@ -20,6 +20,7 @@ from plait.runnables.config import (
     ensure_config,
     get_config_list,
     run_in_executor,
+    with_entries,
 )
 from plait.runnables.contexts import await_under, call_under
 from plait.runnables.described import Described
@@ -462,11 +463,14 @@ class Runnable(Described, OwnRuns, Abstract, Generic[Input, Output]):
     ) -> "Runnable[Input, Output]":
         """This runnable with a config of its own, united with the caller's on each call.
 
+        Raises:
+            ConfigTypeError: `config` is no dict.
+
         >>> from plait.runnables import RunnablePassthrough
         >>> RunnablePassthrough().with_config(tags=["a"]).config["tags"]
         ['a']
         """
-        return _load("binding").RunnableBinding(bound=self, config={**(config or {}), **kwargs})
+        return _load("binding").RunnableBinding(bound=self, config=with_entries(config, kwargs))
 
     def with_types(
         self, *, input_type: Any = None, output_type: Any = None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
-from plait.runnables.config import RunnableConfig, ensure_config, merge_configs
+from plait.runnables.config import RunnableConfig, ensure_config, merge_configs, with_entries
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -252,7 +252,7 @@ class RunnableBinding(RunnableBindingBase[Input, Output]):
         self, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Runnable[Input, Output]:
         """The same runnable with more config."""
-        return self._changed(config={**self.config, **(config or {}), **kwargs})
+        return self._changed(config={**self.config, **with_entries(config, kwargs)})
 
     def with_types(
         self, *, input_type: Any = None, output_type: Any = None

@@ -3,7 +3,7 @@
 Every run passes through here, so importing this module loads no asyncio, uuid or pydantic.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from functools import partial
@@ -14,7 +14,8 @@ from plait.callbacks.context import (
     COPIED_TO_METADATA,
     has_listeners,
     inherited_config,
-    no_callbacks,
+    no_config,
+    no_entry,
     unasked_handlers,
     var_child_runnable_config,
 )
@@ -72,11 +73,14 @@ def ensure_config(*configs: Mapping[str, Any] | None) -> RunnableConfig:
     A key of a later config replaces that of an earlier one (see `merge_configs` for a union);
     None says nothing. Unknown keys go to `configurable`. The containers are the caller's to change.
 
+    Raises:
+        ConfigTypeError: one is no dict, or an entry of it is of another type than it has to be.
+
     >>> ensure_config({"tags": ["a"], "thread_id": "1"})["configurable"]
     {'thread_id': '1'}
     """
     inherited = inherited_config()
-    given = [config for config in configs if config]
+    given = [config for config in configs if config is not None]
     if given and given[0] is inherited:
         inherited = None
     return complete(inherited, *given)
@@ -96,7 +100,7 @@ def complete(*configs: Mapping[str, Any] | None) -> RunnableConfig:
         "configurable": {},
     }
     for config in configs:
-        if config:
+        if config is not None:
             _overlay(out, config)
     configurable = out["configurable"]
     for key in COPIED_TO_METADATA:
@@ -107,20 +111,29 @@ def complete(*configs: Mapping[str, Any] | None) -> RunnableConfig:
 
 def _overlay(out: dict[str, Any], config: Mapping[str, Any]) -> None:
     strays: list[str] = []
-    for key, value in config.items():
+    try:
+        entries = config.items()
+    except AttributeError:
+        raise no_config(config) from None
+    for key, value in entries:
         if value is None:
             continue
         if key not in KNOWN_KEYS:
             strays.append(key)
         elif key == "metadata" or key == "configurable":
-            out[key] = dict(value)
+            try:
+                out[key] = dict(value)
+            except (TypeError, ValueError):
+                raise no_entry(key, value) from None
         elif key == "tags":
-            out[key] = list(cast("list[Any]", value))
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                raise no_entry(key, value)
+            out[key] = list(cast("Iterable[Any]", value))
         elif key == "callbacks":
             try:
                 own = value.copy()
             except AttributeError:
-                raise no_callbacks(value) from None
+                raise no_entry(key, value) from None
             out[key] = _with_unasked(own)
         else:
             out[key] = value
@@ -162,6 +175,18 @@ def merge_configs(*configs: Mapping[str, Any] | None) -> RunnableConfig:
             if key in config:
                 out[key] = config.get(key) or out.get(key)
     return out
+
+
+def with_entries(config: Mapping[str, Any] | None, entries: Mapping[str, Any]) -> RunnableConfig:
+    """A config with more entries, as `with_config` takes both.
+
+    Raises:
+        ConfigTypeError: `config` is no dict.
+    """
+    try:
+        return {**(config or {}), **entries}
+    except TypeError:
+        raise no_config(config) from None
 
 
 def _is_given(config: Mapping[str, Any] | None) -> bool:
@@ -229,10 +254,13 @@ def get_config_list(
 
     Raises:
         ValueError: There are not as many configs as inputs, or `length` is negative.
+        ConfigTypeError: what is given is no config.
     """
     if length < 0:
         raise ValueError(f"length must be >= 0, but got {length}")
     if config is not None and not isinstance(config, Mapping):
+        if not hasattr(config, "__len__"):
+            raise no_config(config)
         if len(config) != length:
             raise ValueError(
                 f"config must be a list of the same length as inputs, but got {len(config)} "

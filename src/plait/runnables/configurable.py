@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.errors import ConfigError
 from plait.model_face import ComparedFields
 from plait.runnables.base import Input, Output, Runnable, coerce_to_runnable
-from plait.runnables.config import RunnableConfig, ensure_config, get_config_list, merge_configs
+from plait.runnables.config import (
+    RunnableConfig,
+    ensure_config,
+    get_config_list,
+    merge_configs,
+    with_entries,
+)
 from plait.runnables.fields import (
     AnyConfigurableField,
     ConfigurableField,
@@ -71,7 +77,7 @@ class DynamicRunnable(ComparedFields, Runnable[Input, Output]):
         self, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Runnable[Input, Output]:
         """The same with more config."""
-        own = merge_configs(self.config, {**(config or {}), **kwargs})
+        own = merge_configs(self.config, with_entries(config, kwargs))
         arguments: dict[str, Any] = {**self._arguments(), "config": own}
         return type(self)(**arguments)
 

@@ -10,7 +10,7 @@ from plait.messages import AIMessage, BaseMessage, HumanMessage
 from plait.runnables.addable import add_chunks
 from plait.runnables.base import Runnable, coerce_to_runnable
 from plait.runnables.binding import RunnableBindingBase
-from plait.runnables.config import RunnableConfig
+from plait.runnables.config import RunnableConfig, with_entries
 from plait.runnables.fields import ConfigurableFieldSpec, get_unique_config_specs
 from plait.runnables.functions import RunnableLambda
 from plait.runnables.parallel import RunnableParallel
@@ -113,7 +113,7 @@ class RunnableWithMessageHistory(RunnableBindingBase[Any, Any]):
         self, config: RunnableConfig | None = None, **kwargs: Any
     ) -> RunnableWithMessageHistory:
         """The same with more config."""
-        return self._changed(config={**self.config, **(config or {}), **kwargs})
+        return self._changed(config={**self.config, **with_entries(config, kwargs)})
 
     # --- what it says about itself ---------------------------------------------------------------
 

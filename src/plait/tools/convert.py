@@ -100,7 +100,7 @@ def tool(
     Raises:
         ToolDefinitionError: Something is missing or does not fit.
         TypeError: An option does not exist.
-        NameError: An annotation names something that does not exist yet.
+        AnnotationError: An annotation names something that does not exist.
 
     >>> @tool
     ... def add(a: int, b: int = 1) -> int:

@@ -42,7 +42,7 @@ def create_schema_from_function(
 
     Raises:
         ToolDefinitionError: The docstring does not fit.
-        NameError: An annotation names something that does not exist yet.
+        AnnotationError: An annotation names something that does not exist.
 
     >>> create_schema_from_function("Add", lambda a, b=1: a + b).model_json_schema()["required"]
     ['a']
@@ -69,7 +69,7 @@ def arguments_of(
 
     Raises:
         ToolDefinitionError: The docstring does not fit.
-        NameError: An annotation names something that does not exist yet.
+        AnnotationError: An annotation names something that does not exist.
     """
     hidden = set(filter_args or ())
     mine = [

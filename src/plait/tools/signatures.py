@@ -3,9 +3,9 @@
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin
 
-from plait.reflection import signature
+from plait.reflection import resolved_annotations, signature
 from plait.tools.injected import is_call_id, is_injected
 
 FILTERED_ARGS = ("run_manager", "callbacks")
@@ -65,7 +65,7 @@ def parameters(func: Callable[..., Any]) -> list[Parameter]:
     """The parameters of a function, with their annotations resolved.
 
     Raises:
-        NameError: An annotation names something that does not exist yet.
+        AnnotationError: An annotation names something that does not exist.
         TypeError: `func` has no signature.
     """
     hints = _hints(func)
@@ -82,15 +82,15 @@ def _hints(func: Any) -> dict[str, Any]:
         return _hints_of_class(func)
     if not hasattr(func, "__code__") and not inspect.ismethod(func):
         func = cast("Any", type(func)).__call__
-    return get_type_hints(func, include_extras=True)
+    return resolved_annotations(func)
 
 
 def _hints_of_class(kind: type) -> dict[str, Any]:
     """The types of what a class is made from: of its fields, or of its constructor's parameters."""
     own: Any = kind.__init__
     if hasattr(kind, "__pydantic_fields__") or not hasattr(own, "__code__"):
-        return get_type_hints(kind, include_extras=True)
-    return get_type_hints(own, include_extras=True)
+        return resolved_annotations(kind)
+    return resolved_annotations(own)
 
 
 def string_mark(annotation: Any) -> str | None:

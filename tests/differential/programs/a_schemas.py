@@ -259,3 +259,10 @@ def case_output_keys_argument(env):
         list(app.stream(given, output_keys="answer", stream_mode="values")),
         env.error(lambda: app.invoke(given, output_keys="unknown")),
     ]
+
+
+def case_annotations_that_name_nothing(env):
+    class State(TypedDict):
+        what: "Nothing"  # noqa: F821 - that is the mistake
+
+    return env.error(lambda: StateGraph(State))

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.func import entrypoint, task
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.managed import IsLastStep, RemainingSteps
 from langgraph.runtime import Runtime
 from langgraph.types import Command, Send, StateUpdate, interrupt
@@ -475,3 +475,19 @@ def case_limits_that_are_none(env):
     configs = ({**CONFIG, "max_concurrency": -1}, {**CONFIG, "max_concurrency": 0})
     found = [env.error(lambda c=c: graph.invoke({"items": []}, c)) for c in configs]
     return found, env.error(lambda: len(list(graph.get_state_history(CONFIG, limit=-1))))
+
+
+def case_configs_that_are_none(env):
+    graph = StateGraph(MessagesState).add_node("node", lambda state: {})
+    graph = graph.add_edge(START, "node").compile()
+    given = (
+        *([], [1], 5, "x", {"configurable": 5}, {"metadata": 5}, {"tags": 5}),
+        *({"callbacks": 5}, {"recursion_limit": "x"}),
+    )
+    return [env.error(lambda c=c: graph.invoke({"messages": []}, c)) for c in given]
+
+
+def case_a_text_as_tags(env):
+    graph = StateGraph(MessagesState).add_node("node", lambda state: {})
+    graph = graph.add_edge(START, "node").compile()
+    return env.error(lambda: graph.invoke({"messages": []}, {"tags": "abc"}))

@@ -151,6 +151,22 @@ def case_subgraph_is_retried_as_a_whole(env):
     return outer.invoke({"items": []}), len(ran), len(attempts)
 
 
+def case_subgraph_of_a_stored_thread_is_retried(env):
+    node, attempts = failing([AppError(), AppError()])
+    ran = []
+
+    def before(state):
+        ran.append(1)
+        return {"items": ["before"]}
+
+    inner = StateGraph(State).add_sequence([("before", before), ("node", node)])
+    inner = inner.add_edge(START, "before").compile()
+    outer = StateGraph(State).add_node("inner", inner, retry_policy=fast())
+    outer = outer.add_edge(START, "inner").compile(checkpointer=env.saver())
+    config = {"configurable": {"thread_id": "1"}}
+    return outer.invoke({"items": []}, config), len(ran), len(attempts)
+
+
 def case_siblings_run_once(env):
     node, attempts = failing([AppError(), AppError()])
     ran = []

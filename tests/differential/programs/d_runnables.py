@@ -432,3 +432,39 @@ async def case_async_sums(env):
         yield AddableDict({"a": "y"})
 
     return await aadd(many())
+
+
+WRONG_CONFIGS = (
+    *([], [1], 5, "x", {"configurable": 5}, {"metadata": 5}, {"tags": 5}, {"tags": "abc"}),
+    {"callbacks": 5},
+)
+
+
+def case_configs_that_are_none(env):
+    one = RunnableLambda(lambda x: x)
+    several = one | RunnableLambda(lambda x: x)
+    return [
+        (
+            env.error(lambda c=c: one.invoke(1, c)),
+            env.error(lambda c=c: several.invoke(1, c)),
+            env.error(lambda c=c: list(one.stream(1, c))),
+        )
+        for c in WRONG_CONFIGS
+    ]
+
+
+def case_configs_of_batches_that_are_none(env):
+    one = RunnableLambda(lambda x: x)
+    given = ([], [1], [{}, 5], 5, {"configurable": 5})
+    return [env.error(lambda c=c: one.batch([1, 2], c)) for c in given]
+
+
+def case_configs_bound_that_are_none(env):
+    one = RunnableLambda(lambda x: x)
+    bound = one.with_config(tags=["a"])
+    return [env.error(lambda o=o, c=c: o.with_config(c)) for o in (one, bound) for c in ([1], 5)]
+
+
+async def case_configs_that_are_none_async(env):
+    one = RunnableLambda(lambda x: x)
+    return [await env.aerror(one.ainvoke(1, c)) for c in WRONG_CONFIGS]

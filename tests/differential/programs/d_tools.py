@@ -602,3 +602,22 @@ def case_a_function_with_an_argument_named_config(env):
 
     made = StructuredTool.from_function(read, description="Read.")
     return env.error(lambda: made.invoke({"config": {"a": 1}}))
+
+
+def case_annotations_that_name_nothing(env):
+    def look(what: "Nothing") -> str:  # noqa: F821 - that is the mistake
+        """Look."""
+        return what
+
+    class Look(BaseTool):
+        name: str = "look"
+        description: str = "Look."
+
+        def _run(self, what: "Nothing") -> str:  # noqa: F821
+            return what
+
+    return [
+        env.error(lambda: tool(look)),
+        env.error(lambda: StructuredTool.from_function(look)),
+        env.error(lambda: Look().args),
+    ]

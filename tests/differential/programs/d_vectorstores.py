@@ -398,3 +398,7 @@ def case_options_of_retrievers(env):
         env.error(lambda: store.as_retriever(search_type=kind)),
         env.error(lambda: store.as_retriever(search_kwargs=3)),
     )
+
+
+def case_vectors_that_are_fake(env):
+    return DeterministicFakeEmbedding(size=4).embed_query("a")

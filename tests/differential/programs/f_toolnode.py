@@ -154,6 +154,15 @@ def case_handlers_that_are_none(env):
     ]
 
 
+def case_handlers_that_are_refused_when_the_node_is_made(env):
+    return [env.error(lambda h=h: type(ToolNode(TOOLS, handle_tool_errors=h))) for h in (5, {1})]
+
+
+def case_handlers_that_say_nothing(env):
+    given = ("", [], (), 0, None, False)
+    return [env.error(lambda h=h: run([call("boom", a=1)], handle_tool_errors=h)) for h in given]
+
+
 def case_injected_arguments(env):
     state = {"messages": calls(call("whole", a=1), call("part", "2", a=1, foo="model")), "foo": "F"}
     return [

@@ -349,3 +349,11 @@ def case_a_source_that_is_written_and_read(env):
     made = create_tool_from_function(shown)
     whole = Tool("shown", "Show.", made.parameters, shown, outputs_to_string={"source": "text"})
     return Tool.from_dict(whole.to_dict()).outputs_to_string
+
+
+def case_annotations_that_name_nothing(env):
+    def look(what: "Nothing") -> str:  # noqa: F821 - that is the mistake
+        """Look."""
+        return what
+
+    return env.error(lambda: create_tool_from_function(look))
