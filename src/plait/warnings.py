@@ -83,13 +83,20 @@ RENAMED: dict[str, tuple[str, Callable[[str], LangGraphDeprecationWarning]]] = {
 """Older keyword: its new name, and what warns of it."""
 
 
+_RUNNERS = ("asyncio", "concurrent", "threading")
+"""What runs a task of an event loop, or a thread."""
+
+
 def program_level() -> int:
     """The `stacklevel` by which the caller's warning points at the program, however deep in plait
-    the caller is."""
+    the caller is; at the caller itself if it runs where the program is not on the stack."""
     level, frame = 0, inspect.currentframe()
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith("plait."):
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package != "plait":
+            return 1 if package in _RUNNERS else level
         level, frame = level + 1, frame.f_back
-    return level
+    return 1
 
 
 def warn_renamed(old: str, *, stacklevel: int = 2) -> None:

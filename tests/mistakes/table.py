@@ -12,9 +12,11 @@ from operator import add
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
+import plait
 from plait.checkpoint.memory import InMemorySaver
 from plait.graph import START, StateGraph
 
+HOUSE = Path(plait.__file__).parent
 DOCUMENT = Path(__file__).parents[2] / "docs" / "mistakes.md"
 
 CHAPTERS = {
@@ -110,7 +112,7 @@ def message_of(made: Mistake) -> str:
     """Make a mistake; the message it gets.
 
     Raises:
-        AssertionError: it gets no error, or another one.
+        AssertionError: it gets no error, or another one, or a warning points at plait's own code.
     """
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -120,10 +122,12 @@ def message_of(made: Mistake) -> str:
             return str(error)
     if not made.warns:
         raise AssertionError(f"{made.name} gave no error")
-    messages = [str(one.message) for one in heard if one.category is made.gives]
-    if not messages:
+    warned = [one for one in heard if one.category is made.gives]
+    if not warned:
         raise AssertionError(f"{made.name} gave no {made.gives.__name__}")
-    return messages[0]
+    if Path(warned[0].filename).is_relative_to(HOUSE):
+        raise AssertionError(f"{made.name} was not told where the program made it")
+    return str(warned[0].message)
 
 
 _CHANCE = re.compile(

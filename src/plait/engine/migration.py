@@ -34,6 +34,7 @@ from plait.constants import (
 )
 from plait.errors import MigrationError, UnknownKeyWarning, nearest
 from plait.types import Send
+from plait.warnings import program_level
 
 if TYPE_CHECKING:
     from plait.engine.plan import GraphPlan, Writes
@@ -152,7 +153,7 @@ def warn_of_dropped(plan: GraphPlan, moved: Moved, where: str) -> None:
             f"have any more; the write is dropped. {nearest(key, plan.channels)} If the key was "
             f"renamed, declare it: Annotated[..., RenamedFrom({key!r})].",
             UnknownKeyWarning,
-            stacklevel=3,
+            stacklevel=program_level(),
         )
 
 

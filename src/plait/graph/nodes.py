@@ -29,6 +29,7 @@ from plait.pregel.unknown import guard, is_guard
 from plait.scope import Scope
 from plait.types import Command
 from plait.typing import MISSING
+from plait.warnings import program_level
 
 if TYPE_CHECKING:
     from plait.engine.spec import RunSpec
@@ -276,7 +277,7 @@ def _warn_of_input(given: Mapping[str, Any], keys: Mapping[str, Any], schema: An
                 f"The input has key {key!r}, which {getattr(schema, '__name__', schema)} does not "
                 f"know; it is dropped. {meant}",
                 UnknownKeyWarning,
-                stacklevel=2,
+                stacklevel=program_level(),
             )
 
 

@@ -20,6 +20,7 @@ from plait.pregel.scope import Detached
 from plait.scope import Scope, heard
 from plait.types import Command, RunContext, Send
 from plait.typing import MISSING
+from plait.warnings import program_level
 
 if TYPE_CHECKING:
     from plait.engine.state import State
@@ -64,7 +65,7 @@ def warn_of_object(value: Any, what: str, keys: Mapping[str, Any]) -> None:
         f"An object of {cls}, {what}, has no key of the state; it is dropped. A dict, "
         f"{{key: value}}, says which key it is for. {nearest(cls, keys)}",
         UnknownKeyWarning,
-        stacklevel=2,
+        stacklevel=program_level(),
     )
 
 
@@ -208,7 +209,7 @@ class Writer:
                     f"Node {self.name!r} wrote key {key!r}, which no schema of the graph knows; it "
                     f"is dropped. {nearest(key, self.keys)}",
                     UnknownKeyWarning,
-                    stacklevel=2,
+                    stacklevel=program_level(),
                 )
 
     # --- running ---------------------------------------------------------------------------------

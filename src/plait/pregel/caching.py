@@ -12,6 +12,7 @@ from plait.engine.plan import GraphPlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import StorageError, UnreadableCacheWarning, UnusedCachePolicyWarning
 from plait.types import default_cache_key
+from plait.warnings import program_level
 
 if TYPE_CHECKING:
     from plait.cache.base import BaseCache, FullKey, Namespace
@@ -124,7 +125,7 @@ class CachedResults:
                 f"A cached result of {task.name!r} cannot be read ({error}); the node runs, and "
                 "its new result takes the place. To drop all at once: graph.clear_cache().",
                 UnreadableCacheWarning,
-                stacklevel=2,
+                stacklevel=program_level(),
             )
             return None
 

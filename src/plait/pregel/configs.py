@@ -17,6 +17,7 @@ from plait.runnables.config import (
     merge_configs,
 )
 from plait.scope import current_scope
+from plait.warnings import program_level
 
 if TYPE_CHECKING:
     from plait.pregel.scope import TaskScope
@@ -133,7 +134,7 @@ def _warn_of_near_misses(config: Config) -> None:
                 f"A config has no key {key!r}; it is taken as an entry of `configurable`. Did you "
                 f"mean {close[0]!r}? If not, write {{'configurable': {{{key!r}: ...}}}}.",
                 UnknownKeyWarning,
-                stacklevel=7,
+                stacklevel=program_level(),
             )
 
 

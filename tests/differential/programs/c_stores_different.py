@@ -148,6 +148,21 @@ def case_vectors_of_an_item_put_again(env):
     return store.search(("d",), query="four")[0].score is None
 
 
+def case_vectors_of_fields_that_a_new_value_lacks(env):
+    store = InMemoryStore(index={"dims": 2, "embed": lengths, "fields": ["text", "title"]})
+    store.put(("d",), "a", {"title": "four"})
+    store.put(("d",), "a", {"text": "longer than that"})
+    return store.search(("d",), query="four")[0].score
+
+
+def case_pages_beyond_what_is_ranked(env):
+    store = InMemoryStore(index={"dims": 2, "embed": lengths, "fields": ["text"]})
+    store.put(("d",), "ranked", {"text": "four"})
+    store.put(("d",), "other", {})
+    pages = [store.search(("d",), query="four", limit=1, offset=n) for n in range(4)]
+    return [[item.key for item in page] for page in pages]
+
+
 def case_similarity_to_nothing(env):
     def embed(texts):
         return [[0.0, 0.0] if text == "nothing" else [1.0, 0.0] for text in texts]

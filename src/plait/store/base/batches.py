@@ -26,6 +26,7 @@ from plait.store.base.items import (
 from plait.store.base.namespaces import check_page, checked, checked_key, packed
 from plait.store.base.text import WHOLE, get_text_at_path, tokenize_path
 from plait.store.base.vectors import pack
+from plait.warnings import program_level
 
 Place = tuple[Namespace, str]
 
@@ -114,7 +115,7 @@ class Batch:
             "A search has a query, and its store no index: the items found are not ranked by it. "
             'Give the store an index, {"dims": ..., "embed": ...}, or leave the query out.',
             UnusedQueryWarning,
-            stacklevel=4,
+            stacklevel=program_level(),
         )
 
     def _texts(self) -> list[str]:
