@@ -81,6 +81,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_questions::dicts_as_answers": "Dicts as answers",
     "c_odd_reference::a_key_that_newer_code_does_not_know": "Keys that newer code leaves out",
     "c_odd_reference::names_of_runnables_in_a_sequence": "Names of runnables in a sequence",
+    "c_odd_runs::a_cancelled_run_whose_thread_still_works": "Threads of a run that was stopped",
     "c_odd_runs::a_state_that_does_not_fit_is_shown_and_mended": "States that do not fit",
     "c_odd_runs::a_text_as_tags": "Text as tags",
     "c_odd_runs::an_empty_context": "An empty context",

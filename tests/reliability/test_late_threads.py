@@ -269,6 +269,42 @@ def test_step_timeout_does_not_wait_for_threads(run: Callable[..., Any]) -> None
     assert run(graph, None, CONFIG) == {"items": ["second attempt"]}
 
 
+def limited(late: Late, follows: Callable[[Any], Any], shape: str, saver: Any) -> Any:
+    """A thread of a graph inside another takes too long, by a limit of the outer one."""
+    inner = chain(late, follows)
+    if shape == "two levels":
+        return chain(chain(inner), saver=saver, timeout=SOON)
+    if shape == "a step":
+        graph = chain(inner, saver=saver)
+        graph.step_timeout = SOON
+        return graph
+    if shape == "a call":
+
+        async def calls(state: Any) -> Any:
+            return await inner.ainvoke({"items": []})
+
+        return chain(calls, saver=saver, timeout=SOON)
+    return chain(inner, saver=saver, timeout=SOON)
+
+
+@pytest.mark.parametrize("shape", ["a node", "two levels", "a call", "a step"])
+def test_a_limit_around_a_graph_does_not_wait_for_its_threads(shape: str) -> None:
+    ran, saver = list[str](), InMemorySaver()
+
+    def follows(state: Any) -> None:
+        ran.append("follows")
+
+    late = Late()
+    graph = limited(late, follows, shape, saver)
+    with pytest.raises((NodeTimeoutError, TimeoutError)):
+        asyncio.run(graph.ainvoke({"items": []}, CONFIG))
+    assert not late.ended.is_set()
+    late.let_it_end()
+    assert (graph.get_state(CONFIG).next, ran) == (("first",), [])
+    assert asyncio.run(graph.ainvoke(None, CONFIG)) == {"items": ["second attempt"]}
+    assert (late.attempts, ran) == (2, ["follows"])
+
+
 def test_threads_that_end_after_their_event_loop_end_quietly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -224,6 +224,17 @@ class Limits(Storing):
                 self._cut.setdefault(task, error)
                 yield from self._expire(task, error, resolved)
 
+    def is_expired(self, task: Task) -> bool:
+        """Whether a task takes too long, and its code is being stopped."""
+        return task in self._expired
+
+    def _leave_threads(self) -> Flow:
+        """Stop what runs inside a task that took too long, except for what cannot be stopped."""
+        for task in list(self._inflight):
+            if not (yield Expire(task)):
+                task.given_up = task.attempt
+                del self._inflight[task]
+
     def _as_expired(self, event: TaskFinished | TaskFailed) -> Any:
         """The end of an attempt that was given up: that it was, whatever its code made of it."""
         task = event.task

@@ -486,9 +486,13 @@ class Loop(Running):
                 yield from self._leave()
 
     def _stop_tasks(self) -> Flow:
-        """Stop what runs, and wait for its end."""
-        for stopped in (yield Cancel(list(self._inflight))):
-            self._inflight.pop(stopped, None)
+        """Stop what runs, and wait for its end: for that of threads too, unless this is late."""
+        nest = self.spec.nest
+        if nest is not None and nest.is_late():
+            yield from self._leave_threads()
+        else:
+            for stopped in (yield Cancel(list(self._inflight))):
+                self._inflight.pop(stopped, None)
         yield from self._hang_up()
         while self._inflight:
             for event in (yield WAIT):

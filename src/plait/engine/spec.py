@@ -60,6 +60,10 @@ class Nested(Protocol):
         """Where the run stopped in whose place this one begins anew; known once it has loaded."""
         ...
 
+    def is_late(self) -> bool:
+        """Whether a task around it took too long, so that nobody waits for what it runs."""
+        ...
+
 
 class RunSpec:
     """One call of a graph, translated for the engine.

@@ -72,6 +72,15 @@ class Nest:
         levels = self._scope.task.step.ns.split(NS_SEP)
         return NS_SEP.join(names.get(name := level.split(NS_END)[0], name) for level in levels)
 
+    def is_late(self) -> bool:
+        """Whether a task around it took too long, so that nobody waits for what it runs."""
+        scope: TaskScope | None = self._scope
+        while scope is not None:
+            if scope.run.loop.is_expired(scope.task):
+                return True
+            scope = scope.run.parent
+        return False
+
     def load(self, session: Session) -> Plan[Snapshot | None]:
         """Where the run starts (see the head of this file)."""
         step, former = self._scope.task.step, self._scope.task.former

@@ -1,7 +1,9 @@
 """Runs in odd forms: what is streamed at a resume, contexts, parameters, updates, histories."""
 
+import asyncio
 import functools
 import operator
+import threading
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
@@ -491,3 +493,26 @@ def case_a_text_as_tags(env):
     graph = StateGraph(MessagesState).add_node("node", lambda state: {})
     graph = graph.add_edge(START, "node").compile()
     return env.error(lambda: graph.invoke({"messages": []}, {"tags": "abc"}))
+
+
+async def case_a_cancelled_run_whose_thread_still_works(env):
+    begun, release, ran = threading.Event(), threading.Event(), []
+
+    def works(state):
+        ran.append(1)
+        begun.set()
+        assert release.wait(30)
+        return {"messages": ["done"]}
+
+    async with env.asaver() as saver:
+        graph = StateGraph(MessagesState).add_node("works", works).add_edge(START, "works")
+        graph = graph.compile(checkpointer=saver)
+        config = {"configurable": {"thread_id": "1"}}
+        running = asyncio.create_task(graph.ainvoke({"messages": ["do it"]}, config))
+        await asyncio.to_thread(begun.wait, 30)
+        running.cancel()
+        await asyncio.sleep(0)
+        release.set()
+        await env.aerror(running)
+        result = await graph.ainvoke(None, config)
+        return [message.content for message in result["messages"]], len(ran)
