@@ -51,6 +51,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Parents in streams with `exit`"
     ),
     "c_deprecated::unknown_keywords_of_constructors": "Unknown keywords of a constructor",
+    "c_drain::a_subgraph_with_exit_durability": "Graphs inside that are drained with `exit`",
     "c_drawing::ascii_of_a_node_that_leads_to_itself": "ASCII pictures of loops",
     "c_drawing::boxes_that_hold_one_box": "Nested boxes in Mermaid text",
     "c_drawing::classes_of_nodes_in_json": "Classes in a graph's JSON",

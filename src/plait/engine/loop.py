@@ -142,7 +142,7 @@ class Loop(Running):
                 return (yield from self._stop())
             before_due = True
             if self.control is not None and self.control.drain_reason is not None:
-                yield from self._drain(self.control)
+                yield from self._drain(GraphDrained(self.control.drain_reason or "shutdown"))
             if self.modes:
                 self._report_begin(tasks)
             self.resumed = False
@@ -205,7 +205,7 @@ class Loop(Running):
         if self._interrupted and self._asks():
             return (yield from self._interrupt(tasks))
         if self._drained is not None:
-            raise self._drained
+            yield from self._drain(self._drained)
         return None
 
     def restore(self, snapshot: Snapshot | None) -> None:
@@ -436,11 +436,11 @@ class Loop(Running):
                 asked.update((question.id, question) for question in new)
         return asked
 
-    def _drain(self, control: RunControl) -> Flow:
-        """The run was asked to stop before its next super-step."""
+    def _drain(self, drained: GraphDrained) -> Flow:
+        """The run was asked to stop: before its next super-step, or inside a task of this one."""
         if self.parts:
             yield Emit(self._take_parts())
-        raise GraphDrained(control.drain_reason or "shutdown")
+        raise drained
 
     def _fail(self) -> Flow:
         """Tasks failed for good: keep what the others did, store the errors, raise the first."""

@@ -3,6 +3,7 @@
 import operator
 from typing import Annotated, TypedDict
 
+from langgraph.config import get_stream_writer
 from langgraph.errors import GraphDrained
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
@@ -184,3 +185,49 @@ def case_exit_durability(env):
     graph = chain(drains, add("b"), saver=env.saver())
     result = stopped(lambda: graph.invoke({"items": []}, CONFIG, durability="exit"))
     return result, graph.get_state(CONFIG).next, graph.invoke(None, CONFIG)
+
+
+def inside(ran, saver):
+    """A graph that is drained inside another, between its two nodes."""
+
+    def first(state, runtime: Runtime):
+        ran.append(1)
+        write = get_stream_writer()
+        write("before")
+        if len(ran) == 1:
+            runtime.control.request_drain("deploy")
+        write("after")
+        return {"items": ["first"]}
+
+    return chain(chain(first, add("second")), add("end"), saver=saver)
+
+
+def case_streams_of_a_subgraph(env):
+    graph, told = inside([], env.saver()), []
+    modes = ["custom", "updates", "values"]
+    try:
+        for part in graph.stream({"items": []}, CONFIG, stream_mode=modes, subgraphs=True):
+            told.append(part)
+    except GraphDrained:
+        pass
+    return told, list(graph.stream(None, CONFIG, stream_mode=modes, subgraphs=True))
+
+
+async def case_streams_of_a_subgraph_async(env):
+    told = []
+    async with env.asaver() as saver:
+        graph = inside([], saver)
+        parts = graph.astream({"items": []}, CONFIG, stream_mode="custom", subgraphs=True)
+        try:
+            async for part in parts:
+                told.append(part)
+        except GraphDrained:
+            told.append("drained")
+    return told
+
+
+def case_a_subgraph_with_exit_durability(env):
+    ran = []
+    graph = inside(ran, env.saver())
+    stopped(lambda: graph.invoke({"items": []}, CONFIG, durability="exit"))
+    return graph.invoke(None, CONFIG), len(ran)
