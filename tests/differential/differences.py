@@ -69,6 +69,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_events::retries_that_are_watched": "Retries that are watched",
     "c_functional_runs::calls_of_a_retried_caller": "Calls of a retried caller",
     "c_functional_runs::error_that_nobody_asks_for": "Errors that nobody asks for",
+    "c_functional_runs::namespaces_of_what_tasks_stream": "Namespaces of what tasks stream",
     "c_functional_runs::other_arguments_on_replay": "Other arguments on replay",
     "c_functional_runs::question_that_nobody_waits_for": "Questions that nobody waits for",
     "c_lifecycle::a_question_on_no_thread": "Checkpoint ids of runs that are not stored",

@@ -535,3 +535,21 @@ def case_equal_calls_are_interchangeable(env):
 
     flow.invoke(1, CONFIG)
     return flow.invoke(Command(resume="A"), CONFIG), seen
+
+
+def case_namespaces_of_what_tasks_stream(env):
+    inner = StateGraph(State).add_node("say", lambda state: get_stream_writer()("inner"))
+    inner = inner.add_edge(START, "say").compile()
+
+    @task
+    def tells(x):
+        get_stream_writer()("task")
+        inner.invoke({"n": x})
+        return x
+
+    @entrypoint()
+    def workflow(x):
+        return tells(x).result()
+
+    parts = workflow.stream(1, stream_mode=["custom", "updates"], subgraphs=True)
+    return [([level.split(":")[0] for level in namespace], *rest) for namespace, *rest in parts]
