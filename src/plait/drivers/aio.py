@@ -20,7 +20,6 @@ from plait.drivers.base import (
     aenter,
     begin,
     enter,
-    thread_of_control,
 )
 from plait.drivers.calls import ThreadCall, result_of
 from plait.drivers.pacing import Paced
@@ -46,7 +45,7 @@ from plait.engine.plan import NodePlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError
 from plait.rounds import task_maker
-from plait.scope import Scope
+from plait.scope import Scope, thread_of_control
 
 T = TypeVar("T")
 

@@ -26,13 +26,11 @@ from plait.closing import STARTED, read_inside
 from plait.drivers.aio_writer import AioWriter
 from plait.drivers.base import (
     Closed,
-    Here,
     Part,
     ScopeFactory,
     Storage,
     lags,
     no_scope,
-    thread_of_control,
 )
 from plait.drivers.dropped import streaming
 from plait.drivers.pacing import AioRoom
@@ -40,6 +38,7 @@ from plait.engine.commands import Claim, Command, Commit, Load, Newest, Release,
 from plait.engine.loop import Loop
 from plait.engine.spec import Outcome
 from plait.errors import SupersededError
+from plait.scope import Here, thread_of_control
 
 STORES = frozenset({Load, Newest, Claim, SaveWrites, Commit, Release})
 """The commands of storage."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from _thread import get_ident
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
@@ -16,15 +15,13 @@ from plait.engine.plan import NodePlan, Writes
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError
-from plait.scope import Scope, current_scope
+from plait.scope import Here, Scope, current_scope
 
 if TYPE_CHECKING:  # the port is all types; savers load when a graph has one
     from plait.checkpoint.base.port import Plan, Session, Snapshot
 
 Part: TypeAlias = tuple[tuple[str, ...], str, Any]
 """(namespace, mode, payload) of one streamed part."""
-Here: TypeAlias = tuple[int, int]
-"""A thread of control: (thread, asyncio task)."""
 ScopeFactory: TypeAlias = Callable[[Task, Here], Scope]
 
 
@@ -172,14 +169,6 @@ def aenter(task: Task, scope: Scope) -> Coroutine[Any, Any, Writes]:
     return call(task, scope) if scope.heard is None else scope.heard.acall(call)
 
 
-def thread_of_control() -> Here:
-    """Which thread and asyncio task this is: two calls that differ in it may race."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None or asyncio._get_running_loop() is None:
-        return get_ident(), 0
-    return get_ident(), id(asyncio.current_task())
-
-
 class Driver(Protocol):
     """Who runs one loop, as the code around it and inside its tasks sees it."""
 
@@ -226,7 +215,6 @@ __all__ = [
     "Closed",
     "Driver",
     "DriverSource",
-    "Here",
     "Part",
     "PlanRunner",
     "ScopeFactory",
@@ -236,5 +224,4 @@ __all__ = [
     "driver_source",
     "enter",
     "no_scope",
-    "thread_of_control",
 ]

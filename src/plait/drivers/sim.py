@@ -39,7 +39,6 @@ from plait.drivers.base import (
     begin,
     driver_source,
     enter,
-    thread_of_control,
 )
 from plait.drivers.calls import PumpedCall
 from plait.drivers.env import run_env
@@ -80,6 +79,7 @@ from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
 from plait.errors import NodeCancelledError
 from plait.ids import id_source
+from plait.scope import thread_of_control
 
 BEHIND = 8
 """Plans that may wait to be written with `durability="async"`."""

@@ -27,7 +27,6 @@ from plait.drivers.base import (
     enter,
     lags,
     no_scope,
-    thread_of_control,
 )
 from plait.drivers.dropped import inside_storage, quietly, streaming
 from plait.drivers.pool import STALL_SECONDS, workers
@@ -60,6 +59,7 @@ from plait.engine.plan import NodePlan
 from plait.engine.spec import Outcome
 from plait.engine.tasks import Task
 from plait.errors import SupersededError
+from plait.scope import thread_of_control
 
 if TYPE_CHECKING:
     from plait.drivers.calls import ThreadCall

@@ -3,6 +3,7 @@
 An id derives from the task and a label inside it, never from arrival order:
 
 - a `key=` (or tool call id): the key and its ordinal;
+- a call of a batch, or of parallel steps: its place among them, and its ordinal there;
 - a call in the task's own thread of control: its ordinal, since that order is the program's;
 - a call elsewhere inside the task (another thread or asyncio task, so calls may race): the digest
   of the question itself. Two equal questions that race cannot be told apart: a named error.

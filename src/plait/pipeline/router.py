@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self, cast
@@ -92,7 +91,7 @@ class RouterComponent(LLMComponent):
         query = inputs["query"]
         chosen = await self.selector.arun_component(choices=self.choices, query=query)
         calls = [(one, _only(one, query)) for one in self._picked(chosen)]
-        answers = await asyncio.gather(*(_acalled(call) for call in calls))
+        answers = await RunnableLambda(_called, _acalled).abatch(calls)
         if len(answers) == 1 or self.summarizer is None:
             return {OUTPUT: list(answers) if len(answers) > 1 else answers[0]}
         joined = await self.summarizer.arun_component(query_str=query, nodes=list(answers))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.callbacks.context import has_listeners
 from plait.constants import NS_SEP, PREVIOUS, RUNTIME, TOOLS_MODE
-from plait.drivers.base import Here, Storage
+from plait.drivers.base import Storage
 from plait.drivers.env import run_env
 from plait.engine.loop import Loop
 from plait.engine.plan import GraphPlan, Reads, View
@@ -23,7 +23,7 @@ from plait.pregel.scope import TaskScope
 from plait.pregel.storage import asked_checkpoint, open_storage
 from plait.runnables.config import with_handler
 from plait.runtime import ExecutionInfo, RunControl, Runtime, ServerInfo
-from plait.scope import current_scope
+from plait.scope import Here, current_scope
 from plait.types import Command
 from plait.typing import MISSING
 

@@ -7,14 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import START, TAG_NOSTREAM
-from plait.drivers.base import Closed, Here, thread_of_control
+from plait.drivers.base import Closed
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, NodeError, nearest
 from plait.forks import this_process
 from plait.ids import new_id
 from plait.runnables.config import ensure_config, run_in_executor, with_handler
-from plait.scope import Heard, Scope, current_scope
+from plait.scope import Heard, Here, Scope, branch_of, current_scope, thread_of_control
 
 if TYPE_CHECKING:
     from plait.pregel.run import Run
@@ -57,6 +57,8 @@ class TaskScope:
     ) -> Any:
         self.check_heard()
         here = thread_of_control()
+        if key is None and (branch := branch_of(here)) is not None:
+            key = f"#{branch}"
         questions = self.task.asked()
         questions.main = self._main
         if timer is None:

@@ -10,7 +10,9 @@ from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from plait.errors import GraphInterrupt
 from plait.runnables.threads import on_a_thread
+from plait.scope import begin_branch, end_branch
 
 T = TypeVar("T")
 
@@ -65,11 +67,13 @@ class _Batch(Generic[T]):
 
     def _call(self, index: int) -> None:
         context: Context = self._context.copy()
+        if len(self._calls) > 1:
+            context.run(begin_branch, index)
         try:
             outcome = (index, context.run(self._calls[index]), None)
         except BaseException as error:
             outcome = (index, None, error)
-            if not (self._go_on and isinstance(error, Exception)):
+            if not ((self._go_on and isinstance(error, Exception)) or _asks(error)):
                 for _ in range(self.drop()):
                     self.done.put((-1, None, None))  # stands for a call that is never begun
         self.done.put(outcome)
@@ -81,7 +85,7 @@ def run_all(
     """Make all calls, at most `limit` at a time, the caller's thread being one; results in order.
 
     After a failure no further call starts; the error of the earliest call is raised, whichever
-    failed first.
+    failed first. A question is no failure: the others ask theirs, too.
     """
     batch = _Batch(calls, min(limit or DEFAULT_THREADS, len(calls)) - 1, return_exceptions)
     batch.work()
@@ -121,7 +125,7 @@ async def arun_all(
 ) -> list[T | Exception]:
     """Await all, at most `limit` at a time (by default all); results in order.
 
-    A failure cancels the others; the error of the earliest call is raised.
+    A failure cancels the others; the error of the earliest call is raised. A question is none.
     """
     outcomes: list[Any] = [None] * len(calls)
     errors: dict[int, BaseException] = {}
@@ -129,15 +133,19 @@ async def arun_all(
 
     async def work(left: Iterator[int]) -> None:
         for index in left:
+            token = begin_branch(index) if len(calls) > 1 else None
             try:
                 outcomes[index] = await calls[index]()
             except Exception as error:
                 outcomes[index] = errors[index] = error
-                if not return_exceptions:
+                if not (return_exceptions or _asks(error)):
                     for worker in workers:
                         if worker is not asyncio.current_task():
                             worker.cancel()
                     return
+            finally:
+                if token is not None:
+                    end_branch(token)
 
     workers = [
         asyncio.ensure_future(work(left)) for _ in range(min(limit or len(calls), len(calls)))
@@ -189,6 +197,12 @@ async def arun_as_completed(
 
 
 def _raise_first(errors: dict[int, BaseException], return_exceptions: bool) -> None:
-    for index in sorted(errors):
-        if not return_exceptions or not isinstance(errors[index], Exception):
-            raise errors[index]
+    """Raise the error of the earliest call that failed, else of the earliest that asks."""
+    earliest = [errors[index] for index in sorted(errors)]
+    for error in sorted(earliest, key=_asks):
+        if not return_exceptions or not isinstance(error, Exception):
+            raise error
+
+
+def _asks(error: BaseException) -> bool:
+    return isinstance(error, GraphInterrupt)

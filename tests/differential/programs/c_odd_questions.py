@@ -3,6 +3,7 @@
 import operator
 from typing import Annotated, TypedDict
 
+from langchain_core.runnables import RunnableParallel
 from langgraph.cache.memory import InMemoryCache
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import CachePolicy, Command, RetryPolicy, Send, interrupt
@@ -273,3 +274,14 @@ def case_a_graph_that_asks_is_replaced_by_a_function_that_asks(env):
     built(inner.add_edge(START, "ask").compile()).invoke({}, CONFIG)
     now = built(lambda s: {"items": [interrupt("which way?")]})
     return values_of(now.invoke(Command(resume="yes"), CONFIG).items()), now.get_state(CONFIG).next
+
+
+def case_parallel_steps_that_ask(env):
+    class Answers(TypedDict, total=False):
+        answers: dict
+
+    steps = RunnableParallel(a=lambda x: interrupt("a?"), b=lambda x: interrupt("b?"))
+    graph = StateGraph(Answers).add_node("node", lambda state: {"answers": steps.invoke(None)})
+    graph = graph.add_edge(START, "node").compile(checkpointer=env.saver())
+    asked = graph.invoke({}, CONFIG)["__interrupt__"]
+    return [question.value for question in asked]
