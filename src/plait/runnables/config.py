@@ -3,7 +3,7 @@
 Every run passes through here, so importing this module loads no asyncio, uuid or pydantic.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context, copy_context
 from functools import partial
@@ -126,9 +126,12 @@ def _overlay(out: dict[str, Any], config: Mapping[str, Any]) -> None:
             except (TypeError, ValueError):
                 raise no_entry(key, value) from None
         elif key == "tags":
-            if isinstance(value, str) or not isinstance(value, Iterable):
+            try:
+                out[key] = list(cast("list[Any]", value))
+            except TypeError:
+                raise no_entry(key, value) from None
+            if isinstance(value, str):  # its letters are no tags
                 raise no_entry(key, value)
-            out[key] = list(cast("Iterable[Any]", value))
         elif key == "callbacks":
             try:
                 own = value.copy()
