@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
-from collections.abc import Callable
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +138,153 @@ def test_a_run_whose_file_is_taken_away_ends_with_an_error_at_its_next_commit(
         with pytest.raises(StorageUnavailableError, match="deleted or replaced"):
             run({"items": []}, config("1"))
     assert not ran
+
+
+@pytest.mark.parametrize("uri", [False, True])
+def test_a_link_that_comes_to_lead_elsewhere_leads_to_no_other_file(
+    tmp_path: Path, uri: bool
+) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    link = tmp_path / "current"
+    link.symlink_to("old")
+    with SqliteSaver(f"file:{link}/threads.db?mode=rwc" if uri else link / "threads.db") as saver:
+        graph = line(saver)
+        graph.invoke({"items": []}, config("1"))
+        link.unlink()
+        link.symlink_to("new")
+        pid = os.fork()  # which closes connections
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        assert graph.invoke({"items": []}, config("1")) == {"items": ["a", "b"] * 2}
+        for _ in range(3):  # the first ones have the worker open the loop's own connection
+            asyncio.run(graph.ainvoke({"items": []}, config("1")))
+        saver._renewer().open()
+    assert not [*(tmp_path / "new").iterdir()]
+
+
+def opened_elsewhere(path: Path) -> None:
+    """Another program opens the database, looks into it, and closes it."""
+    looks = (
+        "import sqlite3, sys; conn = sqlite3.connect(sys.argv[1]); "
+        "conn.execute('SELECT count(*) FROM sqlite_schema').fetchone(); conn.close()"
+    )
+    subprocess.run([sys.executable, "-c", looks, str(path)], check=True)
+
+
+@pytest.mark.parametrize("api", ["sync", "async"])
+def test_a_program_that_reads_its_database_as_a_plain_file_hears_when_its_log_is_gone(
+    tmp_path: Path, api: str
+) -> None:
+    path, ran = tmp_path / "threads.db", [""]
+
+    def lost(state: Any) -> dict[str, Any]:
+        if state["items"] and ran == [""]:
+            path.read_bytes()  # ends the locks of this process, when the plain file is closed
+            opened_elsewhere(path)
+        ran.append("lost")
+        return {"items": ["a"]}
+
+    def run(saver: SqliteSaver) -> Any:
+        graph = chain(saver, ("a", lost), ("b", lambda state: ran.append("b")))
+        if api == "sync":
+            return graph.invoke({"items": ["in"]}, config("1"))
+        return asyncio.run(graph.ainvoke({"items": ["in"]}, config("1")))
+
+    with SqliteSaver(path) as saver:
+        for _ in range(2):
+            with pytest.raises(StorageUnavailableError, match=r"log .* deleted .*\.backup"):
+                run(saver)
+        assert "b" not in ran
+    with SqliteSaver(path) as again:
+        assert run(again)["items"] == ["in", "in", "a"]
+
+
+def test_what_a_deleted_log_holds_is_kept_when_the_saver_or_store_is_closed(
+    tmp_path: Path,
+) -> None:
+    threads, items = tmp_path / "threads.db", tmp_path / "items.db"
+    with SqliteSaver(threads) as saver, SqliteStore(items) as store:
+        graph = line(saver)
+        graph.invoke({"items": []}, config("1"))
+        store.put(("n",), "k", {"v": 1})
+        for each in tmp_path.glob("*-wal"):
+            each.unlink()
+        for call in (lambda: store.get(("n",), "k"), lambda: graph.get_state(config("1"))):
+            with pytest.raises(StorageUnavailableError, match="log of SQLite database"):
+                call()
+    with SqliteSaver(threads) as saver, SqliteStore(items) as store:
+        assert line(saver).get_state(config("1")).values == {"items": ["a", "b"]}
+        found = store.get(("n",), "k")
+        assert found is not None
+        assert found.value == {"v": 1}
+
+
+def test_a_file_that_was_emptied_acknowledges_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    with SqliteSaver(path) as saver:
+        graph = line(saver)
+        graph.invoke({"items": []}, config("1"))
+        os.truncate(path, 0)
+        for run in (graph.invoke, lambda *given: asyncio.run(graph.ainvoke(*given))):
+            with pytest.raises(StorageUnavailableError, match="was emptied"):
+                run({"items": []}, config("2"))
+
+
+@contextmanager
+def as_nobody() -> Iterator[Path]:
+    """Work as somebody who may not write all files, in a folder of his own."""
+    with tempfile.TemporaryDirectory() as name:
+        root = os.geteuid() == 0
+        if root:
+            os.chown(name, 65534, -1)
+            os.seteuid(65534)
+        try:
+            yield Path(name)
+        finally:
+            if root:
+                os.seteuid(0)
+
+
+def test_a_file_that_may_be_written_again_is_written_by_the_same_saver() -> None:
+    with as_nobody() as folder:
+        path = folder / "threads.db"
+        with SqliteSaver(path) as saver:
+            line(saver).invoke({"items": []}, config("1"))
+        path.chmod(0o400)
+        with SqliteSaver(path) as saver:
+            graph = line(saver)
+            assert graph.get_state(config("1")).values == {"items": ["a", "b"]}
+            with pytest.raises(StorageUnavailableError, match="may only be read"):
+                graph.update_state(config("1"), {"items": ["c"]})
+            for each in folder.iterdir():
+                each.chmod(0o600)
+            graph.update_state(config("1"), {"items": ["c"]})
+            assert graph.get_state(config("1")).values == {"items": ["a", "b", "c"]}
+
+
+def test_a_copy_by_sqlite_of_an_open_file_is_whole_and_has_a_life_of_its_own(
+    tmp_path: Path,
+) -> None:
+    path, copy = tmp_path / "threads.db", tmp_path / "copy.db"
+
+    def copies(state: Any) -> None:
+        if not copy.exists():
+            with sqlite3.connect(path) as here, sqlite3.connect(copy) as there:
+                here.backup(there)
+            here.close()
+            there.close()
+
+    with SqliteSaver(path) as saver:
+        graph = chain(saver, ("a", copies), ("b", lambda state: {"items": ["b"]}))
+        assert graph.invoke({"items": ["in"]}, config("1")) == {"items": ["in", "b"]}
+        shutil.copyfile(copy, tmp_path / "again.db")
+        with SqliteSaver(tmp_path / "again.db") as other:
+            there = chain(other, ("a", copies), ("b", lambda state: {"items": ["b"]}))
+            assert there.get_state(config("1")).next == ("a",)
+            assert there.invoke(None, config("1")) == {"items": ["in", "b"]}
+        assert len(graph.invoke({"items": []}, config("1"))["items"]) == 3
 
 
 def test_a_connection_that_a_fork_closed_does_not_make_another_file(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias, TypeVar, TypeVarTuple
 from weakref import WeakSet
 
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
-from plait.sqlite.failures import explain
+from plait.sqlite.failures import concerns_file, explain, may_only_read
 from plait.sqlite.numbered import taken
-from plait.sqlite.paths import File, in_memory, path_of, settled
+from plait.sqlite.paths import File, Log, in_memory, path_of, settled
 from plait.sqlite.schema import Schema
 from plait.sqlite.transactions import in_transaction
 
@@ -59,6 +59,8 @@ class Database:
         )
         self._file: File | None = None
         """The file that was opened first, if it must stay the same."""
+        self._log: Log | None = None
+        """The log that the open connection writes, if that must stay the same."""
         self._schema = schema
         self._synchronous: Synchronous = synchronous
         self._timeout = timeout
@@ -77,19 +79,30 @@ class Database:
     def run(self, work: Callable[[sqlite3.Connection, *Args], T], *args: *Args) -> T:
         """Do work on the connection, alone, with errors told in our words."""
         with self._lock:
-            self.check()
-            conn = self._conn
+            self._check()
+            conn = kept = self._conn
             if conn is None:
                 conn = self._open()
             try:
                 return work(conn, *args)
             except (sqlite3.Error, UnicodeEncodeError) as error:
-                raise explain(error, self.path) from error
+                if concerns_file(error):
+                    self._let_go()  # the next call opens the file as it is then
+                if kept is None or not may_only_read(error):
+                    raise explain(error, self.path) from error
+        return self.run(work, *args)  # a new connection may write, if the file may be written now
 
     def check(self) -> None:
-        """Raise StorageUnavailableError if the file was deleted or replaced since it was opened."""
+        """Raise StorageUnavailableError if the file, or the log beside it, was deleted or replaced
+        since it was opened."""
+        with self._lock:
+            self._check()
+
+    def _check(self) -> None:
         if self._file is not None:
             self._file.check()
+        if self._log is not None:
+            self._log.check()
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do work in one write transaction; what it raises rolls back."""
@@ -128,9 +141,8 @@ class Database:
     def close(self) -> None:
         """Close the connection, unless it was given. A later use raises."""
         with self._lock:
-            conn, self._conn, self._closed = self._conn, None, True
-            if conn is not None and self._given is None:
-                conn.close()
+            self._closed = True
+            self._let_go()
 
     def rest(self) -> bool:
         """Before a fork: close the connection, between two transactions, until its next use.
@@ -142,9 +154,7 @@ class Database:
         if not self._lock.acquire(timeout=_PATIENCE):
             return False
         if self._given is None and self.shared:
-            conn, self._conn = self._conn, None
-            if conn is not None:
-                conn.close()
+            self._let_go()
         return True
 
     def wake(self) -> None:
@@ -157,7 +167,13 @@ class Database:
         self._lock = Lock()
         if self.shared:
             _inherited.extend((self._conn, self._given))
-            self._conn = self._given = None
+            self._conn = self._given = self._log = None
+
+    def _let_go(self) -> None:
+        """Close the connection, unless it was given, until its next use."""
+        conn, self._conn, self._log = self._conn, None, None
+        if conn is not None and self._given is None:
+            conn.close()
 
     def _open(self) -> sqlite3.Connection:
         if self._closed:
@@ -168,12 +184,22 @@ class Database:
         try:
             conn = self._given if self._given is not None else self._connect()
             self._schema.migrate(conn)
-        except sqlite3.Error as error:
-            raise explain(error, self.path) from error
+            if self._lasting and self.shared:
+                self._watch(path_of(conn))
+        except BaseException as error:
+            self._let_go()
+            if isinstance(error, (sqlite3.Error, OSError)):
+                raise explain(error, self.path) from error
+            raise
         self._conn = conn
-        if self._lasting and self.shared:
-            self._file = File(path_of(conn))
         return conn
+
+    def _watch(self, path: str) -> None:
+        """From now on, refuse calls if the files of an open connection are no longer there."""
+        if self._file is None:
+            self._file = File(path)
+        if self._given is None:  # else its maker may close it, and nobody needs the log then
+            self._log = Log.of(path)
 
     def _connect(self) -> sqlite3.Connection:
         made = sqlite3.connect(
@@ -183,7 +209,7 @@ class Database:
             check_same_thread=False,
             uri=self.path.startswith("file:"),
         )
-        conn = taken(made)
+        conn = self._conn = taken(made)
         if self.shared:
             _use_wal(conn, self._timeout)
             conn.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES if self._folds else 0}")

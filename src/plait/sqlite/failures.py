@@ -10,9 +10,9 @@ from plait.sql import no_text
 _OTHERS = ("no such column", "no such table", "has no column", "already exists")
 
 
-def explain(error: sqlite3.Error | UnicodeEncodeError, path: str) -> Exception:
-    """An error of SQLite as one of ours, with what to do next."""
-    text = str(error)
+def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> Exception:
+    """An error of SQLite, or of opening its files, as one of ours, with what to do next."""
+    text = str(error.strerror if isinstance(error, OSError) else error)
     where = f"SQLite database {path!r}"
     if isinstance(error, UnicodeEncodeError):
         return no_text(error, where)
@@ -49,7 +49,8 @@ def explain(error: sqlite3.Error | UnicodeEncodeError, path: str) -> Exception:
     if "readonly" in text:
         return StorageUnavailableError(
             f"{where} may only be read ({text}), and something was to be stored: perhaps tables of "
-            "plait's, which it does not have yet, or of an older form. Nothing was."
+            "plait's, which it does not have yet, or of an older form. Nothing was. Let this "
+            "program write the file, and what lies beside it under its name, and call again."
         )
     if "full" in text:
         return StorageUnavailableError(f"{where}: no space left ({text}). Nothing was stored.")
@@ -59,4 +60,29 @@ def explain(error: sqlite3.Error | UnicodeEncodeError, path: str) -> Exception:
     )
 
 
-__all__ = ["explain"]
+def is_busy(error: BaseException | None) -> bool:
+    """Whether somebody else is writing."""
+    return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def may_only_read(error: BaseException) -> bool:
+    """Whether the connection was opened when its file was not to be written; it stays like that."""
+    return _code(error) == sqlite3.SQLITE_READONLY
+
+
+def concerns_file(error: BaseException) -> bool:
+    """Whether the file, as a connection finds it, is what fails: another one may find it better."""
+    return _code(error) in (
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_NOTADB,
+    )
+
+
+def _code(error: BaseException | None) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+__all__ = ["concerns_file", "explain", "is_busy", "may_only_read"]

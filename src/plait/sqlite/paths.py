@@ -1,5 +1,5 @@
-"""Where a SQLite database lies, for as long as the program runs, and whether the file of that name
-is still the one that was opened.
+"""Where a SQLite database lies, for as long as the program runs, and whether the files of that name
+are still the ones that were opened.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ _URI = "file:"
 
 
 def settled(path: str) -> str:
-    """A path or `file:` URI that means the same file after the program has changed its directory.
+    """A path or `file:` URI that means the same file after the program has changed its directory,
+    or somebody where a link leads.
 
     >>> settled(":memory:"), settled("/srv/a.db"), settled("file:/srv/a.db?mode=ro")
     (':memory:', '/srv/a.db', 'file:/srv/a.db?mode=ro')
@@ -24,11 +25,12 @@ def settled(path: str) -> str:
     if in_memory(path):
         return path
     if not path.startswith(_URI):
-        return os.path.abspath(path)
+        return os.path.realpath(path)
     name, sign, query = path.removeprefix(_URI).partition("?")
-    if name.startswith("/"):
+    if name.startswith("//"):  # after it, the host
         return path
-    return f"{_URI}{quote(os.path.abspath(unquote(name)))}{sign}{query}"
+    real = os.path.realpath(unquote(name, errors="surrogateescape"))
+    return f"{_URI}{quote(real, errors='surrogateescape')}{sign}{query}"
 
 
 def in_memory(path: str) -> bool:
@@ -58,24 +60,71 @@ class File:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._id = _id(path)
+        self._id = _id(_stat(path))
 
     def check(self) -> None:
-        """Raise StorageUnavailableError unless the file still has its name."""
-        if self._id is not None and _id(self._path) != self._id:
+        """Raise StorageUnavailableError unless the file still has its name, and something in it."""
+        found = _stat(self._path)
+        if found is None or _id(found) != self._id:
             raise StorageUnavailableError(
                 f"SQLite database {self._path!r} was deleted or replaced while it was open. What "
                 "this program stored since then is lost with the old file; nothing of this call "
                 "was done. Open the new file with a new saver or store."
             )
+        if not found.st_size:
+            raise StorageUnavailableError(
+                f"SQLite database {self._path!r} was emptied while it was open; nothing of this "
+                "call was done. Stop the programs that use it, put a backup in its place, and "
+                "delete what lies beside it under its name."
+            )
 
 
-def _id(path: str) -> tuple[int, int] | None:
+def _stat(path: str) -> os.stat_result | None:
     try:
-        found = os.stat(path)
+        return os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
 
 
-__all__ = ["File", "in_memory", "path_of", "settled"]
+def _id(found: os.stat_result | None) -> tuple[int, int] | None:
+    return None if found is None else (found.st_dev, found.st_ino)
+
+
+class Log:
+    """The log beside a file (`-wal`), as an open connection writes it.
+
+    While it is open, nobody deletes the log by the rules of SQLite. Whoever reads the file itself
+    in this process ends the locks that say so, though, by closing it: the next program that uses
+    the file takes itself for the last one, and deletes the log when it closes.
+    """
+
+    __slots__ = ("_fd", "_path")
+
+    def __init__(self, path: str, fd: int) -> None:
+        self._path = path
+        self._fd = fd
+
+    @classmethod
+    def of(cls, path: str) -> Log | None:
+        """The log beside a file (None: it has none, since it may only be read)."""
+        try:
+            return cls(path, os.open(f"{path}-wal", os.O_RDONLY))
+        except FileNotFoundError:
+            return None
+
+    def check(self) -> None:
+        """Raise StorageUnavailableError if the log was deleted: nobody would find what it holds."""
+        if not os.fstat(self._fd).st_nlink:
+            raise StorageUnavailableError(
+                f"The log of SQLite database {self._path!r} (the file of that name with -wal) was "
+                "deleted while it was open: by hand, or by another program, after this one read "
+                "the database as a plain file. Nothing of this call was done. Close this saver or "
+                "store, which keeps what the deleted log holds, and open another one. Copy an "
+                "open database by `sqlite3 FILE .backup`, never by `cp` or a plain read."
+            )
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+
+__all__ = ["File", "Log", "in_memory", "path_of", "settled"]

@@ -10,7 +10,6 @@ more than a small commit; and everything for a while after the disk was slow.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
@@ -20,6 +19,7 @@ from plait.checkpoint.log.groups import NotHere
 from plait.checkpoint.log.requests import ReadLane, Together, Transact, parts_of
 from plait.errors import StorageUnavailableError
 from plait.sqlite import WAL_PAGES, Database
+from plait.sqlite.failures import is_busy
 
 _PAGE = 4096
 _PAGES = 4
@@ -88,7 +88,7 @@ class Here:
         try:
             return self._do(database, request)
         except StorageUnavailableError as error:
-            if _is_busy(error.__cause__):
+            if is_busy(error.__cause__):
                 raise NotHere from error
             raise
         finally:
@@ -130,14 +130,6 @@ class Here:
         """Fold the log in (on the worker thread), and learn how many pages it has for `counted`."""
         found = max(1, self._patient.fold())
         self._enough = WAL_PAGES * min(max(counted / found, 1), _MISCOUNT)
-
-
-def _is_busy(cause: BaseException | None) -> bool:
-    """Whether somebody else is writing."""
-    return isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in (
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_LOCKED,
-    )
 
 
 __all__ = ["Here"]
