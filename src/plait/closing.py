@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable
 from functools import wraps
 from typing import Any, ParamSpec, Self, TypeVar
+
+from plait.abstract import Abstract
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -14,12 +17,12 @@ STARTED: Any = None
 """What a generator that is `read_inside` another yields first, to nobody."""
 
 
-class ClosedAtEnd:
+class ClosedAtEnd(Abstract):
     """Of what has a `close()`: the end of a `with` closes it."""
 
+    @abstractmethod
     def close(self) -> None:
         """Close it."""
-        raise NotImplementedError(f"{type(self).__name__} must define close().")
 
     def __enter__(self) -> Self:
         return self

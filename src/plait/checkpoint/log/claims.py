@@ -280,8 +280,8 @@ class Hold:
         return ThreadBusyError(
             f"Thread {self.thread_id!r} was taken over by {_name(root)}; this run lost its claim "
             f"(fence {self.fence}, now {root.fence}) and nothing of this commit was stored. Its "
-            "process was stopped, or cut off from the database, for longer than its lease. "
-            "Read the thread's state to see how the other run went on."
+            "process was stopped, or cut off from the database, for longer than its lease, or a "
+            "clock was set forward. Read the thread's state to see how the other run went on."
         )
 
 
