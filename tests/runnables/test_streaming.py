@@ -262,3 +262,29 @@ async def test_a_task_that_leaves_a_parallel_cancels_its_steps():
     assert await anext(chunks) == {"quick": "X"}
     await chunks.aclose()
     assert cancelled == [True]
+
+
+def test_a_loop_that_ends_closes_parallel_steps_that_are_not_read_to_their_end():
+    told, closed = [], []
+
+    async def letters(chunks):
+        async for _ in chunks:
+            try:
+                for letter in "abc":
+                    yield letter
+                    await asyncio.sleep(0)
+            finally:
+                closed.append("letters")
+
+    async def inputs():
+        yield "x"
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+        await anext(stream)
+
+    stream = RunnableParallel(a=letters, b=letters).atransform(inputs())
+    asyncio.run(main())
+    assert told == []
+    assert closed == ["letters", "letters"]

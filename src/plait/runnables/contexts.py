@@ -1,11 +1,11 @@
 """Code that runs under a config: what it calls without one of its own inherits this one."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextvars import Context, copy_context
 from typing import Any, ParamSpec, TypeVar
 
 from plait.callbacks.context import var_child_runnable_config
-from plait.closing import aclose
+from plait.closing import STARTED, aclose, read_inside
 from plait.runnables.config import RunnableConfig
 
 P = ParamSpec("P")
@@ -59,8 +59,12 @@ def made_under(config: RunnableConfig, chunks: Iterator[Any]) -> Chunks:
     return Chunks(chunks, context)
 
 
-async def held_under(chunks: AsyncIterator[Any], config: RunnableConfig) -> AsyncIterator[Any]:
+@read_inside
+async def held_under(
+    chunks: AsyncIterator[Any], config: RunnableConfig
+) -> AsyncGenerator[Any, None]:
     """The async twin of `made_under`."""
+    yield STARTED
     try:
         while True:
             token = var_child_runnable_config.set(config)

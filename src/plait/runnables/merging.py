@@ -5,14 +5,14 @@ Loaded by the first stream through a `RunnableParallel`.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Hashable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from queue import SimpleQueue
 from threading import Lock, Semaphore
 from typing import Any, Generic, TypeVar
 
-from plait.closing import aclose
+from plait.closing import STARTED, aclose, read_inside
 from plait.runnables.threads import on_a_thread
 
 K = TypeVar("K", bound=Hashable)
@@ -195,8 +195,10 @@ class AsyncMerged(Generic[K]):
             await aclose(stream)
         self._ready.put_nowait((key, None, error, True))
 
-    async def read(self) -> AsyncIterator[tuple[K, Any]]:
+    @read_inside
+    async def read(self) -> AsyncGenerator[tuple[K, Any], None]:
         """The chunks as they come."""
+        yield STARTED
         try:
             while self._running:
                 key, chunk, error, is_end = await self._ready.get()

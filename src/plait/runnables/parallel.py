@@ -1,11 +1,11 @@
 """`RunnableParallel`: several runnables with the same input, their outputs in one dict."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import has_listeners
-from plait.closing import aclose
+from plait.closing import STARTED, aclose, read_inside
 from plait.model_face import ComparedFields
 from plait.runnables.addable import AddableDict
 from plait.runnables.base import Input, Runnable, coerce_to_runnable
@@ -181,11 +181,13 @@ class RunnableParallel(ComparedFields, Transforming[Input, dict[str, Any]]):
     ) -> AsyncIterator[dict[str, Any]]:
         """Give each step all chunks; yield theirs as they come."""
 
+        @read_inside
         async def work(
             chunks: AsyncIterator[Any],
             config: RunnableConfig,
             run: "AsyncCallbackManagerForChainRun | None",
-        ) -> AsyncIterator[dict[str, Any]]:
+        ) -> AsyncGenerator[dict[str, Any], None]:
+            yield STARTED
             from plait.runnables.merging import AsyncMerged, atee  # loads threading and asyncio
 
             copies = atee(chunks, len(self.steps__))
