@@ -81,7 +81,7 @@ class PageReader:
         """Values that cannot change: one object does for all snapshots."""
         self._packed: dict[_Version, bytes] = {}
         """The bytes of whole values that can."""
-        self._kept: dict[_Version, Any] = {}
+        self._kept: Mapping[_Version, Any] = {}
         """Records that were read with the checkpoints of this page."""
         self._made: dict[_Version, Any] = {}
         """Values of these bytes that nobody has yet: each is for one snapshot."""
@@ -108,21 +108,23 @@ class PageReader:
         live = self._reader.live
         trace = trace_of(wanted) if wanted and live else None
         pages: list[Page] = yield ReadPages([(self.lane, before)], size, live, trace)
-        return self.rows_of(pages[0])
+        self._kept = pages[0].kept
+        return pages[0].rows
 
-    def rows_of(self, page: Page) -> Rows:
-        """The rows of the next page, which was read by others."""
-        self._kept = page.kept
-        return page.rows
-
-    def read(self, rows: Rows, wanted: Mapping[str, Any], most: int | None) -> Plan[list[Stored]]:
+    def read(
+        self, rows: Rows, wanted: Mapping[str, Any], most: int | None,
+        kept: Mapping[_Version, Any] | None = None,
+    ) -> Plan[list[Stored]]:  # fmt: skip
         """Checkpoints that follow each other, whole.
 
         Args:
             rows: as `rows` gave them.
             wanted: only those whose metadata holds these entries.
             most: at most so many.
+            kept: what was read beside rows that others read.
         """
+        if kept is not None:
+            self._kept = kept
         self.places = {}
         lives = [] if wanted else first_lives(rows)
         rows = rows[len(lives) :]
@@ -136,7 +138,7 @@ class PageReader:
             if grown is not None:
                 return [*lives, *grown[:most]]
         if wanted:
-            rows = self._that_may_hold(rows, wanted)
+            rows = that_may_hold(rows, wanted) if self._reader.live else rows
         found: dict[bytes, Stored] = {}
         later: dict[bytes, CheckpointFrame] = {}
         waiting: list[WriteRow] = []
@@ -175,19 +177,6 @@ class PageReader:
         yield from self._read_values(found, maps)
         yield from self._reader.add_writes(opened, found, self._piece)
         return [*lives, *found.values()]
-
-    def _that_may_hold(self, rows: Rows, wanted: Mapping[str, Any]) -> Rows:
-        """Those whose metadata may hold what is wanted, as far as that costs less than to look."""
-        traces = traces_of(wanted) if self._reader.live else ()
-        return [
-            pair
-            for pair in rows
-            if (
-                fits(record.holds[0].metadata, wanted)
-                if type(record := cast("Any", pair[0].record)) is Deferred
-                else all(map(record.__contains__, traces))
-            )
-        ]
 
     def _maps(
         self, rows: Sequence[CheckpointRow], later: Mapping[bytes, CheckpointFrame]
@@ -271,7 +260,7 @@ class PageReader:
         apart = [version for version in missing if kept.get(version) is None]
         if apart:
             records = yield ReadValues(self.lane, apart, live=self._reader.live)
-            kept = kept | dict(zip(apart, records, strict=True))
+            kept = {**kept, **dict(zip(apart, records, strict=True))}
         whole: dict[_Version, bytes] = {}
         sealed: dict[str, list[ValueRow]] = {}
         for version in missing:
@@ -395,6 +384,21 @@ class PageReader:
 def _follow_each_other(rows: Rows) -> bool:
     """Whether each checkpoint is made from the next one."""
     return all(row.parent == parent.id for (row, _), (parent, _) in pairwise(rows))
+
+
+def that_may_hold(rows: Rows, wanted: Mapping[str, Any]) -> Rows:
+    """Those whose metadata may hold what is wanted, as far as that costs less than to look. Their
+    parts may be read in place of bytes."""
+    traces = traces_of(wanted)
+    return [
+        pair
+        for pair in rows
+        if (
+            fits(record.holds[0].metadata, wanted)
+            if type(record := cast("Any", pair[0].record)) is Deferred
+            else all(map(record.__contains__, traces))
+        )
+    ]
 
 
 def traces_of(wanted: Mapping[str, Any]) -> list[bytes]:

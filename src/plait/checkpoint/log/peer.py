@@ -1,9 +1,4 @@
-"""LangGraph's port over the log: whole checkpoints put and got, as plans.
-
-A checkpoint that came through `put` keeps what the peer's shape carries besides values (versions,
-versions seen) in its frontier under `PORT`, and gives it back as it was. A checkpoint of a plait
-run has the ids of the checkpoints that wrote its channels as their versions.
-"""
+"""LangGraph's port over the log: whole checkpoints put and got, as plans."""
 
 from __future__ import annotations
 
@@ -13,7 +8,6 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from plait.checkpoint.base import (
-    LATEST_VERSION,
     WRITES_IDX_MAP,
     CheckpointTuple,
     get_checkpoint_id,
@@ -23,7 +17,7 @@ from plait.checkpoint.base.port import Live, NewCheckpoint, Plan, Snapshot, Stor
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import pack, texts_of, unpack
 from plait.checkpoint.log.looking import PAGE
-from plait.checkpoint.log.pages import PageReader, Rows, trace_of
+from plait.checkpoint.log.pages import PageReader, Place, Rows, that_may_hold, trace_of
 from plait.checkpoint.log.reader import LaneReader, all_live, fits, reads_live
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.records import CheckpointFrame, Data
@@ -40,17 +34,20 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.log.session import LogSession
+from plait.checkpoint.log.short import Asked, read_short
+from plait.checkpoint.log.tuples import PORT, config_of, tuple_of
 from plait.checkpoint.serde import Codec
 from plait.engine.records import given, id_of, snapshot_of
-from plait.errors import ConfigError
+from plait.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
 
-PORT = "__port__"
 _LAST = b"\xff\xff"
 _FEW = 16
 """Rows that are read of a lane, at least, if so many are wanted."""
+_SHOWN = 4096
+"""The most bytes of a checkpoint that is kept as it was shown."""
 _MIRROR = bytes(reversed(range(256)))
 
 
@@ -80,43 +77,18 @@ def next_version(current: str | int | float | None) -> str:
     return f"{int(text) + 1:032}" if text.isdigit() else f"{1:032}"
 
 
-def config_of(thread_id: str, ns: str, checkpoint_id: str) -> RunnableConfig:
-    """The config that names a checkpoint."""
-    return cast(
-        "RunnableConfig",
-        {
-            "configurable": {
-                "thread_id": thread_id,
-                "checkpoint_ns": ns,
-                "checkpoint_id": checkpoint_id,
-            }
-        },
-    )
-
-
 def _tuple(
     reader: LaneReader, snapshot: Snapshot, channels: Mapping[str, bytes], frame: CheckpointFrame
 ) -> CheckpointTuple:
     """A stored checkpoint in the peer's shape."""
-    extra = snapshot.frontier.get(PORT)
-    port: dict[str, Any] = cast("dict[str, Any]", extra) if type(extra) is dict else {}
-    versions = dict(zip(channels, map(unpack, channels.values()), strict=True))
-    checkpoint = {
-        "v": LATEST_VERSION,
-        "ts": snapshot.ts,
-        "id": snapshot.id,
-        "channel_values": snapshot.values,
-        "channel_versions": versions,
-        "versions_seen": {},
-        "updated_channels": sorted(frame.changed),
-        **port,
-    }
-    parent = snapshot.parent_id
-    return CheckpointTuple(
-        config_of(reader.thread_id, reader.ns, snapshot.id),
-        cast("Any", checkpoint),
-        cast("Any", snapshot.metadata),
-        config_of(reader.thread_id, reader.ns, parent) if parent is not None else None,
+    return tuple_of(
+        (reader.thread_id, reader.ns),
+        snapshot.id,
+        snapshot.parent_id,
+        (snapshot.ts, snapshot.metadata, snapshot.frontier),
+        snapshot.values,
+        dict(zip(channels, map(unpack, channels.values()), strict=True)),
+        frame.changed,
         snapshot.writes,
     )
 
@@ -154,8 +126,25 @@ def get_tuple(codec: Codec, config: RunnableConfig, recent: Recent) -> Plan[Chec
     if at is None:
         return None
     lane, row, writes = at
-    reader = LaneReader(thread_id, ns, codec, lane, recent)
-    return (yield from _single(reader, row, writes))
+    kept = None if writes or not reads_live(codec) else recent.head_of(lane, row)
+    if kept is not None and kept.shown is not None:
+        checkpoint, metadata = codec.loads(kept.shown)
+        before = None if row.parent is None else config_of(thread_id, ns, unpack(row.parent))
+        config = config_of(thread_id, ns, unpack(row.id))
+        return CheckpointTuple(config, checkpoint, metadata, before, [])
+    found = yield from _single(LaneReader(thread_id, ns, codec, lane, recent), row, writes)
+    if kept is not None:  # it is read for the second time
+        kept.shown = _packed(codec, found)
+    return found
+
+
+def _packed(codec: Codec, found: CheckpointTuple) -> bytes | None:
+    """What a checkpoint holds, as it is made once more; None where that is long."""
+    try:
+        packed = codec.dumps([found.checkpoint, found.metadata])
+    except StorageError:  # a type that is read, and not written
+        return None
+    return packed if len(packed) <= _SHOWN else None
 
 
 def _single(
@@ -233,22 +222,27 @@ def _join(stored: list[tuple[str, Data]], new: list[tuple[str, Data]]) -> list[t
 class _Cursor:
     """Where the walk through one lane stands."""
 
-    __slots__ = ("_pages", "_reader", "before", "ended", "lane", "rows")
+    __slots__ = ("_page", "_pages", "_reader", "before", "ended", "lane", "rows", "short")
 
     def __init__(self, reader: LaneReader, before: bytes) -> None:
         self.lane = reader.lane
         self._reader = reader
-        self._pages = PageReader(reader, placed=True)
+        self._page = Page([], {})
+        """What was read last."""
+        self._pages: PageReader | None = None
+        """Reads what is more than short."""
         self.before = before
         """Below this id lies what was not taken yet."""
         self.rows: Rows = []
         """Newest first: what was read of that."""
         self.ended = False
         """Whether that is all."""
+        self.short = True
+        """Whether nothing was met that `read_short` does not read."""
 
     def fill(self, page: Page, size: int) -> None:
         """Here is what comes next: up to `size` rows."""
-        self.rows = self._pages.rows_of(page)
+        self._page, self.rows = page, page.rows
         self.ended = len(self.rows) < size
 
     @property
@@ -264,20 +258,25 @@ class _Cursor:
         self.before = taken[-1][0].id
         return taken
 
+    def asked(self, rows: Rows, wanted: Mapping[str, Any]) -> Asked:
+        """These rows, as far as they may hold what is wanted, and the values that they need."""
+        rows = that_may_hold(rows, wanted) if wanted else rows
+        return Asked(self._reader, rows, self._page.kept)
+
     def read(
         self, rows: Rows, wanted: Mapping[str, Any], most: int | None
     ) -> Plan[dict[bytes, CheckpointTuple]]:
         """By id, up to `most` checkpoints of these rows that hold what is wanted."""
-        found = yield from self._pages.read(rows, wanted, most)
+        pages = self._pages = self._pages or PageReader(self._reader, placed=True)
+        found = yield from pages.read(rows, wanted, most, self._page.kept)
         by_id = dict(zip(texts_of([row.id for row, _ in rows]), rows, strict=True))
         shown: dict[bytes, CheckpointTuple] = {}
         for each in found:
             row, _ = by_id[id_of(each)]
-            shown[row.id] = self._tuple(row, each)
+            shown[row.id] = self._tuple(row, each, pages.places.get(row.id))
         return shown
 
-    def _tuple(self, row: CheckpointRow, found: Stored) -> CheckpointTuple:
-        place = self._pages.places.get(row.id)
+    def _tuple(self, row: CheckpointRow, found: Stored, place: Place | None) -> CheckpointTuple:
         if place is None:
             return _live_tuple(self._reader, row, found)
         live = type(cast("Any", row.record)) is Deferred
@@ -402,13 +401,24 @@ class Walk:
             self._rows_at_once = min(4 * self._rows_at_once, PAGE)
 
     def _read(self, runs: Sequence[tuple[_Cursor, Rows]]) -> Plan[list[CheckpointTuple]]:
-        """The checkpoints of these rows that hold what is wanted, in order: each lane at once."""
+        """The checkpoints of these rows that hold what is wanted, in order: of short lanes
+        together, of others one by one."""
         rows: dict[_Cursor, list[Any]] = {}
         for cursor, some in runs:
             rows.setdefault(cursor, []).extend(some)
         found: dict[_Cursor, dict[bytes, CheckpointTuple]] = {}
+        short = [cursor for cursor in rows if cursor.short] if reads_live(self._codec) else []
+        if short:
+            asked = [cursor.asked(rows[cursor], self._wanted) for cursor in short]
+            pages = yield from read_short(self._codec, asked, self._wanted)
+            for cursor, page in zip(short, pages, strict=True):
+                if page is None:
+                    cursor.short = False
+                else:
+                    found[cursor] = page
         for cursor, some in rows.items():
-            found[cursor] = yield from cursor.read(some, self._wanted, self._left)
+            if cursor not in found:
+                found[cursor] = yield from cursor.read(some, self._wanted, self._left)
         return [
             found[cursor][row.id]
             for cursor, some in runs

@@ -18,7 +18,7 @@ from plait.checkpoint.log.deferred import Deferred, settled_facts
 from plait.checkpoint.log.keys import UUID, UUID_TEXT, texts_of, unpack, unpack_all
 from plait.checkpoint.log.loans import is_outer
 from plait.checkpoint.log.reading import longer, read_items, read_values
-from plait.checkpoint.log.recent import KeptHead, Recent
+from plait.checkpoint.log.recent import KeptHead, Recent, proof_of
 from plait.checkpoint.log.records import (
     CHECKPOINT,
     WRITES,
@@ -42,7 +42,7 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.log.versions import Point
-from plait.checkpoint.serde import Codec, guarded, place, proof, unseal, unseal_all
+from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
 from plait.engine.records import id_of, snapshot_of
 from plait.errors import CorruptCheckpointError
 
@@ -310,13 +310,12 @@ class LaneReader:
         if self.recent is None:
             frame = self.open_checkpoint(row)
             return frame, (yield from self.resolve(row, frame)), None
-        proved = _proof_of(row)
-        head = self.recent.head(self.lane)
-        if head is not None and head.point.id == row.id and head.proof == proved:
+        head = self.recent.head_of(self.lane, row)
+        if head is not None:
             return head.frame, head.point, head
         frame = self.open_checkpoint(row)
-        point = yield from self.resolve(row, frame, head)
-        head = KeptHead(proved, frame, point)
+        point = yield from self.resolve(row, frame, self.recent.head(self.lane))
+        head = KeptHead(proof_of(row), frame, point)
         self.recent.keep_head(self.lane, head)
         return frame, point, head
 
@@ -367,20 +366,13 @@ def small_of(head: KeptHead | None) -> dict[str, Any] | None:
     return None if head is None else head.small
 
 
-def _proof_of(row: CheckpointRow) -> Any:
-    """What tells the record of a checkpoint from all others; of a record that was read live, which
-    nobody changes, itself."""
-    record: Any = row.record
-    return record if type(record) is Deferred else proof(record)
-
-
 def _leads_to(kept: KeptHead, row: CheckpointRow, by_id: Mapping[bytes, CheckpointRow]) -> bool:
     """Whether the kept checkpoint is an ancestor of this one, and stored as it was read."""
     at = row
     while at.parent is not None and at.parent in by_id:
         at = by_id[at.parent]
         if at.id == kept.point.id:
-            return _proof_of(at) == kept.proof
+            return proof_of(at) == kept.proof
     return False
 
 

@@ -7,7 +7,8 @@ makes new objects, as from storage.
 
 Nothing is taken from here on trust in an id alone: the record of the version that is asked for, or
 that a newer one stands on, is read from the database each time, and must be the one that was kept,
-digest and all. For small values, the record of the checkpoint that has them does.
+digest and all. For small values, and for a short checkpoint that is shown again, the record of the
+checkpoint does.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar, cast
 
-from plait.checkpoint.log.deferred import SETTLED, TEXTS
+from plait.checkpoint.log.deferred import SETTLED, TEXTS, Deferred
 from plait.checkpoint.log.records import WHOLE, CheckpointFrame
+from plait.checkpoint.log.requests import CheckpointRow
 from plait.checkpoint.log.versions import Encoded, ListVersion, Point, Run, Version
 from plait.checkpoint.serde import KeyedRecipes, Recipes
 from plait.checkpoint.serde.envelope import proof
@@ -82,6 +84,8 @@ class KeptHead:
     """Those of its values that were read, are small, and cannot change."""
     made: NewCheckpoint | None = None
     """Its facts, if somebody looked at them and they cannot change."""
+    shown: bytes | None = None
+    """All of it in the peer's shape, packed, if it is short and was asked for more than once."""
 
 
 class Constant(NamedTuple):
@@ -157,6 +161,12 @@ class Recent:
         """The checkpoint of a lane that was read last."""
         return self._heads.get(lane)
 
+    def head_of(self, lane: int, row: CheckpointRow) -> KeptHead | None:
+        """What is kept of just this checkpoint, if it is stored as it was read."""
+        head = self._heads.get(lane)
+        same = head is not None and head.point.id == row.id and head.proof == proof_of(row)
+        return head if same else None
+
     def keep_head(self, lane: int, head: KeptHead) -> None:
         """Keep a checkpoint in place of an older one, if its map is not too long."""
         if len(head.point.map) <= CHANNELS:
@@ -180,6 +190,13 @@ class Recent:
         old = self._lists.pop(place, None)
         if old is not None:
             self._taken -= old.size
+
+
+def proof_of(row: CheckpointRow) -> Any:
+    """What tells the record of a checkpoint from all others; of a record that was read live, which
+    nobody changes, itself."""
+    record: Any = row.record
+    return record if type(record) is Deferred else proof(record)
 
 
 def is_long(pieces: int, items: int) -> bool:

@@ -37,11 +37,14 @@ WHERE ns = '' AND lane > ?1 ORDER BY lane LIMIT ?2;
 SELECT id, parent, record FROM checkpoints WHERE lane = ?1 AND id = ?2;
 
 -- name: read_head
-SELECT lane, id, parent, record FROM lane_rows JOIN checkpoints USING (lane)
+SELECT lane, id, parent, record,
+  EXISTS (SELECT 1 FROM writes AS w WHERE w.lane = c.lane AND w.checkpoint = c.id)
+  OR EXISTS (SELECT 1 FROM checkpoints AS later WHERE later.lane = c.lane AND later.id > c.id)
+FROM lane_rows JOIN checkpoints AS c USING (lane)
 WHERE thread_id = ?1 AND ns = ?2 AND id = lane_rows.head;
 
 -- name: read_head_at
-SELECT lane, id, parent, record FROM lanes JOIN checkpoints USING (lane)
+SELECT lane, id, parent, record, 1 FROM lanes JOIN checkpoints USING (lane)
 WHERE thread_id = ?1 AND ns = ?2 AND id = ?3;
 
 -- name: read_checkpoints

@@ -140,9 +140,9 @@ def read_head(conn: sqlite3.Connection, request: ReadHead) -> Head | None:
         rows = fetch(conn, SQL.read_head_at, request.thread_id, request.ns, request.id)
     if not rows:
         return None
-    lane, *row = rows[0]
-    checkpoint = CheckpointRow(*row)
-    return lane, checkpoint, read_writes(conn, ReadWrites(lane, checkpoint.id))
+    lane, id, parent, record, written = rows[0]
+    checkpoint = new_tuple(CheckpointRow, (id, parent, record))
+    return lane, checkpoint, read_writes(conn, ReadWrites(lane, id)) if written else []
 
 
 def read_values(conn: sqlite3.Connection, request: ReadValues) -> list[bytes | None]:
