@@ -128,6 +128,19 @@ def test_a_foreign_record_is_told_by_a_filtered_search_too() -> None:
     conn.close()
 
 
+def test_a_filtered_search_looks_no_further_than_its_page() -> None:
+    conn = sqlite3.connect(":memory:", check_same_thread=False)
+    looked: list[Any] = []
+    conn.create_function("may_hold", 2, lambda _, record: looked.append(record) or True)
+    with SqliteStore(conn) as store:
+        for n in range(300):
+            store.put(("u",), str(n), {"n": n})
+        found = store.search((), filter={"n": {"$gte": 100}}, limit=5)
+    conn.close()
+    assert [item.key for item in found] == [str(n) for n in range(299, 294, -1)]
+    assert len(looked) <= 64
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(keys, scalars), max_size=8), filters, st.integers(0, 3))
 def test_filtered_pages_are_cut_from_the_filtered_whole(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import chain, islice
 from sys import maxsize
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from plait.embeddings import Embeddings
 from plait.forks import renew_in_child
@@ -141,19 +141,14 @@ class InMemoryStore(BaseStore):
 
     def _gets(self, ops: list[Op]) -> list[Result] | None:
         """The items of a batch of gets that are all there; None for every other batch."""
-        rows: list[_Row] = []
+        if {*map(type, ops)} != {GetOp}:
+            return None
         items = self._items
-        with self._lock:
-            for op in ops:
-                if not isinstance(op, GetOp):
-                    return None
-                namespace, key, _ = op
-                if namespace.__class__ is not tuple or key.__class__ is not str:
-                    return None
-                row = items.get(namespace, _EMPTY).get(key)
-                if row is None:
-                    return None
-                rows.append(row)
+        try:
+            with self._lock:
+                rows = [items[namespace][key] for namespace, key, _ in cast("list[GetOp]", ops)]
+        except (KeyError, TypeError):  # something is not there, or no op that is allowed
+            return None
         return [row.put_into(_new(Item)) for row in rows]
 
     def _puts(self, ops: list[Op]) -> list[Result] | None:

@@ -24,13 +24,14 @@ SELECT id, namespace, key, value, created, updated, ttl, NULL FROM (
   ORDER BY updated DESC, id DESC LIMIT ?4 OFFSET ?5
 ) CROSS JOIN items ON id = found;
 
+-- Whoever has found enough reads no further: so the values are sifted after the sorting.
+
 -- name: search_sifted
 SELECT id, namespace, key, value, created, updated, ttl, NULL FROM (
   SELECT id AS found FROM items
   WHERE namespace >= ?1 AND namespace < ?2 AND (?3 IS NULL OR expires IS NULL OR expires > ?3)
-  AND may_hold(?4, value)
   ORDER BY updated DESC, id DESC LIMIT -1
-) CROSS JOIN items ON id = found;
+) CROSS JOIN items ON id = found WHERE may_hold(?4, value);
 
 -- name: search_vectors
 SELECT item, vector FROM item_vectors JOIN items ON items.id = item

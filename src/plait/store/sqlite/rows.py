@@ -92,8 +92,9 @@ class Reader:
     def _gets(self, ops: Sequence[tuple[int, GetOp]]) -> dict[int, Item]:
         """What is found of several items, by their numbers."""
         wanted: dict[bytes, list[str]] = {}
-        for _, op in ops:
-            wanted.setdefault(packed(op.namespace), []).append(op.key)
+        places = [(packed(op.namespace), op.key) for _, op in ops]
+        for namespace, key in places:
+            wanted.setdefault(namespace, []).append(key)
         rows: dict[tuple[bytes, str], _Row] = {}
         for namespace, keys in wanted.items():
             for first in range(0, len(keys), _KEYS):
@@ -103,8 +104,8 @@ class Reader:
                 rows.update({row[1:3]: row for row in found.fetchall()})
         there = [
             (number, op, row)
-            for number, op in ops
-            if (row := rows.get((packed(op.namespace), op.key))) is not None
+            for (number, op), at in zip(ops, places, strict=True)
+            if (row := rows.get(at)) is not None
         ]
         values = self._values([row for _, _, row in there])
         pairs = zip(there, values, strict=True)
@@ -196,7 +197,7 @@ class Reader:
     @staticmethod
     def _payloads(rows: Sequence[_Row]) -> list[bytes]:
         """The packed values of rows, proved whole."""
-        places = [_place(row[1], row[2]) for row in rows]
+        places = [_place_of(row[1]) + place(row[2]) for row in rows]
         payloads = unseal_each(ITEM, places, [row[3] for row in rows])
         for at, payload in enumerate(payloads):
             if payload is None:  # damaged: this says how
