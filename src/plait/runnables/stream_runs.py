@@ -32,8 +32,10 @@ def stream_as_run(
     name: str,
     input: Any,
     config: Mapping[str, Any] | None,
+    add: Callable[[Any, T], Any] = add_chunks,
 ) -> Iterator[T]:
-    """`call_as_run` for work that yields its output in chunks; the run's output is their sum."""
+    """`call_as_run` for work that yields its output in chunks; the run's output is their sum, or
+    what `add` makes of the output so far (at first None) and each chunk."""
     config = ensure_config(config)
     if not has_listeners(config):
         config = unnamed(config)
@@ -47,7 +49,7 @@ def stream_as_run(
     inner = patch_config(config, callbacks=run.get_child())
     try:
         for chunk in made_under(inner, chunks_inside(run, work(inner, run))):
-            output = add_chunks(output, chunk)
+            output = add(output, chunk)
             run.tell("on_chain_stream", "ignore_chain", chunk)
             yield chunk
     except GeneratorExit:
@@ -64,6 +66,7 @@ async def astream_as_run(
     name: str,
     input: Any,
     config: Mapping[str, Any] | None,
+    add: Callable[[Any, T], Any] = add_chunks,
 ) -> AsyncIterator[T]:
     """The async twin of `stream_as_run`."""
     config = ensure_config(config)
@@ -85,7 +88,7 @@ async def astream_as_run(
     chunks = held_under(achunks_inside(run, work(inner, run)), inner)
     try:
         async for chunk in chunks:
-            output = add_chunks(output, chunk)
+            output = add(output, chunk)
             await run.tell("on_chain_stream", "ignore_chain", chunk)
             yield chunk
     except GeneratorExit:

@@ -689,3 +689,21 @@ def case_more_return_values(env):
         env.error(lambda: bad2.invoke({"input": "x"})),
         list(ex.stream({"input": 1})),
     )
+
+
+async def case_events_by_name(env):
+    model = model_of(ai(call("add", a=1, b=2)), "3")
+    ex = AgentExecutor(agent=tool_agent(model), tools=TOOLS, name="Helper")
+    named = ex.with_config({"run_name": "Agent"})
+    out = []
+    for executor in (ex, named):
+        heard = executor.astream_events({"input": "x"}, version="v2")
+        out.append(
+            [
+                (each["event"], each["name"], each["data"])
+                async for each in heard
+                if each["name"] in ("Helper", "Agent") and each["event"] != "on_chain_stream"
+            ]
+        )
+        model.script += [ai(call("add", a=1, b=2)), "3"]
+    return out

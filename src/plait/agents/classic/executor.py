@@ -29,6 +29,9 @@ from plait.types import Command
 
 Shape: TypeAlias = Callable[[Progress, News], list[AddableDict]]
 
+_INNER = "steps"
+"""What the run of the graph inside is called: whoever listens for the executor by its name hears of
+each of its runs once."""
 _ENOUGH = 1 << 30
 """Super-steps for an agent that is asked as often as it likes."""
 
@@ -279,7 +282,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
             if progress.questions:
                 yield AddableDict(progress.output(only_outputs=True))
 
-        return stream_as_run(work, self.get_name(), input, self._heard(config))
+        return stream_as_run(work, self.get_name(), input, self._heard(config), _last)
 
     def _astreamed(
         self, input: Any, config: RunnableConfig | None, shape: Shape, kwargs: dict[str, Any]
@@ -298,7 +301,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
             if progress.questions:
                 yield AddableDict(progress.output(only_outputs=True))
 
-        return astream_as_run(work, self.get_name(), input, self._heard(config))
+        return astream_as_run(work, self.get_name(), input, self._heard(config), _last)
 
     def _news(
         self,
@@ -310,7 +313,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     ) -> Iterator[News]:
         memory = self._memory()
         given = memory.loaded(self._input(input))
-        bounded = self._bounded(config)
+        bounded = self._bounded({**config, "run_name": _INNER})
         for part in self.graph.stream(given, bounded, stream_mode="values", **kwargs):
             news = progress.read(part)
             if run is not None:
@@ -331,7 +334,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     ) -> AsyncIterator[News]:
         memory = self._memory()
         given = await memory.aloaded(self._input(input))
-        bounded = self._bounded(config)
+        bounded = self._bounded({**config, "run_name": _INNER})
         parts = self.graph.astream(given, bounded, stream_mode="values", **kwargs)
         try:
             async for part in parts:
@@ -417,6 +420,11 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         """The config with room for as many super-steps as there may be iterations."""
         turns = self.max_iterations
         return {**config, "recursion_limit": _ENOUGH if turns is None else 2 * turns + 2}
+
+
+def _last(_: Any, chunk: AddableDict) -> AddableDict:
+    """What a run is told to have given when it ends: the output, without the steps to it."""
+    return chunk
 
 
 class StepIterator:
