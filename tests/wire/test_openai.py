@@ -47,7 +47,7 @@ async def heard(stream, seen):
 
 def same(whole, streamed):
     """What an invoked and a streamed answer must agree on."""
-    for name in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata", "id",
+    for name in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata",
                  "additional_kwargs", "response_metadata"):  # fmt: skip
         assert getattr(whole, name) == getattr(streamed, name), name
 
@@ -57,7 +57,10 @@ async def both_ways(model, wire, reply, ask="hi"):
     wire.answer(reply)
     wire.answer(reply)
     first, second = model.invoke(ask), await model.ainvoke(ask)
-    assert first == second
+    if isinstance(first, AIMessage):
+        same(first, second)
+    else:
+        assert first == second
     assert wire.requests[-1].body == wire.requests[-2].body
     return first
 
@@ -79,7 +82,7 @@ async def test_a_text_is_asked_and_answered_sync_and_async(model, wire):
             {"role": "user", "content": "go on"},
         ],
     }
-    assert (answer.content, answer.id) == ("hello", "chatcmpl-1")
+    assert (answer.content, answer.response_metadata["id"]) == ("hello", "chatcmpl-1")
     assert answer.response_metadata["finish_reason"] == "stop"
     assert answer.response_metadata["model_name"] == "gpt-test-1"
     assert answer.usage_metadata == {
@@ -87,6 +90,33 @@ async def test_a_text_is_asked_and_answered_sync_and_async(model, wire):
         "input_token_details": {"audio": 0, "cache_read": 2},
         "output_token_details": {"audio": 0, "reasoning": 3},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_server_whose_completions_have_one_id_loses_no_answer_of_a_thread(
+    model, wire, streamed
+) -> None:
+    asked = [script.call("now", "{}", "c1")]
+    if streamed:
+        wire.chat([script.chunk(script.call_delta(0, "now", "{}", "c1")),
+                   script.chunk({}, "tool_calls")])  # fmt: skip
+        wire.chat(script.texts("it is", " late"))
+    else:
+        wire.answer(script.completion({"tool_calls": asked}, "tool_calls"))
+        wire.answer(script.completion({"content": "it is late"}))
+    now = tool("now", description="The time.")(lambda: "23:59")
+    agent = create_agent(model, [now])
+    given = {"messages": [HumanMessage("hi")]}
+    if streamed:
+        *_, state = (part for kind, part in agent.stream(given, stream_mode=["messages", "values"])
+                     if kind == "values")  # fmt: skip
+    else:
+        state = agent.invoke(given)
+    told = [(message.type, message.text) for message in state["messages"]]
+    assert told == [("human", "hi"), ("ai", ""), ("tool", "23:59"), ("ai", "it is late")]
+    answers = [message for message in state["messages"] if message.type == "ai"]
+    assert {message.response_metadata["id"] for message in answers} == {"chatcmpl-1"}
+    assert len({message.id for message in answers}) == 2
 
 
 async def test_parallel_calls_and_unreadable_ones_come_and_go_back_as_they_were(model, wire):

@@ -68,7 +68,11 @@ def _assistant(message: Any) -> Block:
 
 
 def read_answer(answer: Block) -> ChatResult:
-    """The candidates in a completion."""
+    """The candidates in a completion.
+
+    The id of the completion is told beside the messages and is none of theirs: not all servers take
+    care that no two answers have the same, and of two messages with one id a thread keeps the last.
+    """
     told = present(
         model_provider=PROVIDER,
         model_name=answer.get("model"),
@@ -83,8 +87,6 @@ def read_answer(answer: Block) -> ChatResult:
         message = read_message(choice["message"])
         message.response_metadata = {**told, **ended}
         message.usage_metadata = usage
-        if not generations:
-            message.id = answer.get("id") or None
         generations.append(ChatGeneration(message))
     if not generations:
         raise ValueError(f"The server answered without a choice: {answer!r:.300}")
@@ -201,7 +203,7 @@ class ChatReader:
         fields = {key: value for key, value in fields.items() if value}
         if not content and not fields:
             return None
-        return AIMessageChunk(content, id=event.get("id") or None, **fields)
+        return AIMessageChunk(content, **fields)
 
     def _delta(self, delta: Block) -> Block:
         pieces: list[Block] = [
