@@ -92,6 +92,22 @@ async def test_a_text_is_asked_and_answered_sync_and_async(model, wire):
     }  # fmt: skip
 
 
+async def test_a_model_that_streams_does_so_where_it_is_asked_for_a_whole_answer(wire):
+    settings = {"base_url": f"{wire.url}/v1", "api_key": "k", "max_retries": 0}
+    model = init_chat_model("openai:gpt-test", streaming=True, **settings)
+    wire.chat(script.texts("it is", " late"))
+    wire.chat(script.texts("it is", " later"))
+    assert model.invoke("hi").text == "it is late"
+    assert (await model.ainvoke("hi")).text == "it is later"
+    assert [request.body["stream"] for request in wire.requests] == [True, True]
+    wire.answer(script.completion({"content": "whole"}))
+    assert model.invoke("hi", stream=False).text == "whole"
+    assert "stream" not in wire.last
+    never = init_chat_model("openai:gpt-test", streaming=False, **settings)
+    wire.answer(script.completion({"content": "whole"}))
+    assert [chunk.text for chunk in never.stream("hi")] == ["whole"]
+
+
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_server_whose_completions_have_one_id_loses_no_answer_of_a_thread(
     model, wire, streamed

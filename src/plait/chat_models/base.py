@@ -6,7 +6,7 @@ token, end and error. A handler with `wants_tokens` makes an invoked model strea
 
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from plait.callbacks.context import finds_config
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
@@ -22,6 +22,7 @@ from plait.chat_models.results import (
     result_of_stream,
 )
 from plait.errors import ConfigError, InvalidValueError, nearest
+from plait.fields import fields_of
 from plait.ids import new_id
 from plait.lazy import lazily
 from plait.messages import AIMessage, AIMessageChunk, HumanMessage, convert_to_messages
@@ -41,6 +42,8 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
 
     Define `_generate` and `_llm_type`; define `_stream` to stream; `_agenerate` and `_astream` to
     do either without a thread; `bind_tools` to take tools, which gives `with_structured_output`.
+    A field `streaming` of a subclass says, where it is given, whether its models stream at all
+    (False), or also where an answer is asked for whole (True).
 
     Args:
         name: The name that handlers see.
@@ -71,6 +74,14 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
     disable_streaming: bool | Literal["tool_calling"] = False
     profile: Any = None
     output_version: str | None = None
+
+    _streams: ClassVar[bool | None] = None
+    """What was given as `streaming`, by who made the model, where a subclass has such a field."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        if values.get("streaming") is not None and "streaming" in fields_of(type(self)):
+            vars(self)["_streams"] = bool(values["streaming"])
 
     # --- what a subclass defines ---
 
@@ -390,8 +401,10 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         kwargs: dict[str, Any],
     ) -> ChatResult:
         """A new answer, streamed inside if somebody wants its tokens."""
-        if run is not None and self._streams_inside(run.handlers, kwargs, "_stream"):
-            seen.extend(self._chunks(messages, stop, run, run.run_id, kwargs))
+        told = run is not None or self._streams or "stream" in kwargs
+        if told and self._streams_inside(run, kwargs, "_stream"):
+            run_id = new_id() if run is None else run.run_id
+            seen.extend(self._chunks(messages, stop, run, run_id, kwargs))
             return result_of_stream(seen)
         if self.rate_limiter is not None:
             self.rate_limiter.acquire(blocking=True)
@@ -408,8 +421,10 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         kwargs: dict[str, Any],
     ) -> ChatResult:
         """The async twin of `_made`."""
-        if run is not None and self._streams_inside(run.handlers, kwargs, "_astream", "_stream"):
-            async for chunk in self._achunks(messages, stop, run, run.run_id, kwargs):
+        told = run is not None or self._streams or "stream" in kwargs
+        if told and self._streams_inside(run, kwargs, "_astream", "_stream"):
+            run_id = new_id() if run is None else run.run_id
+            async for chunk in self._achunks(messages, stop, run, run_id, kwargs):
                 seen.append(chunk)
             return result_of_stream(seen)
         if self.rate_limiter is not None:
@@ -467,17 +482,22 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
             yield end
 
     def _can_stream(self, kwargs: Mapping[str, Any], *hooks: str) -> bool:
-        if self.disable_streaming is True:
+        if self.disable_streaming is True or self._streams is False:
             return False
         if self.disable_streaming == "tool_calling" and kwargs.get("tools"):
             return False
         return any(getattr(type(self), hook) is not vars(BaseChatModel)[hook] for hook in hooks)
 
-    def _streams_inside(
-        self, handlers: Sequence[Any], kwargs: Mapping[str, Any], *hooks: str
-    ) -> bool:
-        wanted = any(getattr(handler, "wants_tokens", False) for handler in handlers)
-        return wanted and self._can_stream(kwargs, *hooks)
+    def _streams_inside(self, run: Any, kwargs: Mapping[str, Any], *hooks: str) -> bool:
+        """Whether an answer that is asked for whole is streamed: if the call or the model says so,
+        or somebody who listens wants its tokens."""
+        wanted = kwargs.get("stream")
+        if wanted is None:
+            wanted = self._streams or (
+                run is not None
+                and any(getattr(handler, "wants_tokens", False) for handler in run.handlers)
+            )
+        return bool(wanted) and self._can_stream(kwargs, *hooks)
 
     def _start(
         self,

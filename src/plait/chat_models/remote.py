@@ -48,6 +48,8 @@ class RemoteChatModel(BaseChatModel):
         api_key: The key; None: the provider's environment variable.
         base_url: Another server that speaks the provider's protocol.
         default_headers: Headers of each request.
+        streaming: Stream answers that are asked for whole, too: for handlers that hear tokens, and
+            servers that do nothing else. False: never stream.
         model_kwargs: Parameters of each request; unknown keyword arguments become such.
     """
 
@@ -63,6 +65,7 @@ class RemoteChatModel(BaseChatModel):
     api_key: Any = None
     base_url: str | None = None
     default_headers: dict[str, str] | None = None
+    streaming: bool = False
     model_kwargs: dict[str, Any] = {}  # noqa: RUF012 (a field; each instance gets its own)
 
     provider: ClassVar[str]
@@ -164,6 +167,7 @@ class RemoteChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> ChatResult:
+        kwargs.pop("stream", None)  # that was heard
         request = self._request(messages, stop or self.stop, kwargs)
         try:
             answer = self._send(self.client, request)
@@ -179,6 +183,7 @@ class RemoteChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> ChatResult:
+        kwargs.pop("stream", None)  # that was heard
         request = self._request(messages, stop or self.stop, kwargs)
         try:
             answer = await self._send(self.async_client, request)
@@ -194,6 +199,7 @@ class RemoteChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
+        kwargs.pop("stream", None)  # that was heard
         request = self._request(messages, stop or self.stop, kwargs)
         reader = self._reader(request)
         events = self._events(request)
@@ -212,6 +218,7 @@ class RemoteChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
+        kwargs.pop("stream", None)  # that was heard
         request = self._request(messages, stop or self.stop, kwargs)
         reader = self._reader(request)
         events = self._aevents(request)

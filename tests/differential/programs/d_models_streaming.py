@@ -1,0 +1,94 @@
+"""Models that say whether they stream: their field `streaming`, and calls with `stream=`."""
+
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langgraph.graph import START, MessagesState, StateGraph
+
+
+class Model(BaseChatModel):
+    streaming: bool = False
+    used: Any = None
+
+    @property
+    def _llm_type(self):
+        return "model"
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        self.used.append(("generate", sorted(kwargs)))
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("whole"))])
+
+    def _stream(self, messages, stop=None, run_manager=None, **kwargs):
+        self.used.append(("stream", sorted(kwargs)))
+        for text in ("pie", "ces"):
+            yield ChatGenerationChunk(message=AIMessageChunk(text))
+
+
+class Hears(BaseCallbackHandler):
+    def __init__(self):
+        self.tokens = []
+
+    def on_llm_new_token(self, token, **kwargs):
+        self.tokens.append(token)
+
+
+WAYS = (
+    {},
+    {"streaming": True},
+    {"streaming": False},
+    {"streaming": True, "disable_streaming": True},
+    {"streaming": True, "disable_streaming": "tool_calling"},
+)
+CALLS = ({}, {"stream": True}, {"stream": False}, {"tools": [1]})
+
+
+def each_way():
+    for way in WAYS:
+        for kwargs in CALLS:
+            used = []
+            yield Model(used=used, **way), kwargs, used
+
+
+def case_whole_answers(env):
+    found = []
+    for model, kwargs, used in each_way():
+        handler = Hears()
+        heard = model.invoke("q", {"callbacks": [handler]}, **kwargs).content
+        alone = model.invoke("q", **kwargs).content
+        many = model.generate([[HumanMessage("q")]], **kwargs).generations[0][0].text
+        found.append((heard, handler.tokens, alone, many, used))
+    return found
+
+
+async def case_whole_answers_async(env):
+    found = []
+    for model, kwargs, used in each_way():
+        handler = Hears()
+        heard = (await model.ainvoke("q", {"callbacks": [handler]}, **kwargs)).content
+        alone = (await model.ainvoke("q", **kwargs)).content
+        found.append((heard, handler.tokens, alone, used))
+    return found
+
+
+def case_streams(env):
+    return [
+        ([chunk.content for chunk in model.stream("q", **kwargs)], used)
+        for model, kwargs, used in each_way()
+    ]
+
+
+def case_in_a_graph(env):
+    found = []
+    for way in WAYS[:3]:
+        model = Model(used=[], **way)
+        graph = StateGraph(MessagesState).add_edge(START, "say")
+        graph.add_node("say", lambda state, model=model: {"messages": [model.invoke("q")]})
+        compiled = graph.compile()
+        given = {"messages": [HumanMessage("q")]}
+        found.append([part.content for part, _ in compiled.stream(given, stream_mode="messages")])
+        found.append([message.content for message in compiled.invoke(given)["messages"]])
+        found.append(model.used)
+    return found
