@@ -126,7 +126,7 @@ def test_a_retry_policy_repeats_what_may_go_better_and_nothing_else():
     assert not any(default_retry_on(kind("x")) for kind in never)
 
 
-def test_candidates_of_an_answer_all_get_ids_and_what_was_told():
+def test_candidates_of_an_answer_all_get_ids_and_none_is_told_what_is_of_them_all():
     class Two(ScriptedChatModel):
         def _generate(self, messages, stop=None, run_manager=None, **kwargs):
             result = super()._generate(messages, stop, run_manager, **kwargs)
@@ -137,4 +137,4 @@ def test_candidates_of_an_answer_all_get_ids_and_what_was_told():
     (candidates,) = Two(["one"]).generate([["hi"]]).generations
     ids = [generation.message.id for generation in candidates]
     assert [name[-2:] for name in ids] == ["-0", "-1"]
-    assert [g.message.response_metadata for g in candidates] == [{"model_name": "m"}] * 2
+    assert [g.message.response_metadata for g in candidates] == [{}, {}]

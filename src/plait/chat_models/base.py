@@ -562,12 +562,13 @@ def message_of(result: ChatResult, run_id: Any) -> Any:
             f"_generate() of a chat model gave {result!r}, which has no answer. Return "
             "ChatResult(generations=[ChatGeneration(message=AIMessage(...))])."
         )
+    shared = result.llm_output if len(result.generations) == 1 else None  # else it is of them all
     for index, generation in enumerate(result.generations):
         message = generation.message
         if message.id is None:
             give_id(message, f"lc_run--{run_id}-{index}")
-        if result.llm_output or generation.generation_info:
-            told = {**(result.llm_output or {}), **(generation.generation_info or {})}
+        if shared or generation.generation_info:
+            told = {**(shared or {}), **(generation.generation_info or {})}
             message.response_metadata = {**told, **message.response_metadata}
     return result.generations[0].message
 

@@ -370,3 +370,25 @@ def case_chunks_of_generations(env):
     two = GenerationChunk(text="b", generation_info={"k": "y", "n": 1})
     total = one + two
     return total.text, total.generation_info
+
+
+class Candidates(BaseChatModel):
+    """Gives as many candidates as it is asked for."""
+
+    @property
+    def _llm_type(self):
+        return "candidates"
+
+    def _generate(self, messages, stop=None, run_manager=None, n=1, **kwargs):
+        given = [
+            ChatGeneration(message=AIMessage(str(i)), generation_info={"i": i}) for i in range(n)
+        ]
+        return ChatResult(generations=given, llm_output={"token_usage": {"total": 3}})
+
+
+def case_what_is_told_of_several_candidates(env):
+    model = Candidates()
+    answers = [model.invoke("q", n=n).response_metadata for n in (1, 2)]
+    many = [model.generate([[HumanMessage("q")]], n=n) for n in (1, 2)]
+    told = [[g.message.response_metadata for g in each.generations[0]] for each in many]
+    return answers, told, [each.llm_output for each in many]
