@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
-from plait.runnables.addable import aadd_all, add_all
 from plait.runnables.base import Input, Output
 from plait.runnables.calling import arguments_asked_for, is_async_generator
 from plait.runnables.config import RunnableConfig
@@ -77,14 +76,36 @@ class RunnableGenerator(Transforming[Input, Output]):
         return returned_type(self._transform or self._atransform)
 
     def invoke(self, input: Input, config: RunnableConfig | None = None, **kwargs: Any) -> Output:
-        """The sum of the chunks."""
-        return add_all(self.stream(input, config, **kwargs))
+        """The sum of the chunks.
+
+        Raises:
+            TypeError: They do not add, as dicts do not.
+        """
+        total: Any = None
+        for chunk in self.stream(input, config, **kwargs):
+            total = self._added(total, chunk)
+        return total
 
     async def ainvoke(
         self, input: Input, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Output:
-        """The sum of the chunks."""
-        return await aadd_all(self.astream(input, config, **kwargs))
+        """The async twin of `invoke`."""
+        total: Any = None
+        async for chunk in self.astream(input, config, **kwargs):
+            total = self._added(total, chunk)
+        return total
+
+    def _added(self, total: Any, chunk: Any) -> Any:
+        if total is None:
+            return chunk
+        try:
+            return total + chunk
+        except TypeError as error:
+            raise TypeError(
+                f"The chunks of {self.get_name()} do not add up to one output: after a "
+                f"{type(total).__name__} came a {type(chunk).__name__}, and {error}. Yield chunks "
+                "that add, such as texts, lists or AddableDict, or take them by `stream`."
+            ) from error
 
     def transform(
         self, input: Iterator[Input], config: RunnableConfig | None = None, **kwargs: Any

@@ -468,3 +468,24 @@ def case_configs_bound_that_are_none(env):
 async def case_configs_that_are_none_async(env):
     one = RunnableLambda(lambda x: x)
     return [await env.aerror(one.ainvoke(1, c)) for c in WRONG_CONFIGS]
+
+
+async def case_chunks_that_do_not_add(env):
+    def pairs(chunks):
+        for chunk in chunks:
+            yield {"a": chunk}
+            yield {"b": chunk}
+
+    async def apairs(chunks):
+        async for chunk in chunks:
+            yield {"a": chunk}
+            yield {"b": chunk}
+
+    sync, both = RunnableGenerator(pairs), RunnableGenerator(pairs, apairs)
+    return (
+        env.error(lambda: sync.invoke("x")),
+        await env.aerror(both.ainvoke("x")),
+        list(sync.stream("x")),
+        [chunk async for chunk in both.astream("x")],
+        env.error(lambda: (sync | RunnableLambda(len)).invoke("x")),
+    )
