@@ -187,12 +187,13 @@ class _Lane:
         sealed: dict[int, list[_Version]] = {WHOLE: [], LIST_PATCH: []}
         for version in versions:
             record = records[version]
-            if type(record) is Deferred:
+            if record.__class__ is Deferred:
                 self._live[version] = record.holds
-            elif (kind := _kind_of(record)) in sealed:
-                sealed[kind].append(version)
-            else:
-                raise _Long
+                continue
+            try:
+                sealed[record[_KIND]].append(version)
+            except (KeyError, IndexError, TypeError) as error:  # another kind, or damaged
+                raise _Long from error
         at, texts = self.at, self._texts
         for kind, some in sealed.items():
             places = [b"".join((at, texts[key].encode(), _place(channel))) for channel, key in some]
@@ -273,8 +274,8 @@ class _Lane:
                     continue
                 for channel, data in frame:
                     value = next(values)
-                    if type(data) is not bytes:
-                        value = piece_of(value, cast("Ref", data))
+                    if isinstance(data, Ref):
+                        value = piece_of(value, data)
                     wrote.append((task, channel, value))
             parent = None if row.parent is None else texts[row.parent]
             versions = {name: texts[key] for name, key in map_.items()}
@@ -360,9 +361,9 @@ def _open_tasks(lanes: Sequence[_Lane], texts: _Texts) -> None:
     for lane in lanes:
         for entry in lane.entries:
             if entry.writes:
+                rows = cast("Sequence[Any]", entry.writes)
                 entry.tasks = [
-                    (write, None if type(cast("Any", write.record)) is Deferred else next(frames))
-                    for write in entry.writes
+                    (row, None if type(row.record) is Deferred else next(frames)) for row in rows
                 ]
 
 
