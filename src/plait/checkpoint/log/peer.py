@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 _LAST = b"\xff\xff"
 _FEW = 16
 """Rows that are read of a lane, at least, if so many are wanted."""
+_SHORT = 16
+"""Of a lane with more checkpoints than so many, the lists are most often long, too."""
 _SHOWN = 4096
 """The most bytes of a checkpoint that is kept as it was shown."""
 _MIRROR = bytes(reversed(range(256)))
@@ -238,11 +240,13 @@ class _Cursor:
         self.ended = False
         """Whether that is all."""
         self.short = True
-        """Whether nothing was met that `read_short` does not read."""
+        """Whether it has few checkpoints, as far as is known, and none that `read_short` does not
+        read."""
 
     def fill(self, page: Page, size: int) -> None:
         """Here is what comes next: up to `size` rows."""
         self._page, self.rows = page, page.rows
+        self.short = self.short and len(page.rows) <= _SHORT
         self.ended = len(self.rows) < size
 
     @property
