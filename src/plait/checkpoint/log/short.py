@@ -48,8 +48,6 @@ _MAPS = [pack_plain(dict.fromkeys(map(str, range(count))))[:1] for count in rang
 """What comes before the pairs of a map, by their number."""
 _Version = tuple[str, bytes]
 """(channel, version)."""
-
-
 _KIND = 4
 """Where a record says of which kind it is."""
 
