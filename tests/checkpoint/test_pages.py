@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from itertools import pairwise
 from operator import add
@@ -55,15 +54,6 @@ def ticking(saver: Any, steps: int) -> Any:
     config: Any = {**THREAD, "recursion_limit": steps + 5}
     compiled.invoke({"word": "x", "spare": "y"}, config)
     return compiled
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    if request.param == "memory":
-        yield InMemorySaver()
-    else:
-        with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-            yield saver
 
 
 def told(snapshot: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from operator import add
 from pathlib import Path
@@ -13,7 +13,6 @@ import pytest
 from typing_extensions import TypedDict
 
 from plait.checkpoint.base import empty_checkpoint
-from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import CorruptCheckpointError
 from plait.graph import START, MessagesState, StateGraph
@@ -22,15 +21,6 @@ from plait.types import Command, Send, interrupt
 
 def thread(name: str) -> Any:
     return {"configurable": {"thread_id": name}}
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any]:
-    if request.param == "memory":
-        yield InMemorySaver()
-    else:
-        with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
-            yield saver
 
 
 class State(TypedDict, total=False):

@@ -130,6 +130,13 @@ class RemoteChatModel(BaseChatModel):
     ) -> dict[str, Any]:
         """The arguments of the SDK's call."""
 
+    def _asked(
+        self, messages: Sequence[Any], stop: list[str] | None, kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The request of a call; whether it streams is settled by the method that was called."""
+        kwargs.pop("stream", None)
+        return self._request(messages, stop or self.stop, kwargs)
+
     @abstractmethod
     def _make_client(self, is_async: bool) -> Any:
         """A client of the SDK."""
@@ -167,8 +174,7 @@ class RemoteChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> ChatResult:
-        kwargs.pop("stream", None)  # that was heard
-        request = self._request(messages, stop or self.stop, kwargs)
+        request = self._asked(messages, stop, kwargs)
         try:
             answer = self._send(self.client, request)
         except Exception as error:
@@ -183,8 +189,7 @@ class RemoteChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> ChatResult:
-        kwargs.pop("stream", None)  # that was heard
-        request = self._request(messages, stop or self.stop, kwargs)
+        request = self._asked(messages, stop, kwargs)
         try:
             answer = await self._send(self.async_client, request)
         except Exception as error:
@@ -199,8 +204,7 @@ class RemoteChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        kwargs.pop("stream", None)  # that was heard
-        request = self._request(messages, stop or self.stop, kwargs)
+        request = self._asked(messages, stop, kwargs)
         reader = self._reader(request)
         events = self._events(request)
         try:
@@ -218,8 +222,7 @@ class RemoteChatModel(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        kwargs.pop("stream", None)  # that was heard
-        request = self._request(messages, stop or self.stop, kwargs)
+        request = self._asked(messages, stop, kwargs)
         reader = self._reader(request)
         events = self._aevents(request)
         try:

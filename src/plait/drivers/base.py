@@ -221,6 +221,7 @@ __all__ = [
     "Storage",
     "SyncRunner",
     "aenter",
+    "begin",
     "driver_source",
     "enter",
     "no_scope",

@@ -136,8 +136,9 @@ def case_defaults_do_not_reach_into_subgraphs(env):
     return env.error(lambda: outer.compile().invoke({"items": []})), len(attempts)
 
 
-def case_subgraph_is_retried_as_a_whole(env):
-    node, attempts = failing([AppError()])
+def retried_inside(errors, saver=None, config=None):
+    """A graph of two nodes, of which the second fails, that is retried as a node."""
+    node, attempts = failing(errors)
     ran = []
 
     def before(state):
@@ -147,24 +148,17 @@ def case_subgraph_is_retried_as_a_whole(env):
     inner = StateGraph(State).add_sequence([("before", before), ("node", node)])
     inner = inner.add_edge(START, "before").compile()
     outer = StateGraph(State).add_node("inner", inner, retry_policy=fast())
-    outer = outer.add_edge(START, "inner").compile()
-    return outer.invoke({"items": []}), len(ran), len(attempts)
+    outer = outer.add_edge(START, "inner").compile(checkpointer=saver)
+    return outer.invoke({"items": []}, config), len(ran), len(attempts)
+
+
+def case_subgraph_is_retried_as_a_whole(env):
+    return retried_inside([AppError()])
 
 
 def case_subgraph_of_a_stored_thread_is_retried(env):
-    node, attempts = failing([AppError(), AppError()])
-    ran = []
-
-    def before(state):
-        ran.append(1)
-        return {"items": ["before"]}
-
-    inner = StateGraph(State).add_sequence([("before", before), ("node", node)])
-    inner = inner.add_edge(START, "before").compile()
-    outer = StateGraph(State).add_node("inner", inner, retry_policy=fast())
-    outer = outer.add_edge(START, "inner").compile(checkpointer=env.saver())
     config = {"configurable": {"thread_id": "1"}}
-    return outer.invoke({"items": []}, config), len(ran), len(attempts)
+    return retried_inside([AppError(), AppError()], env.saver(), config)
 
 
 def case_siblings_run_once(env):

@@ -183,15 +183,12 @@ def unseal_each(kind: int, places: Sequence[bytes], records: Sequence[bytes]) ->
     >>> unseal_each(3, [place("t", "ns"), place("other")], [record, record])
     [b'data', None]
     """
-    head, begun = _HEADS[kind], _BEGUN
+    head = _HEADS[kind]
     payloads: list[bytes | None] = []
     for where, record in zip(places, records, strict=True):
         payload = record[_OVERHEAD:]
-        size = len(where)
-        length = _LONG_LENGTHS[size] if size < 256 else size.to_bytes(8, "big")
-        digest = begun.copy()
-        digest.update(b"".join((head, length, where, payload)))
-        payloads.append(payload if record[:_OVERHEAD] == head + digest.digest() else None)
+        proved = record[:_OVERHEAD] == head + _digest(head, where, payload)
+        payloads.append(payload if proved else None)
     return payloads
 
 
