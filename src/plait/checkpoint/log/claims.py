@@ -208,15 +208,17 @@ class Hold:
             return self.seen is not None and self.seen.owner is not None and not self._busy
         return self.policy != "allow"
 
-    def acquire(self, batch: Transact, moved: Callable[[LaneRow], bool]) -> Plan[Done]:
+    def acquire(self, batch: Transact, moved: Callable[[LaneRow | None], bool]) -> Plan[Done]:
         """Claim the thread with this transaction, by the policy.
 
         Args:
             batch: The first transaction of the run.
-            moved: Says of the root lane whether it left the checkpoint that the batch builds on.
+            moved: Says of the root lane (None: there is none) whether it left the checkpoint that
+                the batch builds on.
 
         Raises:
-            ThreadBusyError: Another live run owns the thread, or finished one in between.
+            ThreadBusyError: Another live run owns the thread, or one finished in between, or the
+                thread was deleted.
         """
         _identities.mine()
         self.token = token = f"{_identities.prefix}{next(_serials)}"
@@ -236,8 +238,8 @@ class Hold:
                 pause = min(pause * 2, _LAST_PAUSE)
                 row = yield ReadLane(self.thread_id, "")
                 continue
-            if row is not None and moved(row):
-                raise _moved(self.thread_id)
+            if moved(row):
+                raise _moved(self.thread_id, row)
             fence, lease = (row.fence, row.lease) if row else (batch.seed, None)
             batch.claim = Claim(fence, lease, token, now + self.lease_seconds)
             _live[token], self.asking = self, True  # first: others see it as soon as it is stored
@@ -330,7 +332,12 @@ def _busy(row: LaneRow) -> ThreadBusyError:
     )
 
 
-def _moved(thread_id: str) -> ThreadBusyError:
+def _moved(thread_id: str, row: LaneRow | None) -> ThreadBusyError:
+    if row is None:
+        return ThreadBusyError(
+            f"Thread {thread_id!r} was deleted after this run read its state; nothing was stored. "
+            "Run again: it starts a new thread."
+        )
     return ThreadBusyError(
         f"Another run on thread {thread_id!r} moved it on after this run read its state; nothing "
         "was stored. Run again: it starts from the new state."

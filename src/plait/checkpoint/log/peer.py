@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -17,6 +18,7 @@ from plait.checkpoint.base.port import Live, NewCheckpoint, Plan, Snapshot, Stor
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import pack, texts_of, unpack
 from plait.checkpoint.log.looking import PAGE
+from plait.checkpoint.log.meanwhile import sure
 from plait.checkpoint.log.pages import PageReader, Place, Rows, that_may_hold, trace_of
 from plait.checkpoint.log.reader import LaneReader, all_live, fits, reads_live
 from plait.checkpoint.log.recent import Recent
@@ -38,7 +40,7 @@ from plait.checkpoint.log.short import Asked, read_short
 from plait.checkpoint.log.tuples import PORT, config_of, tuple_of
 from plait.checkpoint.serde import Codec
 from plait.engine.records import given, id_of, snapshot_of
-from plait.errors import ConfigError, StorageError
+from plait.errors import ConfigError, CorruptCheckpointError, StorageError
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
@@ -121,6 +123,12 @@ def get_tuple(codec: Codec, config: RunnableConfig, recent: Recent) -> Plan[Chec
         config: What names it.
         recent: What the saver read last.
     """
+    return sure(partial(_get_tuple, codec, config, recent))
+
+
+def _get_tuple(
+    codec: Codec, config: RunnableConfig, recent: Recent
+) -> Plan[CheckpointTuple | None]:
     thread_id, ns = lane_of(config)
     named = get_checkpoint_id(config)
     key = pack(str(named)) if named else None
@@ -280,6 +288,12 @@ class _Cursor:
             shown[row.id] = self._tuple(row, each, pages.places.get(row.id))
         return shown
 
+    def names(self, rows: Rows) -> list[RunnableConfig]:
+        """What names each of these checkpoints. Its lane is read anew from here."""
+        self._pages = None
+        reader = self._reader
+        return [config_of(reader.thread_id, reader.ns, unpack(row.id)) for row, _ in rows]
+
     def _tuple(self, row: CheckpointRow, found: Stored, place: Place | None) -> CheckpointTuple:
         if place is None:
             return _live_tuple(self._reader, row, found)
@@ -421,14 +435,27 @@ class Walk:
                 else:
                     found[cursor] = page
         for cursor, some in rows.items():
-            if cursor not in found:
+            if cursor in found:
+                continue
+            try:
                 found[cursor] = yield from cursor.read(some, self._wanted, self._left)
+            except CorruptCheckpointError:  # or some of them are pruned meanwhile
+                found[cursor] = yield from self._read_each(cursor, some)
         return [
             found[cursor][row.id]
             for cursor, some in runs
             for row, _ in some
             if row.id in found[cursor]
         ][: self._left]
+
+    def _read_each(self, cursor: _Cursor, rows: Rows) -> Plan[dict[bytes, CheckpointTuple]]:
+        """By id, the checkpoints of these rows that are still there and hold what is wanted."""
+        shown: dict[bytes, CheckpointTuple] = {}
+        for (row, _), config in zip(rows, cursor.names(rows), strict=True):
+            found = yield from get_tuple(self._codec, config, self._recent)
+            if found is not None and fits(found.metadata, self._wanted):
+                shown[row.id] = found
+        return shown
 
     def _cursor(self, lane: Newest) -> _Cursor:
         reader = LaneReader(lane.thread_id, lane.ns, self._codec, lane.lane, self._recent)

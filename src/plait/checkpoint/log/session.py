@@ -8,10 +8,11 @@ they return only carry bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import starmap
 from operator import attrgetter, is_
 from time import time_ns
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ormsgpack import Fragment
 
@@ -21,6 +22,7 @@ from plait.checkpoint.log.deferred import settled, settled_facts
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.loans import borrowed, is_outer
 from plait.checkpoint.log.looking import LogReading
+from plait.checkpoint.log.meanwhile import sure
 from plait.checkpoint.log.reader import LaneReader, own_values, reads_live, small_of
 from plait.checkpoint.log.reading import read_values
 from plait.checkpoint.log.recent import Recent, Written
@@ -72,6 +74,22 @@ Join: TypeAlias = "Callable[[Parts, Parts], Parts]"
 _merges: Callable[[TaskWrites], bool] = attrgetter("merge")
 
 
+class _Loaded(NamedTuple):
+    """What a load stands on."""
+
+    root: LaneRow | None
+    """The root lane as it was."""
+    of_head: bool
+    """Whether the head was loaded: it must be the same then."""
+
+    def is_left(self, root: LaneRow | None) -> bool:
+        """Whether the thread, of which this is the root lane now, was claimed or deleted since."""
+        before = self.root
+        if root is None or before is None:
+            return root is not before
+        return root.fence != before.fence or (self.of_head and root.head != before.head)
+
+
 def _replace(stored: Parts, new: Parts) -> Parts:
     """New writes replace what was stored for the channels that they name."""
     named = {channel for channel, _ in new}
@@ -86,7 +104,7 @@ class LogSession(LogReading):
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
     __slots__ = ("_appended", "_coming", "_drain", "_hold", "_lane", "_lender", "_loaded",
-                 "_loaded_fence", "_recorder", "_stored", "_tip", "_versions",
+                 "_recorder", "_stored", "_tip", "_versions",
                  "_written")  # fmt: skip
 
     def __init__(
@@ -107,9 +125,8 @@ class LogSession(LogReading):
         self._lane: int | None = None
         follows = recent is not None and drain is None and reads_live(codec)
         self._written = Written(recent) if recent is not None and follows else None
-        self._loaded: bytes | bool | None = False
-        """The head that the last load of the head saw (False: no such load)."""
-        self._loaded_fence: int | None = None
+        self._loaded: _Loaded | None = None
+        """What the last load stands on, until the claim (None: nothing that a claim must find)."""
         self._drain = drain
         """Makes the rows of appended commits (None: the saver takes none)."""
         self._appended = False
@@ -191,16 +208,19 @@ class LogSession(LogReading):
             CorruptCheckpointError: What is stored is damaged.
             ThreadBusyError: Another live run owns the thread.
         """
+        return sure(partial(self._load, checkpoint_id, to_write))
+
+    def _load(self, checkpoint_id: str | None, to_write: bool) -> Plan[Snapshot | None]:
         row: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
+        self._loaded = None
         if not self._hold.held and (to_write or self.ns == ""):
-            self._hold.look(row if self.ns == "" else (yield ReadLane(self.thread_id, "")))
+            root: LaneRow | None = row if self.ns == "" else (yield ReadLane(self.thread_id, ""))
+            self._hold.look(root)
             if to_write and self._hold.comes_first():
-                self._loaded = False
                 yield from self.claim()
                 row = yield ReadLane(self.thread_id, self.ns)
-        if checkpoint_id is None:
-            self._loaded = row.head if row is not None else None
-            self._loaded_fence = row.fence if row is not None else None
+            else:
+                self._loaded = _Loaded(root, checkpoint_id is None and self.ns == "")
         if row is None:
             return None
         self._lane = row.lane
@@ -256,11 +276,9 @@ class LogSession(LogReading):
         if self._written is not None and self._lane is not None:
             self._written.leave(self._lane, self._versions)
 
-    def _moved(self, root: LaneRow) -> bool:
+    def _moved(self, root: LaneRow | None) -> bool:
         """Whether another run was there since the load: it may have stored task writes only."""
-        if self.ns != "" or self._loaded is False:
-            return False
-        return root.head != self._loaded or root.fence != self._loaded_fence
+        return self._loaded is not None and self._loaded.is_left(root)
 
     def send(self, batch: Transact, *, claim: bool = False, release: bool = False) -> Plan[None]:
         """Send a transaction under the claim, taking and giving it back as asked."""
@@ -285,7 +303,7 @@ class LogSession(LogReading):
             raise
         if type(answer) is Refused:
             raise hold.lost(answer.root)
-        self._loaded = False
+        self._loaded = None
         if release:
             hold.held = False
         if batch.ns == self.ns:
@@ -416,7 +434,7 @@ class LogSession(LogReading):
             raise self._hold.lost(answer.root)
         if append in self._coming:
             self._coming.remove(append)
-        self._loaded = False
+        self._loaded = None
         if append.release:
             self._hold.held = False
 
