@@ -245,7 +245,8 @@ class Whole:
 def case_generator_as_authors_write_them(env):
     key = Secret.from_env_var("SOME_KEY", strict=False)
     generator = Whole(key, [tool_of(), Toolset([tool_of(name="two")])], hear)
-    data = json.loads(json.dumps(Agent(chat_generator=generator).to_dict()))
+    agent = Agent(chat_generator=generator, streaming_callback=hear)  # so plait knows the function
+    data = json.loads(json.dumps(agent.to_dict()))
     written = plain(data)
     back = Agent.from_dict(json.loads(json.dumps(data)))
     return (
