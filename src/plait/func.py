@@ -34,7 +34,7 @@ from plait.engine.retries import policies_of
 from plait.engine.state import State
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidGraphError, InvalidNodeError
-from plait.pregel.binding import Binding
+from plait.pregel.binding import Binding, provided
 from plait.pregel.caching import namespace_of, tell_of_missing_cache, warn_of_missing_cache
 from plait.pregel.main import Pregel
 from plait.pregel.scope import TaskScope
@@ -155,16 +155,18 @@ def _task_plan(
     unknown: OnUnknown | None,
     part_of_node: bool,
 ) -> NodePlan:
+    run = provided(function)
+
     def call(task: Task, scope: Scope) -> Writes:
         args, kwargs = task.input
-        return [(RETURN, heard(scope, function(*args, **kwargs)))]
+        return [(RETURN, heard(scope, run(*args, **kwargs)))]
 
     async def acall(task: Task, scope: Scope) -> Writes:
         args, kwargs = task.input
-        return [(RETURN, heard(scope, await function(*args, **kwargs)))]
+        return [(RETURN, heard(scope, await run(*args, **kwargs)))]
 
     def shown(given: Any) -> Any:
-        bound = signature(function).bind(*given[0], **given[1])
+        bound = signature(function).bind_partial(*given[0], **given[1])  # the run gives others
         bound.apply_defaults()
         return dict(bound.arguments)
 
@@ -219,6 +221,9 @@ def task(
     **older: Any,
 ) -> Any:
     """Make a function a task: its calls start at once, run beside each other, and are recorded.
+
+    Of the parameters `config`, `runtime`, `writer`, `store` and `previous`, the run provides what
+    a call leaves out.
 
     Args:
         function: sync or async; its result must be storable.

@@ -4,6 +4,8 @@ The first positional parameter takes the state, whatever it is called. Others ar
 annotation: `config`, `runtime`, `writer`, `store`, `previous`. A first parameter `context` (without
 an annotation, or annotated as RunContext) takes all of state, runtime and config; with `**state`
 the state comes unpacked as well. `**kwargs` takes the extra keywords of the call.
+
+A task's function takes what its caller gives it, and by name what its run provides.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any, cast, get_origin
 
 from plait.errors import InvalidNodeError, NodeError
 from plait.reflection import is_routine, signature
-from plait.scope import Scope
+from plait.scope import Scope, current_scope
 from plait.types import RunContext, StreamWriter
 
 Getter = Callable[[Scope], Any]
@@ -234,6 +236,33 @@ def _injected(
                 "as NodeError. Give others a default or bind them with functools.partial."
             )
     return getters
+
+
+def provided(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A task's function whose run gives it what its caller leaves out: `config`, `runtime`,
+    `writer`, `store`, `previous`, by name, unless the annotation says something else.
+
+    Returns:
+        `function` itself, if it asks for none of them.
+    """
+    found = parameters(function) or []
+    positional = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    getters = {
+        p.name: get
+        for p in found
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        and p.name in _BY_NAME
+        and (get := _special(p))
+    }
+    if not getters:
+        return function
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        scope = cast("Scope", current_scope.get())
+        missing = getters.keys() - kwargs.keys() - set(positional[: len(args)])
+        return function(*args, **kwargs, **{name: getters[name](scope) for name in missing})
+
+    return call
 
 
 def merged(chunks: Any) -> Any:

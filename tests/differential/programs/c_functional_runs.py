@@ -5,11 +5,12 @@ import warnings
 from typing import TypedDict
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.cache.memory import InMemoryCache
 from langgraph.config import get_stream_writer
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
-from langgraph.types import Command, RetryPolicy, StreamWriter, interrupt
+from langgraph.types import CachePolicy, Command, RetryPolicy, StreamWriter, interrupt
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 FAST = {"initial_interval": 0.001, "backoff_factor": 1.0, "jitter": False}
@@ -96,6 +97,87 @@ def case_injected(env):
 
     parts = list(flow.stream(1, CONFIG, context={"who": "me"}, stream_mode=["custom", "updates"]))
     return parts, flow.invoke(2, CONFIG, context={"who": "you"})
+
+
+class Kept:
+    """Its method is a task."""
+
+    @task
+    def look(self, x, config: RunnableConfig):
+        return [x, config["configurable"]["thread_id"]]
+
+
+def case_what_a_run_provides_to_tasks(env):
+    @task
+    def asks(x, config: RunnableConfig, *, runtime: Runtime[Context], writer, store=None):
+        writer({"from": x})
+        return [
+            x,
+            {k: config["configurable"].get(k) for k in ("thread_id", "user")},
+            config["tags"],
+            config["metadata"]["k"],
+            runtime.context["who"],
+            store.get(("a",), "k").value,
+        ]
+
+    @task
+    def alone(config):
+        return config["configurable"]["thread_id"]
+
+    @task
+    def many(*args, config: RunnableConfig):
+        return [*args, config["configurable"]["thread_id"]]
+
+    @task
+    def other(x, config: str = "own", store: dict | None = None, previous=3):
+        return [x, config, store, previous]
+
+    store = env.store()
+    store.put(("a",), "k", {"kept": 1})
+
+    @entrypoint(checkpointer=env.saver(), store=store, context_schema=Context)
+    def flow(x):
+        return [
+            *(asks(x).result(), alone().result()),
+            alone(config={"configurable": {"thread_id": "given"}}).result(),
+            *(many(1, 2, 3).result(), other(1).result(), other(1, "two").result()),
+            Kept.look(Kept(), x).result(),
+        ]
+
+    config = {"configurable": {"thread_id": "1", "user": "u"}, "tags": ["t"], "metadata": {"k": 2}}
+    return list(flow.stream(1, config, context={"who": "me"}, stream_mode=["custom", "tasks"]))
+
+
+async def case_what_a_run_provides_to_async_tasks(env):
+    @task
+    async def asks(x, *, config: RunnableConfig, writer: StreamWriter):
+        writer(x)
+        return [x, config["configurable"]["thread_id"]]
+
+    async with env.asaver() as saver:
+
+        @entrypoint(checkpointer=saver)
+        async def flow(x):
+            return [await asks(x), await asks(x, config={"configurable": {"thread_id": "given"}})]
+
+        return [p async for p in flow.astream(1, CONFIG, stream_mode=["custom", "updates"])]
+
+
+def case_what_a_run_provides_is_no_part_of_a_call(env):
+    """The arguments of a call: what listeners are told, and what a cache goes by."""
+    ran = []
+
+    @task(cache_policy=CachePolicy(key_func=lambda *args, **kwargs: repr((args, kwargs))))
+    def asks(x, *, config: RunnableConfig):
+        ran.append(x)
+        return config["configurable"]["thread_id"]
+
+    @entrypoint(checkpointer=env.saver(), cache=InMemoryCache())
+    def flow(x):
+        return asks(x).result()
+
+    said = [flow.invoke(1, {"configurable": {"thread_id": t}}) for t in ("a", "b")]
+    return said, ran
 
 
 def case_streams_in_each_mode(env):

@@ -1,6 +1,6 @@
-"""The family `functional`: tasks and entrypoints, written as text, and what is done with them."""
+"""Families of the functional API: tasks and entrypoints as text, and what is done with them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.differential.loading import Side
@@ -10,17 +10,25 @@ from tests.differential.random.family import Family
 from tests.differential.random.graphs.family import parted, played
 from tests.differential.random.shrink_text import smaller
 
-from .programs import text
+from . import programs, wider
 
 
 class Functional(Family[str]):
-    """Entrypoints and scripts of runs, answers and looks."""
+    """Entrypoints and scripts of runs, answers and looks.
+
+    Args:
+        written: the program that some dice give, as text.
+    """
 
     tries = 4
     own_tries = 2
 
+    def __init__(self, name: str, written: Callable[[Dice], str]) -> None:
+        super().__init__(name, range(20))
+        self._written = written
+
     def program(self, seed: int) -> str:
-        return text(Dice(f"functional:{seed}"))
+        return self._written(Dice(f"{self.name}:{seed}"))
 
     def text(self, program: str) -> str:
         return program
@@ -37,4 +45,5 @@ class Functional(Family[str]):
         return parted(oracle, ours)
 
 
-FUNCTIONAL = Functional("functional", range(20))
+FUNCTIONAL = Functional("functional", programs.text)
+WORKFLOWS = Functional("workflows", wider.text)

@@ -1,5 +1,7 @@
 """Which programs of the functional API are generated, as text: tasks, an entrypoint, a script."""
 
+from collections.abc import Sequence
+
 from tests.differential.random.dice import Dice
 
 HEAD = """\
@@ -20,15 +22,18 @@ RETRIES = "RetryPolicy(max_attempts=2, initial_interval=0, jitter=False, retry_o
 
 def text(dice: Dice) -> str:
     """A program; its one case is `case_random`."""
-    return _Writer(dice).program()
+    return Writer(dice).program()
 
 
-class _Writer:
+class Writer:
     """Writes one program.
 
     It either asks or fails: what the peer lists of a failed task that asked has a row ("Answered
     questions of a failed task").
     """
+
+    head = HEAD
+    inputs: Sequence[str] = INPUTS
 
     def __init__(self, dice: Dice) -> None:
         self._dice = dice
@@ -44,25 +49,30 @@ class _Writer:
         self._asked = 0
         self._has_inner = False
 
-    def program(self) -> str:
+    def lines(self) -> list[str]:
+        """The body of `build`: tasks, maybe an inner entrypoint, and the root."""
         dice = self._dice
         lines: list[str] = []
         for number in range(dice.number(1, 3)):
             lines += [*self._task(f"t{number}"), ""]
         if dice.chance(0.25):
             lines += [*self._inner(), ""]
-        lines += [*self._entrypoint(), "return root"]
+        return [*lines, *self._entrypoint(), "return root"]
+
+    def program(self) -> str:
+        """The whole program."""
+        lines = self.lines()
         aio = ("async ", "await ", "_async") if self._aio else ("", "", "")
         return "\n".join(
             [
-                HEAD,
+                self.head,
                 "",
                 "def build(saver, store, trouble):",
-                *_indented(lines),
+                *indented(lines),
                 "",
                 "",
                 "async def script(do):",
-                *_indented(self._script()),
+                *indented(self._script()),
                 "",
                 "",
                 f"{aio[0]}def case_random(env):",
@@ -103,7 +113,7 @@ class _Writer:
         if calm:
             self._calm.append(name)
         aio = "async " if self._aio else ""
-        return [f"@task({', '.join(options)})", f"{aio}def {name}(x):", *_indented(body)]
+        return [f"@task({', '.join(options)})", f"{aio}def {name}(x):", *indented(body)]
 
     def _inner(self) -> list[str]:
         """An entrypoint that the other one calls; with memory it has a `previous` of its own."""
@@ -118,7 +128,7 @@ class _Writer:
         return [
             f"@entrypoint({'checkpointer=True' if remembers else ''})",
             f"{aio}def inner({parameters}):",
-            *_indented([*body, "return brief(v)"]),
+            *indented([*body, "return brief(v)"]),
         ]
 
     def _entrypoint(self) -> list[str]:
@@ -137,7 +147,7 @@ class _Writer:
         return [
             "@entrypoint(checkpointer=saver, store=store, cache=InMemoryCache())",
             f"{aio}def root({parameters}):",
-            *_indented(body),
+            *indented(body),
         ]
 
     def _statement(self) -> list[str]:
@@ -177,7 +187,7 @@ class _Writer:
         if kind == "loop":
             return [f"for n in range({dice.number(1, 3)}):", f"    {call}", "    v = [n, brief(v)]"]
         if kind == "choice":
-            return ["if len(brief(v)) % 2:", *_indented(self._statement())]
+            return ["if len(brief(v)) % 2:", *indented(self._statement())]
         return [call]
 
     def _wait(self, call: str) -> str:
@@ -201,7 +211,7 @@ class _Writer:
 
     def _run(self, value: str | None = None, more: str = "") -> str:
         dice = self._dice
-        given = value or dice.one(INPUTS)
+        given = value or dice.one(self.inputs)
         if dice.chance(0.4):
             return f"await do.invoke({given}{more})"
         return f"await do.stream({given}, {self._modes()}{more})"
@@ -232,5 +242,5 @@ class _Writer:
         return f"await do.resume({answers}{', mapped=True' if mapped else ''}{modes})"
 
 
-def _indented(lines: list[str]) -> list[str]:
+def indented(lines: list[str]) -> list[str]:
     return [f"    {line}" if line else "" for line in lines]
