@@ -168,6 +168,22 @@ def case_port_filter_values(env):
     return [len(list(saver.list(CONFIG, filter=f))) for f in filters]
 
 
+def case_port_filters_of_another_type(env):
+    saver = env.saver()
+    store(saver, 1, port_config(), {}, flag=True, count=0, ratio=1.0)
+    filters = [{"flag": 1}, {"count": False}, {"ratio": 1}, {"missing": None}]
+    return [len(list(saver.list(CONFIG, filter=f))) for f in filters]
+
+
+def case_port_what_became_of_a_task_comes_first(env):
+    saver = env.saver()
+    first = store(saver, 1, port_config(), {"x": 1})
+    saver.put_writes(first, [("x", 2), ("y", 3)], "task1")
+    for channel in ("__error__", "__interrupt__", "__resume__", "__error__"):
+        saver.put_writes(first, [(channel, channel)], "task1")
+    return seen(saver.get_tuple(first))
+
+
 def case_b48_filter_resists_injection(env):
     saver = env.saver()
     store(saver, 1, port_config(), {}, k="v")

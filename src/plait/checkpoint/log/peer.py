@@ -216,17 +216,14 @@ def put_writes(
 
 
 def _join(stored: list[tuple[str, Data]], new: list[tuple[str, Data]]) -> list[tuple[str, Data]]:
-    """A task's writes after more came in."""
+    """A task's writes after more came in: what became of it first, by its index."""
     replaced = {channel for channel, _ in new if channel in WRITES_IDX_MAP}
     plain = [each for each in stored if each[0] not in WRITES_IDX_MAP]
     more = [each for each in new if each[0] not in WRITES_IDX_MAP]
     kept = [each for each in stored if each[0] in WRITES_IDX_MAP and each[0] not in replaced]
-    return [
-        *plain,
-        *more[len(plain) :],
-        *kept,
-        *(each for each in new if each[0] in WRITES_IDX_MAP),
-    ]
+    reserved = [*kept, *(each for each in new if each[0] in WRITES_IDX_MAP)]
+    reserved.sort(key=lambda each: WRITES_IDX_MAP[each[0]])
+    return [*reserved, *plain, *more[len(plain) :]]
 
 
 class _Cursor:

@@ -25,13 +25,14 @@ from . import (
     messages,
     parsers,
     prompts,
+    savers,
     stores,
     tool_parsers,
     tools,
 )
 from .expected import is_expected
 
-STAGES = ("prelude", "telling", "graphs")
+STAGES = ("prelude", "telling", "graphs", "savers")
 
 
 class Runnables(Family[str]):
@@ -91,6 +92,7 @@ RUNNABLES = [
     Runnables("tool_parsers", tool_parsers.lines),
     Runnables("tools", tools.lines),
     Runnables("stores", stores.lines, 8),  # what takes longer has fewer
+    Runnables("savers", savers.lines, 20),
     Runnables("chains", chains.lines),
     Runnables("histories", histories.lines),
     Runnables("inner_graphs", inner_graphs.lines, 20),
