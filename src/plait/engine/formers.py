@@ -13,7 +13,7 @@ label in the same place, and nobody else. That place is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from plait.engine import namespaces
@@ -31,6 +31,9 @@ class Former(NamedTuple):
     ns: str
     """The namespace of the run that it was part of."""
     id: str
+    open: Container[str]
+    """The questions that were open when the thread was written to: answers to others, which were
+    given before, are forgotten with the code that asked."""
 
     def inside(self, name: str) -> str:
         """The namespace of what ran inside it; `name` is that of its node."""
@@ -39,7 +42,7 @@ class Former(NamedTuple):
     def called(self, task: Task) -> Former:
         """What it called in the place of `task`."""
         place = task.key or task.order
-        return Former(self.ns, task_id(self.id, self.ns, task.identity, place))
+        return Former(self.ns, task_id(self.id, self.ns, task.identity, place), self.open)
 
 
 class FormerStep(NamedTuple):
@@ -51,6 +54,8 @@ class FormerStep(NamedTuple):
     number: int
     sends: Sequence[Send]
     """Those of this super-step."""
+    open: Container[str]
+    """See `Former`."""
 
     def at(self, task: Task) -> Former | None:
         """What ran in the place of `task`, if that is in this super-step."""
@@ -60,7 +65,7 @@ class FormerStep(NamedTuple):
         if task.is_push and not self._was_sent(task):
             return None
         base = self.checkpoint_id or f"{self.ns}:{number}"
-        return Former(self.ns, task_id(base, self.ns, task.identity, task.order))
+        return Former(self.ns, task_id(base, self.ns, task.identity, task.order), self.open)
 
     def _was_sent(self, task: Task) -> bool:
         """Whether the `Send` at this position said the same."""

@@ -113,10 +113,10 @@ class Questions:
         raise GraphInterrupt((asked,))
 
     def _asked_before(self, label: str) -> str | None:
-        """The answered question of the former task in whose place one with this label is asked."""
+        """The question of the former task, answered since, in whose place this one is asked."""
         if self.former is not None:
             asked = question_id(self.former.id, label)
-            return asked if asked in self.answers else None
+            return asked if asked in self.answers and asked in self.former.open else None
         strangers = list(self.stands_for)
         if self._stood < len(strangers) and strangers[self._stood] in self.answers:
             self._stood += 1

@@ -23,13 +23,14 @@ def config_of(
     """The config that addresses a checkpoint, with what else the caller configured.
 
     Args:
-        parents: namespace to checkpoint of the runs around a nested one.
+        parents: namespace to checkpoint of the runs around a nested one; none of one that was
+            written by hand before it began.
     """
     if checkpoint_id is None:
         return None
     address: dict[str, Any] = {"checkpoint_ns": ns, "checkpoint_id": checkpoint_id}
-    if ns:
-        address["checkpoint_map"] = {**(parents or {}), ns: checkpoint_id}
+    if ns and parents:
+        address["checkpoint_map"] = {**parents, ns: checkpoint_id}
     return {"configurable": {**configurable, **address}}
 
 

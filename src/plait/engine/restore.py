@@ -353,7 +353,7 @@ def stand_for(task: Task, asked: Mapping[str, str]) -> None:
     questions.stands_for = asked
     *_, asker = asked.values()
     if asker:
-        task.former = questions.former = Former(task.step.ns, asker)
+        task.former = questions.former = Former(task.step.ns, asker, asked)
 
 
 def _adopt_failure(task: Task, stored: Writes) -> bool:

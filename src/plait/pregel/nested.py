@@ -2,7 +2,8 @@
 
 A nested run starts from one of these, the first that applies:
 
-1. what the same super-step of its parent has stored already: it goes on there;
+1. what the same super-step of its parent has stored already, or somebody wrote by hand before the
+   graph had ever begun: it goes on there;
 2. the checkpoint that a replay names for it (its *origin*): it starts from a fork of it;
 3. if the graph has memory (`checkpointer=True`): the state it was left in by the past of its
    parent. After a replay or a fork that is not the newest one, but the newest of those that were
@@ -50,7 +51,7 @@ class Nest:
         at once where nothing is stored of the two."""
         former = scope.task.former
         if former is not None:
-            self.former = FormerStep(self._former_ns(former), "", 0, ())
+            self.former = FormerStep(self._former_ns(former), "", 0, (), former.open)
 
     @property
     def ns(self) -> str:
@@ -87,8 +88,10 @@ class Nest:
         if former is not None:
             self.former = yield from self._stopped(session, former)
         head = yield from session.load(None)
-        if head is not None and around(head.metadata).get(step.ns) == step.checkpoint_id:
-            return head
+        if head is not None:
+            self._take_over(head)
+            if around(head.metadata).get(step.ns) == step.checkpoint_id:
+                return head
         origin = self._origin()
         if origin is not None:
             lane = session if origin.ns == self.ns else session.nested(origin.ns)
@@ -99,6 +102,14 @@ class Nest:
         if head is None or not self._memory:
             return None
         return (yield from self._remembered(session, head))
+
+    def _take_over(self, head: Snapshot) -> None:
+        """What somebody wrote before the graph had ever begun counts as made where it begins now:
+        in the task that has the namespace, or, of a graph with memory, in a run that goes on."""
+        if around(head.metadata) or (self._memory and not self._scope.run.loop.went_on):
+            return
+        step = self._scope.task.step
+        head.metadata = {**head.metadata, "parents": {step.ns: step.checkpoint_id}}
 
     def is_untrodden(self) -> bool:
         """Whether nobody can have stored anything for this run: then nobody needs to look.
@@ -151,7 +162,7 @@ class Nest:
                     checkpoint = snapshot_of(stored)
                     sends = Frontier.restored(checkpoint.frontier).sends
                     number = checkpoint.metadata["step"] + 1
-                    return FormerStep(lane.ns, checkpoint.id, number, sends)
+                    return FormerStep(lane.ns, checkpoint.id, number, sends, former.open)
             if len(page) < MARKS:
                 return None
             at = page[-1].id
@@ -201,8 +212,10 @@ class Nest:
         return None if best is None else (yield from session.load(best.id))
 
     def _is_recent(self, parents: Mapping[str, str]) -> bool:
-        """Whether this very run has made it."""
-        return any(parents.get(ns, "") >= loop.began for ns, loop in self._outwards())
+        """Whether this very run has made it, or somebody before any run."""
+        return not parents or any(
+            parents.get(ns, "") >= loop.began for ns, loop in self._outwards()
+        )
 
     def _happened(self, session: Session, parents: Mapping[str, str]) -> Plan[bool]:
         """Whether the super-steps that a state was made in are part of the past."""

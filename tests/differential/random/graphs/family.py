@@ -14,6 +14,7 @@ from tests.differential.random.shrink import Parts
 from tests.differential.random.sides import playing, written
 
 from .compare import comparable, in_order, until_it_breaks
+from .insides import inside
 from .spec import at_once, generate
 from .streams import streaming
 from .text import program as text_of
@@ -115,4 +116,5 @@ def parted(oracle: tuple[Any, Any], ours: tuple[Any, Any]) -> Difference | None:
 
 GRAPHS = Graphs("graphs", GATE, generate)
 TRAVELS = Graphs("travels", range(16), travel)
+INSIDES = Graphs("insides", range(16), inside)
 STREAMS = Graphs("streams", range(16), streaming)

@@ -20,6 +20,9 @@ from tests.differential.normal import ErrorInfo
 
 A_MOMENT = 0.1  # in which each side ends what else runs: a graph inside, to its limit, too
 _PRINTED = re.compile(r"^\x1b\[1m\[(\w+)\]", re.MULTILINE)
+_PLACE = ("thread_id", "checkpoint_ns")
+"""What names the newest state of a graph inside: what else the peer tells of one that has not begun
+leads elsewhere."""
 LARGE = 100  # items of a state that may double with each super-step: nothing more is done
 LIMIT = 12  # super-steps of a run: enough for each shape, and a loop without an end is soon over
 
@@ -224,7 +227,8 @@ class Player:
                 if not nested:
                     return "nothing inside"
                 snapshot = nested[inside % len(nested)]
-                config = snapshot.config
+                place = snapshot.config["configurable"]
+                config = {"configurable": {key: place[key] for key in _PLACE}}
             kw = {} if task is None else {"task_id": _task_id(snapshot, task)}
             return await self._call("update_state", config, values, as_node=as_node, **kw)
 
