@@ -18,18 +18,23 @@ FIELDS = ("n", "t", "flag", "deep")
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 
 
+LIVES = (-10.0, 60, None)
+"""Times to live, in minutes: the first has passed before the item was put."""
+
+
 def lines(dice: Dice) -> list[str]:
     """A store, and operations on it, of which each result is noted."""
-    sqlite = dice.chance(0.5)
-    made = ["env.kind = 'sqlite'"] if sqlite else []
-    made.append("store = env.store()")
+    sqlite, sync = dice.chance(0.6), dice.chance(0.5)
+    calls = [operation(dice, sqlite, sync) for _ in range(dice.number(3, 14))]
     # "Namespaces of deleted items": each holds one that stays.
-    made.append(f"for space in {SPACES!r}: store.put(space, 'stays', {value(dice)!r})")
-    sync = sqlite or dice.chance(0.5)
-    for _ in range(dice.number(3, 12)):
-        call = operation(dice, sqlite, sync)
-        made.append(f"look(lambda: {call})" if sync else f"await alook({call})")
-    return made
+    put = "store.put" if sync else "await store.aput"
+    seeded = f"for space in {SPACES!r}: {put}(space, 'stays', {value(dice)!r})"
+    if sync:
+        made = ["store = env.store()", seeded, *(f"look(lambda: {call})" for call in calls)]
+    else:
+        noted = [seeded, *(f"await alook({call})" for call in calls)]
+        made = ["async with env.astore() as store:", *(f"    {line}" for line in noted)]
+    return ["env.kind = 'sqlite'", *made] if sqlite else made
 
 
 def value(dice: Dice) -> dict[str, Any]:
@@ -85,6 +90,8 @@ def listing(dice: Dice) -> str:
         made.append(f"suffix={part(dice)!r}")
     if dice.chance(0.4):
         made.append(f"max_depth={dice.one([1, 2, 3, 5])}")
+    if dice.chance(0.3):
+        made.append(f"limit={dice.one([1, 3, 100])}, offset={dice.one([0, 1, 4])}")
     return ", ".join(made)
 
 
@@ -100,23 +107,32 @@ def searching(dice: Dice, sqlite: bool) -> str:
 def operation(dice: Dice, sqlite: bool, sync: bool) -> str:
     """A call of the store, and what makes its result plain."""
     space, key = dice.one(SPACES), dice.one(KEYS)
-    kind = dice.share()
-    around = "plain"
-    if kind < 0.4:
-        call = f"put({space!r}, {key!r}, {value(dice)!r})"
-    elif kind < 0.5:
-        call = f"delete({space!r}, {key!r})"
-    elif kind < 0.6:
-        call = f"get({space!r}, {key!r})"
-    elif kind < 0.75:
-        call = f"search({searching(dice, sqlite)})"
-        around = "unordered" if sqlite else "plain"
-    elif kind < 0.88:
-        call = f"list_namespaces({listing(dice)})"
-    else:
+    kind = dice.weighted(
+        put=8, delete=2, get=2.5, search=3, list_namespaces=2.6, batch=2.4, sweep_ttl=sqlite
+    )
+    refresh = f", refresh_ttl={dice.chance(0.5)}" if sqlite and dice.chance(0.4) else ""
+    around = "unordered" if kind == "search" and sqlite else "plain"
+    if kind == "put":
+        given = f"{space!r}, {key!r}, {value(dice)!r}"
+        if sqlite and dice.chance(0.4):
+            given += f", ttl={dice.one(LIVES)}"
+    elif kind == "delete":
+        given = f"{space!r}, {key!r}"
+    elif kind == "get":
+        given = f"{space!r}, {key!r}{refresh}"
+    elif kind == "search":
+        given = searching(dice, sqlite) + refresh
+    elif kind == "list_namespaces":
+        given = listing(dice)
+    elif kind == "batch":
         operations = [op(dice, sqlite) for _ in range(dice.number(1, 4))]
-        call = f"batch([{', '.join(operations)}])"
-    return f"{around}(store.{call})" if sync else f"aplain(store.a{call})"
+        given = f"[{', '.join(operations)}]"
+    else:
+        given = ""
+    if sync:
+        return f"{around}(store.{kind}({given}))"
+    method = kind if kind == "sweep_ttl" else f"a{kind}"  # a coroutine of the async store
+    return f"a{around}(store.{method}({given}))"
 
 
 def op(dice: Dice, sqlite: bool) -> str:

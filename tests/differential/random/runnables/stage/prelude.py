@@ -121,6 +121,11 @@ async def aplain(found):
     return plain(await found)
 
 
+async def aunordered(found):
+    """The async twin of `unordered`."""
+    return unordered(await found)
+
+
 def keys_of(schema):
     """The properties of a schema, and which are required; messages are described by each side."""
     return schema["title"], sorted(schema.get("properties", {})), schema.get("required")
