@@ -468,3 +468,15 @@ def case_injected_arguments_that_do_not_fit(env):
     given = {"messages": [AIMessage("", tool_calls=[call])], "password": "s3cret"}
     told = builder.compile().invoke(given)["messages"][-1]
     return told.status, "s3cret" in told.content, told.content.count("paid")
+
+
+async def case_events_of_a_tool_that_gives_a_list(env):
+    @tool
+    def names() -> list:
+        """Names."""
+        return ["ann", "bob"]
+
+    app = graph_of(ToolNode([names]))
+    events = [e async for e in app.astream_events(calls(call("names")), version="v2")]
+    told = [e["data"]["output"].content for e in events if e["event"] == "on_tool_end"]
+    return told, app.invoke(calls(call("names")))["messages"][-1].content

@@ -55,7 +55,9 @@ def agents(dice: Dice) -> Spec:
     notes: list[Spec] = [{}, {}, {"notes": ["given"]}] if spec.get("state") else [{}]
     spec["actions"] = actions(dice, spec, asyncs, notes)
     decide(dice, spec, asyncs)
-    if spec.get("parent") == "node":  # "Graphs inside that are watched"
+    selects = any(one["kind"] == "selector" for one in spec["middleware"])
+    # "Graphs inside that are watched"; the question of a selector is in each side's own words
+    if selects or spec.get("parent") == "node":
         for one in spec["actions"]:
             one["do"] = "invoke" if one["do"] == "events" else one["do"]
     if "name" in spec or any("name" in one for one in spec["model"]["script"]):

@@ -1,5 +1,6 @@
 """What is the same of two results of a program with agents."""
 
+import json
 import re
 from typing import Any
 
@@ -123,7 +124,8 @@ def _without_marks(value: Any) -> Any:
         if "$defs" in value:  # the schema of an answer is described in each side's own words
             return "<schema>"
         if value.get("$") == "ToolMessage":  # one side's has its id before it is in the state
-            value = {**value, "id": "<id>" if _is_made(value.get("id")) else value["id"]}
+            made = "<id>" if _is_made(value.get("id")) else value["id"]
+            value = {**value, "id": made, "content": _as_stored(value.get("content"))}
         left_out = {*MARKS, "state"} if "tool_call" in value else MARKS  # "Stored tool calls"
         if {"source", "step"} <= value.keys():  # of a checkpoint: told before or after it is stored
             left_out = {*left_out, "lc_agent_name"}
@@ -146,6 +148,13 @@ def _without_marks(value: Any) -> Any:
             _without_marks(one) for one in value if not isinstance(one, str) or one not in MARKS
         )
     return value
+
+
+def _as_stored(content: Any) -> Any:
+    """The content of a tool's message as a ToolNode keeps it ("Lists in events of tools")."""
+    if isinstance(content, list) and not all(isinstance(one, dict) for one in content):
+        return json.dumps(content, ensure_ascii=False)
+    return content
 
 
 def _is_documented(found: Difference) -> bool:

@@ -191,7 +191,8 @@ class Player:
         if not past:
             return "nothing before"
         old = past[min(action["back"], len(past) - 1)]
-        return self.graph.invoke(None, old.config, **self.more(action))
+        config = {**self.config(action), "configurable": old.config["configurable"]}
+        return self.graph.invoke(None, config, **self.more(action))
 
     def do_draw(self, action):
         return picture_of(self.graph, action.get("xray", False))
