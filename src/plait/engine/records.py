@@ -73,6 +73,8 @@ class Mark:
     """Of what an `exit` run stored: the first id that may be of a super-step that it went through
     (those before it are of other branches, and of runs that died), and whether it went on with the
     super-step of the checkpoint before."""
+    caller: str | None = None
+    """Of a graph with memory: the task that ran it (see `RunSpec.caller`)."""
 
     @classmethod
     def of(
@@ -83,7 +85,7 @@ class Mark:
         began = frontier.get("began")
         return cls(
             id, parent_id, metadata, frontier.get("copy_of"), frontier.get("past"),
-            None if began is None else (began[0], began[1]),
+            None if began is None else (began[0], began[1]), frontier.get("caller"),
         )  # fmt: skip
 
 

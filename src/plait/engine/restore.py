@@ -104,7 +104,13 @@ def _same_step(spec: RunSpec, snapshot: Snapshot | None) -> bool:
         return False
     ns, checkpoint_id = spec.within
     parents: Mapping[str, str] = snapshot.metadata.get("parents") or {}
-    return parents.get(ns) == checkpoint_id
+    return parents.get(ns) == checkpoint_id and is_of(spec.caller, snapshot.frontier.get("caller"))
+
+
+def is_of(caller: str | None, stored: str | None) -> bool:
+    """Whether a checkpoint that says who ran its graph is one of this caller's. (One that an older
+    build has stored does not say it.)"""
+    return stored is None or stored == caller
 
 
 def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:

@@ -92,6 +92,9 @@ class RunSpec:
     within: tuple[str, str] | None = None
     """The super-step that a nested run is part of: its namespace and checkpoint. What the run
     finds stored under the same one is its own: it goes on with it and ignores the input."""
+    caller: str | None = None
+    """Of a graph with memory, whose namespace is one for all tasks of a node: the task that runs
+    it, where its super-step may have several. Each goes on with what it has stored itself."""
     answers: Mapping[str, Any]
     """Answers that the parent run was given, by question id."""
     heard: set[str] | None = None

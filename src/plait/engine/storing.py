@@ -209,6 +209,8 @@ class Storing(Reporting):
             record["began"] = [self.began, self.went_on]
         if self.asked:
             record["asked"] = dict(self.asked)
+        if self.spec.caller is not None:
+            record["caller"] = self.spec.caller
         if self.deadline is not None and self.frontier:
             record["deadline"] = self.deadline
         record["graph"] = plan.fingerprint

@@ -2,12 +2,13 @@
 
 A nested run starts from one of these, the first that applies:
 
-1. what the same super-step of its parent has stored already, or somebody wrote by hand before the
-   graph had ever begun: it goes on there;
+1. what the same task of its parent has stored already, or somebody wrote by hand before the graph
+   had ever begun: it goes on there;
 2. the checkpoint that a replay names for it (its *origin*): it starts from a fork of it;
 3. if the graph has memory (`checkpointer=True`): the state it was left in by the past of its
    parent. After a replay or a fork that is not the newest one, but the newest of those that were
-   made before the point in time that the parent went back to;
+   made before the point in time that the parent went back to. Tasks beside each other do not see
+   what the others leave there;
 4. nothing: its input alone.
 """
 
@@ -23,6 +24,7 @@ from plait.engine.frontier import Frontier
 from plait.engine.namespaces import inside, numbered, remembered
 from plait.engine.past import before, ran_before
 from plait.engine.records import Origin, snapshot_of
+from plait.engine.restore import is_of
 from plait.engine.tasks import task_id
 
 if TYPE_CHECKING:
@@ -63,6 +65,12 @@ class Nest:
             made = self._ns = numbered(outer, self._nth)
         return made
 
+    @property
+    def caller(self) -> str | None:
+        """See `RunSpec.caller`."""
+        task = self._scope.task
+        return task.id if self._memory and task.is_push else None
+
     def _lasting(self) -> str:
         """The namespace of the graph around, under the first names of nodes: those stay."""
         names: dict[str, str] = {}
@@ -90,8 +98,12 @@ class Nest:
         head = yield from session.load(None)
         if head is not None:
             self._take_over(head)
-            if around(head.metadata).get(step.ns) == step.checkpoint_id:
+            if self._is_own(head.metadata, head.frontier.get("caller")):
                 return head
+        if self._memory and head is not None and head.id > (step.checkpoint_id or ""):
+            own = yield from self._own(session, head.id)
+            if own is not None:
+                return own
         origin = self._origin()
         if origin is not None:
             lane = session if origin.ns == self.ns else session.nested(origin.ns)
@@ -110,6 +122,26 @@ class Nest:
             return
         step = self._scope.task.step
         head.metadata = {**head.metadata, "parents": {step.ns: step.checkpoint_id}}
+
+    def _is_own(self, metadata: Mapping[str, Any], caller: str | None) -> bool:
+        """Whether this task has made a checkpoint, in this attempt or an earlier one."""
+        step = self._scope.task.step
+        made = around(metadata).get(step.ns)
+        return made == step.checkpoint_id and is_of(self.caller, caller)
+
+    def _own(self, session: Session, newest: str) -> Plan[Snapshot | None]:
+        """What this task has stored in a memory to which others beside it have written since."""
+        since, at = self._scope.task.step.checkpoint_id or "", newest
+        while True:
+            page: list[Mark] = yield from session.marks(at, MARKS)
+            for mark in page:
+                if mark.id <= since:
+                    return None
+                if self._is_own(mark.metadata, mark.caller):
+                    return (yield from session.load(mark.id))
+            if len(page) < MARKS:
+                return None
+            at = page[-1].id
 
     def is_untrodden(self) -> bool:
         """Whether nobody can have stored anything for this run: then nobody needs to look.
@@ -187,7 +219,8 @@ class Nest:
         Most often that is the newest one. What was made in the latest super-step counts, whenever
         it was stored: somebody may have written to an older one since.
         """
-        if self._is_recent(around(head.metadata)):
+        caller = head.frontier.get("caller")
+        if self._is_recent(around(head.metadata)) and not self._is_beside(head.metadata, caller):
             return head
         best: Mark | None = None
         latest: tuple[str, ...] = ()
@@ -202,6 +235,8 @@ class Nest:
                 when = tuple(parents.values())
                 if parents == told or when <= latest:
                     continue
+                if self._is_beside(mark.metadata, mark.caller):
+                    continue
                 told = parents
                 if (yield from self._happened(session, parents)):
                     best, latest = mark, when
@@ -210,6 +245,20 @@ class Nest:
                 continue
             break
         return None if best is None else (yield from session.load(best.id))
+
+    def _is_beside(self, metadata: Mapping[str, Any], caller: str | None) -> bool:
+        """Whether a task that runs beside this one, or beside one around it, has made it. What one
+        and the same task calls has its order from the program, and is no such task."""
+        parents = around(metadata)
+        scope: TaskScope | None = self._scope
+        inner: str | None = None
+        while scope is not None:
+            task = scope.task
+            if parents.get(task.step.ns) == task.step.checkpoint_id:
+                same = is_of(self.caller, caller) if inner is None else inner in parents
+                return task.parent is None and not same
+            inner, scope = task.step.ns, scope.run.parent
+        return False
 
     def _is_recent(self, parents: Mapping[str, str]) -> bool:
         """Whether this very run has made it, or somebody before any run."""

@@ -350,7 +350,8 @@ class Run:
         else:
             step, outer = parent.task.step, parent.run.loop.spec
             spec.within = outer.ns, step.checkpoint_id
-            spec.untrodden = self.nest is not None and self.nest.is_untrodden()
+            if self.nest is not None:
+                spec.untrodden, spec.caller = self.nest.is_untrodden(), self.nest.caller
             spec.parents = {**outer.parents, outer.ns: step.checkpoint_id}
             if self._config is None and parent.task.node.metadata is None:
                 spec.metadata = outer.metadata

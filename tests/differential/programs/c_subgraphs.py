@@ -2,9 +2,11 @@
 
 import asyncio
 import operator
+import threading
 from typing import Annotated, TypedDict
 
 from langgraph.config import get_config
+from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, Send, interrupt
 
@@ -236,6 +238,53 @@ def case_memory_of_parallel_nodes(env):
         builder.add_edge(START, name)
     graph = builder.compile(checkpointer=env.saver())
     return [graph.invoke({"items": [n]}, CONFIG, **SYNC) for n in range(2)]
+
+
+def case_memory_of_tasks_in_a_row(env):
+    inner = chain(("c", add("c")), checkpointer=True)
+
+    @task
+    def call(value):
+        return inner.invoke({"items": [value]})["items"]
+
+    @entrypoint(checkpointer=env.saver())
+    def flow(values):
+        return [call(value).result() for value in values]
+
+    return [flow.invoke(values, CONFIG) for values in ([1, 2, 3], [4, 4])]
+
+
+def case_memory_of_a_fan_out(env):
+    both = threading.Barrier(2, timeout=20)  # both have read the memory before either writes it
+
+    def meet(state):
+        both.wait()
+        return {"items": ["c"]}
+
+    inner = chain(("c", meet), checkpointer=True)
+
+    def call(state):
+        return {"items": [inner.invoke({"items": [state["x"]]})["items"]]}
+
+    builder = StateGraph(State).add_node("call", call)
+    sends = [Send("call", {"x": n}) for n in range(2)]
+    builder.add_conditional_edges(START, lambda state: sends, ["call"])
+    return builder.compile(checkpointer=env.saver()).invoke({"items": []}, CONFIG, **SYNC)
+
+
+def case_memory_of_a_fan_out_that_asks(env):
+    inner = chain(("c", lambda state: {"items": [interrupt(state["x"])]}), checkpointer=True)
+
+    def call(state):
+        return {"items": [inner.invoke({"x": state["x"], "items": []})["items"]]}
+
+    builder = StateGraph(State).add_node("call", call)
+    sends = [Send("call", {"x": n}) for n in range(2)]
+    builder.add_conditional_edges(START, lambda state: sends, ["call"])
+    graph = builder.compile(checkpointer=env.saver())
+    asked = graph.invoke({"items": []}, CONFIG, **SYNC)["__interrupt__"]
+    answers = {one.id: f"answer to {one.value}" for one in asked}
+    return sorted(one.value for one in asked), graph.invoke(Command(resume=answers), CONFIG, **SYNC)
 
 
 async def case_memory_async(env):
