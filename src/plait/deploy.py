@@ -7,18 +7,19 @@ reducers where tasks have written, on values that it throws away.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot
 from plait.checkpoint.log.requests import LaneRow, ListLanes, ListThreads
 from plait.checkpoint.log.retention import Progress, Tell
-from plait.constants import NS_END, NS_SEP, ROUTE, TASKS
+from plait.constants import NS_END, ROUTE, TASKS
 from plait.drivers.env import SYSTEM
 from plait.engine.inside import graph_inside
 from plait.engine.loop import Loop
-from plait.engine.migration import Moved
+from plait.engine.migration import Moved, lost_join
+from plait.engine.namespaces import node_names, remembered
 from plait.engine.questions import Pending
 from plait.engine.reporting import task_order
 from plait.engine.restore import adopt
@@ -27,6 +28,7 @@ from plait.engine.tasks import Task
 from plait.errors import ConfigError, GraphError, StorageError, UnknownNodeError, nearest
 from plait.graph.state import StateGraph
 from plait.pregel.main import Pregel
+from plait.pregel.nested import around
 from plait.types import Send
 
 Verdict: TypeAlias = Literal["resumes", "migrates", "breaks"]
@@ -155,84 +157,103 @@ def _check(graph: Pregel, saver: Any, tell: Tell) -> Plan[DeployReport]:
 
 def _thread(graph: Pregel, saver: Any, row: LaneRow) -> Plan[ThreadReport]:
     session = saver.open_session(row.thread_id, "", registry=graph.registry())
-    report = ThreadReport(row.thread_id)
-    same = yield from _Lane(graph, session, report).check()
-    if not same:
-        yield from _memories(graph, row.thread_id, report)
-    return report
+    root = _Lane(graph, session, ThreadReport(row.thread_id))
+    stored = yield from root.load()
+    if stored is not None:
+        yield from root.check(stored)
+    if root.moved:
+        yield from _memories(root)
+    return root.report
 
 
-def _memories(graph: Pregel, thread_id: str, report: ThreadReport) -> Plan[None]:
-    """Graphs with a memory of their own (`checkpointer=True`) that no node leads to any more."""
-    lanes: list[LaneRow] = yield ListLanes(thread_id)
-    for lane in lanes:
-        if not lane.ns or NS_END in lane.ns:
+def _memories(root: _Lane) -> Plan[None]:
+    """The graphs with a memory of their own (`checkpointer=True`): which of them no node leads to
+    any more, and whether the others can read theirs."""
+    lanes: list[LaneRow] = yield ListLanes(root.report.thread_id)
+    for row in lanes:
+        if not row.ns or NS_END in row.ns:
             continue
-        plan = graph.plan
-        for level in lane.ns.split(NS_SEP):
+        graph = root.graph
+        for level in node_names(row.ns):
+            plan = graph.plan
             node = plan.nodes.get(plan.renames.nodes.get(level, level))
             inner = None if node is None else graph_inside(node)
             if inner is None:
-                report.findings.append(
-                    Finding(
-                        "loses",
-                        f"the memory of graph {level!r} is out of reach: no node of that name is a "
-                        f"graph. {nearest(level, plan.nodes)}",
-                        level,
-                        lane.ns,
-                    )
-                )
+                why = f"no node of that name is a graph. {nearest(level, plan.nodes)}"
+                root.lose_memory(row.ns, level, why)
                 break
-            plan = inner.plan
+            graph = inner
+        else:
+            name = [*node_names(row.ns)][-1]
+            if graph.checkpointer is not True:
+                root.lose_memory(row.ns, name, "it has not been compiled with checkpointer=True.")
+            elif row.ns.endswith(name):  # of several that one node calls, only the first is known
+                yield from root.check_memory(graph, row.ns)
 
 
 class _Lane:
-    """One lane of a thread: the graph that it belongs to, and what was found out about it."""
+    """One lane of a thread: the graph that it belongs to, and what was found out about it.
 
-    def __init__(self, graph: Pregel, session: Session, report: ThreadReport) -> None:
+    Args:
+        graph: today's.
+        session: reads the lane.
+        report: takes the findings.
+        lasting: the namespace under the first names of nodes, in which memories stay.
+    """
+
+    def __init__(
+        self, graph: Pregel, session: Session, report: ThreadReport, lasting: str = ""
+    ) -> None:
         self.graph = graph
         self.plan = graph.plan
         self.session = session
         self.report = report
+        self.lasting = lasting
         self.checkpoint_id = ""
+        self.moved = False
+        """Whether a graph of another shape has stored it, or it cannot be read."""
 
-    def check(self) -> Plan[bool]:
-        """Restore the lane's newest checkpoint, and those of the graphs in its pending tasks.
-
-        Returns:
-            Whether a graph of this very shape has stored it.
-        """
-        root = self.session.ns == ""
+    def load(self) -> Plan[Snapshot | None]:
+        """The lane's newest checkpoint; one that cannot be read is a finding."""
         try:
             stored: Snapshot | None = yield from self.session.load()
         except StorageError as error:
+            self.moved = True
             self.checkpoint_id = self.report.checkpoint_id or "?"
             self.report.checkpoint_id = self.checkpoint_id
             self._found("breaks", f"it cannot be read: {error}")
-            return False
-        if stored is None:
-            return True
-        self.checkpoint_id = stored.id
-        frontier = stored.frontier
-        if root:
+            return None
+        if stored is not None:
+            self.checkpoint_id = stored.id
+        return stored
+
+    def check(self, stored: Snapshot) -> Plan[None]:
+        """Restore a checkpoint that a run goes on from, and those of the graphs in its tasks."""
+        if self.session.ns == "":
+            frontier = stored.frontier
             self.report.checkpoint_id = stored.id
             sends = [send.node for send in frontier.get("sends", ())]
             self.report.next = (*sends, *sorted(frontier.get("next", ())))
             self.report.questions = len(Pending(stored.writes).questions)
-        loop = Loop(self._spec(), SYSTEM)
+        loop = self.restored(stored)
+        if loop is not None:
+            yield from self._follow(loop, stored)
+
+    def restored(self, stored: Snapshot) -> Loop | None:
+        """A loop that stands where a checkpoint says, or a finding."""
+        session = self.session
+        spec = RunSpec(self.plan, saved=True, ns=session.ns, thread_id=session.thread_id)
+        loop = Loop(spec, SYSTEM)
         try:
             loop.restore(stored)
         except GraphError as error:
+            self.moved = True
             self._found("breaks", str(error))
-            return False
+            return None
         if loop.moved is not None:
+            self.moved = True
             self._tell_moved(loop.moved)
-        yield from self._follow(loop, stored)
-        return loop.moved is None
-
-    def _spec(self) -> RunSpec:
-        session = self.session
-        return RunSpec(self.plan, saved=True, ns=session.ns, thread_id=session.thread_id)
+        return loop
 
     def _follow(self, loop: Loop, stored: Snapshot) -> Plan[None]:
         """What would run next, and the graphs inside of it."""
@@ -261,36 +282,95 @@ class _Lane:
                 if task.saved and task.identity in left:
                     left.remove(task.identity)
             self.report.next = tuple(left)
-        pending = Pending(stored.writes) if loop.moved is not None else None
+        pending = Pending(stored.writes)
         for task in tasks:
-            if task.saved:
-                continue
-            inner = graph_inside(task.node)
-            if pending is not None:
+            if not task.saved:
                 asked = [each for each in pending.questions if task.id in pending.tasks_of[each]]
-                yield from self._try_answers(task, asked, inner)
-            if inner is not None and inner.checkpointer is not True:
-                yield from _Lane(inner, self.session.nested(task.ns), self.report).check()
+                yield from self._look_inside(task, asked)
         self._try_writes(loop, sorted((task for task in tasks if task.saved), key=task_order))
 
-    def _try_answers(self, task: Task, asked: list[str], inner: Any) -> Plan[None]:
-        """Whether a task can still ask what it waits to be answered, if other code takes it up: a
-        node that was a graph and is none now cannot, nor the other way round."""
-        is_graph = task.node.subgraph is not None and inner.checkpointer is None
-        if not asked or not (inner is None or is_graph):
+    # --- the graphs inside -----------------------------------------------------------------------
+
+    def _look_inside(self, task: Task, asked: list[str]) -> Plan[None]:
+        """The graph in a task that is to run, and whether all that was asked can be asked again.
+
+        Args:
+            asked: the questions that the task waits with.
+        """
+        lasting = remembered(self.lasting, task.node.first_name)
+        own, memory = self.session.nested(task.ns), self.session.nested(lasting)
+        inner = graph_inside(task.node)
+        lane: _Lane | None = None
+        elsewhere = [own, memory]
+        if inner is not None and inner.checkpointer is not False:
+            here = elsewhere.pop(1 if inner.checkpointer is True else 0)
+            lane = _Lane(inner, here, self.report, lasting)
+            stored = yield from lane.load()
+            if stored is not None and self._made(stored):
+                yield from lane.check(stored)
+                reached = Pending(stored.writes).questions
+                asked = [each for each in asked if each not in reached]
+        elif not self.moved:
+            return  # the same code takes it up
+        if asked:
+            former = yield from self._questions_in(elsewhere)
+            self._lose(task, [each for each in asked if each in former], former=True)
+            if lane is not None and task.node.subgraph is not None:
+                self._lose(task, [each for each in asked if each not in former])
+
+    def _made(self, stored: Snapshot) -> bool:
+        """Whether the super-step in which the lane stands has made a checkpoint of a graph inside:
+        what a graph with memory has of earlier ones, is where nothing waits."""
+        return around(stored.metadata).get(self.session.ns) == self.checkpoint_id
+
+    def _questions_in(self, lanes: Sequence[Session]) -> Plan[set[str]]:
+        """What waits in lanes that no graph reads any more."""
+        found: set[str] = set()
+        for lane in lanes:
+            try:
+                stored: Snapshot | None = yield from lane.load()
+            except StorageError:
+                continue  # and nobody will
+            if stored is not None and self._made(stored):
+                found.update(Pending(stored.writes).questions)
+        return found
+
+    def _lose(self, task: Task, lost: list[str], *, former: bool = False) -> None:
+        """Answers that will reach nobody: a node that was a graph and is none now cannot ask again,
+        nor the other way round, nor a graph that keeps its checkpoints in another place.
+
+        Args:
+            former: a graph asked that kept its checkpoints where today's code reads none.
+        """
+        if not lost:
             return
-        stored: Snapshot | None = yield from self.session.nested(task.ns).load()
-        inside = Pending(() if stored is None else stored.writes).questions.keys()
-        lost = [each for each in asked if (each in inside) is not is_graph]
-        if lost:
-            now, then = ("is a graph", "its code") if is_graph else ("runs none", "a graph inside")
-            self._found(
-                "loses",
-                f"node {task.name!r} waits for an answer to {', '.join(lost)}, which {then} asked, "
-                f"and now it {now}: the answer would reach nobody. Put back what asked, or move "
-                "the thread on by update_state().",
-                task.identity,
-            )
+        if not former:
+            then, now = "its code", "is a graph"
+        elif task.node.subgraph is None:
+            then, now = "a graph inside", "runs none"
+        else:
+            then, now = "a graph inside", "is a graph with another checkpointer="
+        self._found(
+            "loses",
+            f"node {task.name!r} waits for an answer to {', '.join(lost)}, which {then} asked, "
+            f"and now it {now}: the answer would reach nobody. Put back what asked, or move "
+            "the thread on by update_state().",
+            task.identity,
+        )
+
+    # --- memories --------------------------------------------------------------------------------
+
+    def check_memory(self, graph: Pregel, ns: str) -> Plan[None]:
+        """Whether a graph with memory can read what it has from earlier super-steps."""
+        lane = _Lane(graph, self.session.nested(ns), self.report, ns)
+        stored = yield from lane.load()
+        if stored is not None:
+            lane.restored(stored)
+
+    def lose_memory(self, ns: str, level: str, why: str) -> None:
+        """A memory that no graph reads any more."""
+        what = f"the memory of graph {level!r} is out of reach: {why}"
+        self.report.findings.append(Finding("loses", what, level, ns))
 
     def _try_writes(self, loop: Loop, done: list[Task]) -> None:
         """What tasks of a super-step that is not at its end have written, given to the reducers."""
@@ -338,6 +418,8 @@ class _Lane:
                 f"Annotated[..., RenamedFrom({key!r})] if it was renamed.",
                 key,
             )
+        for join in moved.joins:
+            self._found("loses", lost_join(join, plan.name))
 
     def _found(self, effect: Any, what: str, name: str = "") -> None:
         finding = Finding(effect, what, name, self.session.ns, self.checkpoint_id)

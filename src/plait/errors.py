@@ -561,7 +561,7 @@ class DuplicateToolWarning(PlaitWarning):
 
 
 class UnreachableNodeWarning(PlaitWarning):
-    """No edge, branch or declared destination leads to a node."""
+    """No edge, branch or declared destination leads to a node, or a join can never fire."""
 
 
 class StaleGraphWarning(PlaitWarning):

@@ -9,7 +9,7 @@ import pytest
 
 from plait import START, Command, InMemorySaver, Send, SqliteSaver, StateGraph, deploy, interrupt
 from plait.checkpoint.log.requests import DropLane, Renew, Transact
-from plait.errors import ConfigError
+from plait.errors import ConfigError, MigrationError, UnreachableNodeWarning, UnusedAnswerWarning
 
 from . import shop
 
@@ -172,6 +172,97 @@ def test_keys_and_memories_that_get_out_of_reach_are_told(saver: Any) -> None:
     assert found.verdict == "migrates"
     assert found.loses
     assert {each.name for each in found.findings} == {"subject", "talk"}
+
+
+def with_memory(node: str, saver: Any = None, *, keeps: Any = True, **options: Any) -> Any:
+    """A graph with memory that asks on its second turn, inside another."""
+
+    def say(state: State) -> State:
+        return {"log": ["hello" if len(state["log"]) < 2 else interrupt("?")]}
+
+    inner = StateGraph(State, **options).add_node(node, say).add_edge(START, node)
+    builder = StateGraph(State).add_node("talk", inner.compile(checkpointer=keeps))
+    return builder.add_edge(START, "talk").compile(checkpointer=saver)
+
+
+def fails(values: Any) -> Any:
+    raise ValueError("no such version")
+
+
+def test_a_memory_that_newer_code_cannot_read_breaks(saver: Any) -> None:
+    graph = with_memory("say", saver)
+    graph.invoke({"log": ["a"]}, thread("1"))
+    newer = with_memory("say", version=2, migrations={1: fails})
+    (finding,) = deploy.check(newer, saver).threads[0].findings
+    assert (finding.effect, finding.ns) == ("breaks", "talk")
+    graph.invoke({"log": ["b"]}, thread("1"))
+    assert graph.get_state(thread("1")).interrupts
+    (finding,) = deploy.check(newer, saver).threads[0].findings
+    assert "no such version" in finding.what
+    with pytest.raises(MigrationError):
+        newer.copy({"checkpointer": saver}).invoke(Command(resume="c"), thread("1"))
+
+
+def test_a_node_that_is_gone_breaks_a_memory_only_where_it_is_about_to_run(saver: Any) -> None:
+    graph = with_memory("say", saver)
+    graph.invoke({"log": ["a"]}, thread("1"))
+    assert deploy.check(with_memory("speak"), saver).threads[0].verdict == "resumes"
+    graph.invoke({"log": ["b"]}, thread("1"))
+    (finding,) = deploy.check(with_memory("speak"), saver).threads[0].findings
+    assert (finding.effect, finding.name, finding.ns) == ("breaks", "say", "talk")
+
+
+@pytest.mark.parametrize("then", [True, None])
+def test_a_question_of_a_graph_that_looks_elsewhere_now_is_told(saver: Any, then: Any) -> None:
+    asked = with_memory("say", saver, keeps=then).invoke({"log": ["a", "b"]}, thread("1"))
+    (question,) = asked["__interrupt__"]
+    now = with_memory("say", saver, keeps=None if then else True)
+    told = [each.what for each in deploy.check(now, saver).threads[0].findings]
+    assert any(
+        question.id in what and "with another checkpointer=: the answer would" in what
+        for what in told
+    )
+    with pytest.warns(UnusedAnswerWarning):
+        now.invoke(Command(resume="c"), thread("1"))
+
+
+def test_a_memory_that_nothing_reads_any_more_is_told(saver: Any) -> None:
+    with_memory("say", saver).invoke({"log": ["a"]}, thread("1"))
+    inner = StateGraph(State).add_node("say", lambda state: None).add_edge(START, "say").compile()
+    builder = StateGraph(State, version=2, migrations={1: dict})
+    now = builder.add_node("talk", inner).add_edge(START, "talk").compile()
+    (finding,) = [each for each in deploy.check(now, saver).threads[0].findings if each.name]
+    assert (finding.effect, finding.name) == ("loses", "talk")
+    assert "not been compiled with checkpointer=True" in finding.what
+
+
+def joined(starts: list[str], saver: Any = None, *, defer: bool = False) -> Any:
+    """`sums` waits for several nodes, of which `asks` stops."""
+    builder = StateGraph(State).add_node("asks", lambda state: {"log": [interrupt("?")]})
+    for name in ("one", "two"):
+        builder.add_node(name, lambda state: None).add_edge(START, name)
+    builder.add_node("sums", lambda state: {"log": ["sum"]}, defer=defer).add_edge("two", "asks")
+    return builder.add_edge(starts, "sums").compile(checkpointer=saver)
+
+
+def test_a_join_that_is_half_full_and_gone_is_told_and_warned_of(saver: Any) -> None:
+    joined(["one", "asks"], saver).invoke({"log": []}, thread("1"))
+    now = joined(["one", "two", "asks"], saver)
+    (finding,) = deploy.check(now, saver).threads[0].findings
+    assert finding.effect == "loses"
+    assert "some of ['one', 'asks'] have finished, for all of which 'sums' waits" in finding.what
+    with pytest.warns(UnreachableNodeWarning, match="On thread '1', some of"):
+        assert now.invoke(Command(resume="a"), thread("1"))["log"] == ["a"]
+
+
+@pytest.mark.parametrize("defer", [True, False])
+def test_a_join_stays_half_full_when_its_node_is_deferred_or_no_more(
+    saver: Any, defer: bool
+) -> None:
+    joined(["one", "asks"], saver, defer=defer).invoke({"log": []}, thread("1"))
+    now = joined(["one", "asks"], saver, defer=not defer)
+    assert deploy.check(now, saver).threads[0].verdict == "resumes"
+    assert now.invoke(Command(resume="a"), thread("1"))["log"] == ["a", "sum"]
 
 
 def test_a_write_that_waits_and_does_not_fit_a_new_reducer_breaks(saver: Any) -> None:

@@ -10,6 +10,14 @@ from plait.errors import EmptyChannelError, InvalidUpdateError
 from plait.typing import MISSING, subscriptable
 
 
+def _stored(checkpoint: Any) -> tuple[Sequence[Any], bool]:
+    """Who has written, and whether all was waited for, as a barrier of either kind stores it: the
+    node that waits may have been deferred, or not, when the thread was stored."""
+    if len(checkpoint) == 2 and isinstance(checkpoint[1], bool):
+        return checkpoint[0], checkpoint[1]
+    return checkpoint, False
+
+
 @subscriptable
 class NamedBarrierValue(BaseChannel[Any, Any, list[Any]]):
     """Waits until all of `names` were written, then triggers its readers once.
@@ -37,7 +45,7 @@ class NamedBarrierValue(BaseChannel[Any, Any, list[Any]]):
         new = type(self)(self.typ, self.names)
         new.key = self.key
         if checkpoint is not MISSING:
-            new.seen = set(checkpoint)
+            new.seen = set(_stored(checkpoint)[0])
         return new
 
     def update(self, values: Sequence[Any]) -> bool:
@@ -84,7 +92,7 @@ class NamedBarrierValueAfterFinish(NamedBarrierValue):
         new = type(self)(self.typ, self.names)
         new.key = self.key
         if checkpoint is not MISSING:
-            seen, new.finished = checkpoint
+            seen, new.finished = _stored(checkpoint)
             new.seen = set(seen)
         return new
 

@@ -32,7 +32,7 @@ from plait.constants import (
     STATE_VERSION,
     TASKS,
 )
-from plait.errors import MigrationError, UnknownKeyWarning, nearest
+from plait.errors import MigrationError, UnknownKeyWarning, UnreachableNodeWarning, nearest
 from plait.types import Send
 from plait.warnings import program_level
 
@@ -85,6 +85,8 @@ class Moved:
     """Stored keys that the graph does not have, so that their values are out of reach."""
     dropped: list[str] = field(default_factory=list[str])
     """Such keys that finished tasks had written, so that the writes are dropped."""
+    joins: list[str] = field(default_factory=list[str])
+    """Joins that some of their nodes had come to, and that the graph does not have."""
     mark: Writes = field(default_factory=list[tuple[str, Any]])
     """Added to what tasks write before the next checkpoint: their version of the state."""
 
@@ -125,11 +127,9 @@ def adapt(plan: GraphPlan, snapshot: Snapshot, where: str) -> Moved | None:
         _rename_keys(plan, snapshot, moved)
     if version != plan.version or any(channel == STATE_VERSION for _, channel, _ in writes):
         _Migrating(plan, snapshot, version, moved, at).run()
-    moved.lost = [
-        key
-        for key in snapshot.values
-        if key not in plan.channels and not key.startswith((JOIN, OWN))
-    ]
+    for key in snapshot.values:
+        if key not in plan.channels and not key.startswith(OWN):
+            (moved.joins if key.startswith(JOIN) else moved.lost).append(key)
     if writes:
         snapshot.writes = [_kept(plan, write, moved) for write in snapshot.writes]
     return moved
@@ -142,11 +142,30 @@ def _kept(plan: GraphPlan, write: tuple[str, str, Any], moved: Moved) -> tuple[s
         return write
     if not channel.startswith(JOIN):
         moved.dropped.append(channel)
+    elif channel not in moved.joins:
+        moved.joins.append(channel)
     return task_id, NO_WRITES, None
 
 
+def lost_join(channel: str, graph: str) -> str:
+    """What to say of a join that a graph does not have any more.
+
+    >>> lost_join("join:plan+draft:send", "letters").partition(",")[0]
+    "some of ['plan', 'draft'] have finished"
+    """
+    starts, _, end = channel.removeprefix(JOIN).rpartition(":")
+    return (
+        f"some of {starts.split('+')} have finished, for all of which {end!r} waits, and graph "
+        f"{graph!r} does not have that join any more: what came to it is forgotten. Put it back "
+        "until such threads have moved on, or move them on by update_state(..., as_node=...)."
+    )
+
+
 def warn_of_dropped(plan: GraphPlan, moved: Moved, where: str) -> None:
-    """Say which acknowledged writes this run will not apply."""
+    """Say which acknowledged writes this run will not apply, and which joins it forgets."""
+    for join in moved.joins:
+        what = f"On {where}, {lost_join(join, plan.name)}"
+        warnings.warn(what, UnreachableNodeWarning, stacklevel=program_level())
     for key in moved.dropped:
         warnings.warn(
             f"A finished task of {where} wrote key {key!r}, which graph {plan.name!r} does not "
@@ -410,4 +429,4 @@ def _same(a: Any, b: Any) -> bool:
 
 NO_RENAMES = Renames()
 
-__all__ = ["NO_RENAMES", "Migration", "Moved", "Renames", "adapt", "warn_of_dropped"]
+__all__ = ["NO_RENAMES", "Migration", "Moved", "Renames", "adapt", "lost_join", "warn_of_dropped"]
