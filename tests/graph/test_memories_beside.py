@@ -97,3 +97,30 @@ def test_a_question_of_an_older_build_is_answered(monkeypatch: pytest.MonkeyPatc
         graph.invoke({"log": []}, THREAD)
     graph.invoke(Command(resume="a"), THREAD)
     assert graph.invoke(Command(resume="b"), THREAD)["log"] == ["1: a, b"]
+
+
+def test_the_state_of_each_is_shown() -> None:
+    builder = StateGraph(State).add_node("call", in_a_row(asks, checkpointer=True))
+    sends = [Send("call", {"n": n, "log": []}) for n in range(3)]
+    builder.add_conditional_edges(START, lambda state: sends, ["call"])
+    graph = builder.compile(checkpointer=InMemorySaver())
+    graph.invoke({"log": []}, THREAD)
+    for task in graph.get_state(THREAD, subgraphs=True).tasks:
+        assert task.state.interrupts == task.interrupts
+
+
+def test_a_memory_is_shown_under_a_node_that_was_renamed() -> None:
+    saver = InMemorySaver()
+
+    def graph(name: str, **former: Any) -> Any:
+        middle = in_a_row(in_a_row(lambda state: {"log": [interrupt("?")]}, checkpointer=True))
+        builder = StateGraph(State).add_node(name, middle, **former)
+        return builder.add_edge(START, name).compile(checkpointer=saver)
+
+    graph("before").invoke({"log": []}, THREAD)
+    now = graph("now", renamed_from="before")
+    now.invoke(Command(resume="yes"), THREAD)
+    now.invoke({"log": []}, THREAD)
+    (task,) = now.get_state(THREAD, subgraphs=True).tasks
+    (memory,) = task.state.tasks
+    assert memory.state.interrupts == task.interrupts

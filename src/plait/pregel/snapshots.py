@@ -12,6 +12,7 @@ from plait.drivers.base import PlanRunner, Storage
 from plait.engine.inside import graph_inside
 from plait.engine.namespaces import node_names, remembered
 from plait.engine.records import id_of, metadata_of
+from plait.engine.restore import is_of
 from plait.errors import ConfigError
 from plait.pregel.configs import check_config
 from plait.pregel.nested import MARKS, around
@@ -21,6 +22,7 @@ from plait.runnables.config import ensure_config, merge_configs
 from plait.types import PregelTask, StateSnapshot
 
 if TYPE_CHECKING:
+    from plait.engine.plan import NodePlan
     from plait.pregel.main import Pregel
 
 
@@ -79,16 +81,29 @@ def graph_at(graph: Pregel, ns: str) -> Pregel:
     Raises:
         ConfigError: a level of the namespace names no node that runs a graph.
     """
+    return [graph, *(inner for _, inner in _inwards(graph, ns))][-1]
+
+
+def _lasting(graph: Pregel, ns: str, subgraphs: bool) -> str | None:
+    """A namespace of `graph` under the first names of nodes, in which memories stay: asked for by
+    who looks at the graphs inside."""
+    if not subgraphs:
+        return None
+    return NS_SEP.join(node.first_name for node, _ in _inwards(graph, ns))
+
+
+def _inwards(graph: Pregel, ns: str) -> Iterator[tuple[NodePlan, Pregel]]:
+    """The nodes that lead to a namespace, each with the graph that it runs."""
     for name in node_names(ns):
         node = graph.plan.nodes.get(graph.plan.renames.nodes.get(name, name))
         inner = None if node is None else graph_inside(node)
-        if inner is None:
+        if node is None or inner is None:
             raise ConfigError(
                 f"checkpoint_ns {ns!r} names {name!r}, which is no graph inside {graph.name!r}. "
                 "Take the namespace from get_state(config, subgraphs=True).tasks[i].state.config."
             )
+        yield node, inner
         graph = inner
-    return graph
 
 
 def subgraphs(
@@ -111,13 +126,19 @@ def subgraphs(
 def get_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.get_state`."""
     at, configurable, saver, lane = _to_read(graph, config)
-    return _as_asked(saver.run(_read(at, configurable, lane, subgraphs)), graph, config)
+    return _as_asked(
+        saver.run(_read(at, configurable, lane, _lasting(graph, lane.ns, subgraphs))), graph, config
+    )
 
 
 async def aget_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapshot:
     """See `Pregel.aget_state`."""
     at, configurable, saver, lane = _to_read(graph, config)
-    return _as_asked(await saver.arun(_read(at, configurable, lane, subgraphs)), graph, config)
+    return _as_asked(
+        await saver.arun(_read(at, configurable, lane, _lasting(graph, lane.ns, subgraphs))),
+        graph,
+        config,
+    )
 
 
 def _as_asked(snapshot: StateSnapshot, graph: Pregel, config: Any) -> StateSnapshot:
@@ -132,16 +153,16 @@ def _as_asked(snapshot: StateSnapshot, graph: Pregel, config: Any) -> StateSnaps
 
 
 def _read(
-    graph: Pregel, configurable: Mapping[str, Any], lane: Reading, subgraphs: bool
+    graph: Pregel, configurable: Mapping[str, Any], lane: Reading, lasting: str | None
 ) -> Plan[StateSnapshot]:
-    """Read a lane's checkpoint, and with `subgraphs` those of the graphs inside its tasks."""
+    """Read a lane's checkpoint, and with `lasting` (see there) those of the graphs in its tasks."""
     checkpoint_id = checkpoint_id_of(configurable)
     stored = yield from lane.look(checkpoint_id)
     if stored is None:
         config = cast(Any, {"configurable": dict(configurable)})
         return StateSnapshot({}, (), config, None, None, None, (), ())
     snapshot = Viewer(graph, lane).show(stored, checkpoint_id is None)
-    if not subgraphs:
+    if lasting is None:
         return snapshot
     tasks: list[PregelTask] = []
     for task in snapshot.tasks:
@@ -149,19 +170,19 @@ def _read(
             node = graph.plan.nodes[task.name]
             inner = graph_inside(node)
             place: dict[str, Any] = task.state["configurable"]
+            within = remembered(lasting, node.first_name)
             if inner.checkpointer is True:
-                memory = lane.nested(remembered(lane.ns, node.first_name))
-                place = {**place, "checkpoint_ns": memory.ns}
-                place |= yield from _made_in(memory, lane.ns, id_of(stored))
+                place = {**place, "checkpoint_ns": within}
+                place |= yield from _made_in(lane.nested(within), lane.ns, id_of(stored), task.id)
             nested = lane.nested(place["checkpoint_ns"])
-            state = yield from _read(inner, place, nested, True)
+            state = yield from _read(inner, place, nested, within)
             task = task._replace(state=state)
         tasks.append(task)
     return snapshot._replace(tasks=tuple(tasks))
 
 
-def _made_in(memory: Reading, ns: str, checkpoint_id: str) -> Plan[dict[str, str]]:
-    """The newest state of a graph with memory that a super-step of its parent has made.
+def _made_in(memory: Reading, ns: str, checkpoint_id: str, task_id: str) -> Plan[dict[str, str]]:
+    """The newest state of a graph with memory that a task of its parent has made.
 
     Returns:
         What addresses it; nothing where that is the newest of all, or there is none.
@@ -171,7 +192,7 @@ def _made_in(memory: Reading, ns: str, checkpoint_id: str) -> Plan[dict[str, str
         page = yield from memory.marks(at, MARKS)
         for mark in page:
             made = around(mark.metadata).get(ns)
-            if made == checkpoint_id:
+            if made == checkpoint_id and is_of(task_id, mark.caller):
                 return {} if at is None and mark is page[0] else {"checkpoint_id": mark.id}
             if made is None or made < checkpoint_id:
                 return {}
