@@ -37,6 +37,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_interrupts::resume_with_goto": "What a Command as input routes to is next",
     "b_savers::port_filters_of_another_type": "Filters of metadata",
     "b_savers::savers_that_are_derived": "Savers that are derived from plait's",
+    "b_savers::values_in_a_saver_of_a_third_party": "Savers of third parties",
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (
         "Memory of a subgraph after a fork"
@@ -128,6 +129,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stream_v3::state_of_a_streamed_model": "Messages in streams of version 3",
     "c_stream_v3::transformers_of_version_2": "Transformers without version 3",
     "c_stream_v3::two_runs_inside_a_node": "Streams of version 3 inside a node",
+    "c_subgraphs::addresses_in_the_config_of_a_node": "Addresses in the config of a node",
     "c_subgraphs::memory_of_a_fan_out_that_asks": "Memory of tasks beside each other",
     "c_subgraphs::state_of_an_unknown_namespace": "Namespaces that name no subgraph",
     "c_timetravel::fork_of_a_checkpoint_inside_a_subgraph": "Replays and forks inside a subgraph",

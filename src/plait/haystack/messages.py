@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from plait.errors import InvalidValueError
 from plait.haystack.images import ImageContent
@@ -144,6 +144,10 @@ _PARTS: dict[str, Any] = {
 """The key of a part in a serialized message, and its class."""
 
 
+_GONE = frozenset({"role", "content", "meta", "name"})
+"""What messages of Haystack 1 were made of: programs that were written for them are told."""
+
+
 @dataclass
 class ChatMessage:
     """A message of a conversation.
@@ -158,6 +162,15 @@ class ChatMessage:
     _content: Sequence[Content]
     _name: str | None = None
     _meta: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        if given and not _GONE.isdisjoint(given):
+            raise TypeError(
+                f"ChatMessage does not take {', '.join(sorted(_GONE & given.keys()))}: make a "
+                "message by from_user(text), from_system(text), from_assistant(text, "
+                "tool_calls=...) or from_tool(result, origin=...)."
+            )
+        return super().__new__(cls)
 
     def __len__(self) -> int:
         return len(self._content)

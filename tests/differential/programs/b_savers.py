@@ -45,6 +45,26 @@ def port_config(thread="1", ns="", checkpoint_id=None):
     }
 
 
+class Own(BaseCheckpointSaver):
+    """A saver of a program's own, which keeps the last checkpoint."""
+
+    def put(self, config, checkpoint, metadata, new_versions):
+        self.last = checkpoint
+        return port_config(checkpoint_id=checkpoint["id"])
+
+    def put_writes(self, config, writes, task_id, task_path=""):
+        pass
+
+    def get_tuple(self, config):
+        return None
+
+
+def case_values_in_a_saver_of_a_third_party(env):
+    saver = Own()
+    graph_of(saver, ("a", add("a"))).invoke({"items": []}, CONFIG)
+    return sorted(saver.last["channel_values"])
+
+
 def numbered(number):
     return f"1f000000-0000-6000-8000-{number:012d}"
 

@@ -64,6 +64,13 @@ def nested(graph, config=CONFIG):
 # --- namespaces ---------------------------------------------------------------------------------
 
 
+def case_addresses_in_the_config_of_a_node(env):
+    def keys(state):
+        return {"items": sorted(key for key in get_config()["configurable"] if key[0] != "_")}
+
+    return chain(("n", keys), checkpointer=env.saver()).invoke({"items": []}, CONFIG)
+
+
 def case_namespace_of_a_node(env):
     graph = chain(("sub", chain(("w", where))), checkpointer=env.saver())
     return [graph.invoke({"items": []}, CONFIG) for _ in range(2)]

@@ -45,6 +45,11 @@ def all_kinds():
     ]
 
 
+def case_made_as_once(env):
+    given = ({"role": "user", "content": "x"}, {"content": "x"}, {"name": "x", "_content": []}, {})
+    return [env.error(lambda made=made: ChatMessage(**made)) for made in given]
+
+
 def case_made(env):
     return all_kinds()
 
