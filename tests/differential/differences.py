@@ -97,6 +97,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_states::builtin_functions_as_reducers": "Builtin functions as reducers",
     "c_pregel::reading_beside_a_single_channel": "Errors of a node builder",
     "c_pregel::unknown_channel_is_written": "Writes to channels that do not exist",
+    "c_remote::inside_of_a_node": "Pictures of remote graphs as nodes",
     "c_remote::projections_of_a_run_with_a_context": "Streams of version 3 of a remote graph",
     "c_remote::questions_of_a_node": "Questions of a remote graph",
     "c_remote::questions_that_come_with_no_state": "Questions that a server tells by themselves",

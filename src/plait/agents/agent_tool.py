@@ -14,7 +14,8 @@ def create_agent_tool(
     """A tool that lets an agent work on a task, out of sight, and answers with what it said last.
 
     The agent sees the task and nothing else of the conversation. One that is compiled with
-    `checkpointer=True` remembers its earlier tasks on the thread. Its questions to people
+    `checkpointer=True` remembers its earlier tasks on the thread; of several tools of one agent,
+    only one may (they share the memory of the node `tools`). Its questions to people
     (`interrupt`) reach the caller of the outer graph.
 
     Args:

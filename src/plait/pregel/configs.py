@@ -56,6 +56,17 @@ def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     return out
 
 
+def config_with(*given: Config | None) -> dict[str, Any]:
+    """The config of a graph after `with_config`: tags in the order in which they were given, and
+    nothing of which nobody says anything."""
+    out = merge_configs(*given)
+    out["tags"] = united_tags(*given)
+    limit = limit_of(*given)
+    if limit is not None:
+        out["recursion_limit"] = limit
+    return {key: value for key, value in out.items() if value or key not in ("tags", "metadata")}
+
+
 def _united(key: str, configs: Sequence[Config]) -> dict[str, Any]:
     united: dict[str, Any] = {}
     for one in configs:

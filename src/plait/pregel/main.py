@@ -17,14 +17,13 @@ from plait.errors import (
 from plait.pregel.by_hand import assemble, built, check
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.calling import Called
-from plait.pregel.configs import limit_of, united_tags
+from plait.pregel.configs import config_with
 from plait.pregel.described import Described
 from plait.pregel.drawn import Drawn
 from plait.pregel.hints import tell_unknown_field
 from plait.pregel.node import NodeBuilder, PregelNode
 from plait.pregel.streamed import Streamed
 from plait.pregel.threads import Threads
-from plait.runnables.config import merge_configs
 from plait.types import CachePolicy, Checkpointer, Command, RetryPolicy
 from plait.typing import ContextT, InputT, OutputT, StateT, subscriptable
 from plait.warnings import take_renamed
@@ -236,12 +235,7 @@ class Pregel(
     def with_config(self, config: ConfigLike | None = None, **kwargs: Any) -> Self:
         """The same graph with a config that later calls add to."""
         new = copy(self)
-        new.config = merge_configs(self.config, config, cast(Any, kwargs))
-        if "tags" in new.config:  # in the order in which they were given
-            new.config["tags"] = united_tags(self.config, config, kwargs)
-        limit = limit_of(cast(Any, self.config), cast(Any, config), kwargs)
-        if limit is not None:
-            new.config["recursion_limit"] = limit
+        new.config = cast(Any, config_with(cast(Any, self.config), cast(Any, config), kwargs))
         return new
 
     def copy(self, update: Mapping[str, Any] | None = None) -> Self:

@@ -10,6 +10,7 @@ from warnings import warn
 from plait.closing import aclose
 from plait.errors import ConfigError, NotSupportedError, PlaitWarning
 from plait.pregel import wire
+from plait.pregel.configs import config_with
 from plait.pregel.streamed import Streamed, tool_calls
 from plait.pregel.wire import Reception, RemoteException
 from plait.runnables.config import ConfigLike, RunnableConfig, merge_configs
@@ -85,7 +86,8 @@ class RemoteGraph(Streamed):
 
     def with_config(self, config: ConfigLike | None = None, **kwargs: Any) -> Self:
         """The same graph with a config that later calls add to."""
-        return self.copy({"config": merge_configs(self.config, config, cast("Any", kwargs))})
+        merged = config_with(cast("Any", self.config), cast("Any", config), kwargs)
+        return self.copy({"config": merged})
 
     # --- running ---------------------------------------------------------------------------------
 

@@ -231,6 +231,23 @@ def case_attributes(env):
     ]
 
 
+CONFIGS = (
+    {"tags": ["b", "a"]}, {"metadata": {"a": 1}}, {"recursion_limit": 25}, {"configurable": {}}, {},
+)  # fmt: skip
+
+
+def case_configs_of_a_graph(env):
+    local = StateGraph(State).add_node("n", lambda state: state).add_edge(START, "n").compile()
+    made = [app.with_config(config) for app in (remote()[0], local) for config in CONFIGS]
+    return [(app.config, app.with_config(tags=["z"]).config) for app in made]
+
+
+def case_inside_of_a_node(env):
+    app, client = remote(name="far")
+    graph = StateGraph(State).add_node("far", app).add_edge(START, "far").compile()
+    return [sorted(graph.get_graph(xray=xray).nodes) for xray in (False, True)], client.asked
+
+
 def told_with_the_state():
     """A question that the server tells with the state, too, as servers do."""
     asked = {"__interrupt__": [{"value": "q", "id": "i"}]}
