@@ -52,6 +52,7 @@ def nothing() -> None:
 LOOKS: dict[str, Callable[[Any], Any]] = {
     "state": lambda app: app.get_state(THREAD).values,
     "history": lambda app: [each.values for each in app.get_state_history(THREAD)],
+    "tuple": lambda app: app.checkpointer.get_tuple(THREAD),
     "turn": lambda app: app.invoke({"log": ["more"]}, THREAD),
 }
 
