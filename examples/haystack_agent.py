@@ -129,7 +129,7 @@ def edited(path: str, changes: list[str]) -> Any:
 def report(agent: Agent, messages: list[ChatMessage] | None = None, **kwargs: Any) -> None:
     """Run the agent, print what it says as it comes, and what it found."""
     done = agent.run(messages or [], streaming_callback=print_streaming_chunk, **kwargs)
-    print(f"Found: {done['found']}")
+    print(f"Found: {done.get('found', 'nothing')}")  # the model may look nothing up
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import Any
 from loopback import Asked, Call, Reply
 from showing import page_of, pages, show
 
-from plait.prebuilt import create_react_agent
+from plait.prebuilt import ToolNode, create_react_agent
 
 QUESTION = "Which pages mention SIGKILL, and what is the first of them about?"
 
@@ -36,7 +36,8 @@ def beginning(page: str) -> str:
 def build(model: Any) -> Any:
     """The agent."""
     prompt = "You answer questions about the documentation of plait. Look before you answer."
-    return create_react_agent(model, [search, beginning], prompt=prompt, name="librarian")
+    tools = ToolNode([search, beginning], handle_tool_errors=True)  # models misname pages
+    return create_react_agent(model, tools, prompt=prompt, name="librarian")
 
 
 def tell(agent: Any, question: str) -> Iterator[str]:

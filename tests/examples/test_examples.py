@@ -3,9 +3,14 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from plait.messages import AIMessage
+from plait.testing.models import ScriptedChatModel
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -105,3 +110,26 @@ def test_every_example_is_in_the_documents() -> None:
     parts = {"inspection", "kill", "report", "survey", "support_server", "support_story"}
     there = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert there - parts - {"loopback", "showing"} <= named
+
+
+def test_a_page_that_a_model_misnames_is_told_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    react = import_module("react")
+    call = {"name": "beginning", "args": {"page": "threds"}, "id": "1"}
+    said = [AIMessage("", tool_calls=[call]), "There is none."]
+    messages = react.build(ScriptedChatModel(said)).invoke({"messages": "Threds?"})["messages"]
+    assert "There is no page 'threds'" in messages[-2].text
+    assert messages[-1].text == "There is none."
+
+
+def test_a_model_may_answer_without_looking_anything_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+
+    class Agent:
+        def run(self, messages: Any, **given: Any) -> dict[str, Any]:
+            return {"messages": messages}
+
+    import_module("haystack_agent").report(Agent())
+    assert capsys.readouterr().out == "Found: nothing\n"
