@@ -47,7 +47,8 @@ def build(saver: Any) -> Any:
 
     def write(state: State) -> Any:
         number = len(state["items"])
-        return {"items": [f"{number} " * 20], "notes": {str(number): "a note " * 20}}
+        long = "a note " * 100  # it has a row of its own
+        return {"items": [f"{number} " * 20], "notes": {str(number): long}}
 
     builder = StateGraph(State)
     builder.add_node("write", write)

@@ -142,13 +142,7 @@ def _get_tuple(
         before = None if row.parent is None else config_of(thread_id, ns, unpack(row.parent))
         config = config_of(thread_id, ns, unpack(row.id))
         return CheckpointTuple(config, checkpoint, metadata, before, [])
-    reader = LaneReader(thread_id, ns, codec, lane, recent)
-    try:
-        found = yield from _single(reader, row, writes)
-    except CorruptCheckpointError:
-        if not (yield from reader.is_gone()):
-            raise
-        return (yield from get_tuple(codec, config, recent))
+    found = yield from _single(LaneReader(thread_id, ns, codec, lane, recent), row, writes)
     if kept is not None:  # it is read for the second time
         kept.shown = _packed(codec, found)
     return found
