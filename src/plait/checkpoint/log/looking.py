@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from plait.checkpoint.base.port import Mark, Plan, Stored
-from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.keys import pack
 from plait.checkpoint.log.meanwhile import sure
-from plait.checkpoint.log.pages import PageReader, Rows
-from plait.checkpoint.log.reader import LaneReader, all_live, fits, reads_live
+from plait.checkpoint.log.pages import PageReader
+from plait.checkpoint.log.reader import LaneReader, all_live, reads_live
 from plait.checkpoint.log.recent import Recent
 from plait.checkpoint.log.requests import (
     Head,
@@ -19,7 +19,6 @@ from plait.checkpoint.log.requests import (
     ReadLane,
 )
 from plait.checkpoint.serde import Codec
-from plait.engine.records import metadata_of
 from plait.errors import CorruptCheckpointError
 
 PAGE = 64
@@ -95,7 +94,7 @@ class LogReading:
         """
         walk = _Walk(pack(before) if before is not None else None, limit, dict(filter or {}))
         while not walk.done:
-            yield self._page(walk)
+            yield sure(partial(self._page, walk))
 
     def _page(self, walk: _Walk) -> Plan[list[Stored]]:
         lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
@@ -105,30 +104,21 @@ class LogReading:
         if walk.pages is None or walk.pages.lane != lane.lane:
             walk.pages = PageReader(self._reader(lane.lane))
         size = PAGE if walk.left is None or walk.wanted else min(walk.left, PAGE)
-        rows = yield from walk.pages.rows(walk.before, size, walk.wanted)
         try:
+            rows = yield from walk.pages.rows(walk.before, size, walk.wanted)
             if size == 1 and rows:  # there are no neighbours to share anything with
                 page = [(yield from self._reader(lane.lane).look(*rows[0]))]
             else:
                 page = yield from walk.pages.read(rows, walk.wanted, walk.left)
-        except CorruptCheckpointError:  # or some of them are pruned meanwhile
-            walk.pages = None
-            page = yield from self._look_at_each(rows, walk)
+        except CorruptCheckpointError:
+            walk.pages = None  # what it knows may be pruned
+            raise
         if rows:
             walk.before = rows[-1][0].id
         if walk.left is not None:
             walk.left -= len(page)
         walk.done = len(rows) < size or walk.left == 0
         return page
-
-    def _look_at_each(self, rows: Rows, walk: _Walk) -> Plan[list[Stored]]:
-        """The checkpoints that were in these rows, as far as they are still there."""
-        page: list[Stored] = []
-        for row, _ in rows:
-            found = yield from self.look(unpack(row.id))
-            if found is not None and fits(metadata_of(found), walk.wanted):
-                page.append(found)
-        return page[: walk.left]
 
     def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
         """Up to `limit` checkpoints from `at` (None: the newest) back, without their values."""

@@ -285,11 +285,9 @@ class _Cursor:
             shown[row.id] = self._tuple(row, each, pages.places.get(row.id))
         return shown
 
-    def names(self, rows: Rows) -> list[RunnableConfig]:
-        """What names each of these checkpoints. Its lane is read anew from here."""
-        self._pages = None
-        reader = self._reader
-        return [config_of(reader.thread_id, reader.ns, unpack(row.id)) for row, _ in rows]
+    def begin_anew(self, page: Page) -> None:
+        """Here are rows that were taken, read once more: what else is known of them may be gone."""
+        self._page, self._pages = page, None
 
     def _tuple(self, row: CheckpointRow, found: Stored, place: Place | None) -> CheckpointTuple:
         if place is None:
@@ -404,10 +402,8 @@ class Walk:
     def _fill(self, cursors: Sequence[_Cursor]) -> Plan[None]:
         """Read what comes next in some lanes, with one request: of many lanes, little of each."""
         size = min(self._rows_at_once, max(_FEW, PAGE // max(1, len(cursors))))
-        live = reads_live(self._codec)
         asked = [(cursor.lane, cursor.before) for cursor in cursors]
-        trace = trace_of(self._wanted) if live else None
-        pages: list[Page] = yield ReadPages(asked, size, live, trace)
+        pages: list[Page] = yield self._asking(asked, size)
         for cursor, page in zip(cursors, pages, strict=True):
             cursor.fill(page, size)
             if cursor.rows:
@@ -437,7 +433,7 @@ class Walk:
             try:
                 found[cursor] = yield from cursor.read(some, self._wanted, self._left)
             except CorruptCheckpointError:  # or some of them are pruned meanwhile
-                found[cursor] = yield from self._read_each(cursor, some)
+                found[cursor] = yield from sure(partial(self._read_anew, cursor, some))
         return [
             found[cursor][row.id]
             for cursor, some in runs
@@ -445,14 +441,18 @@ class Walk:
             if row.id in found[cursor]
         ][: self._left]
 
-    def _read_each(self, cursor: _Cursor, rows: Rows) -> Plan[dict[bytes, CheckpointTuple]]:
-        """By id, the checkpoints of these rows that are still there and hold what is wanted."""
-        shown: dict[bytes, CheckpointTuple] = {}
-        for (row, _), config in zip(rows, cursor.names(rows), strict=True):
-            found = yield from get_tuple(self._codec, config, self._recent)
-            if found is not None and fits(found.metadata, self._wanted):
-                shown[row.id] = found
-        return shown
+    def _read_anew(self, cursor: _Cursor, rows: Rows) -> Plan[dict[bytes, CheckpointTuple]]:
+        """Read rows of a lane once more, and those of them that are still there."""
+        taken = {row.id for row, _ in rows}
+        (page,) = yield self._asking([(cursor.lane, rows[0][0].id + b"\0")], len(rows))
+        cursor.begin_anew(page)
+        left = [each for each in page.rows if each[0].id in taken]
+        return (yield from cursor.read(left, self._wanted, self._left))
+
+    def _asking(self, asked: Sequence[tuple[int, bytes]], size: int) -> ReadPages:
+        """A request for up to `size` rows of some lanes, from below an id of each."""
+        live = reads_live(self._codec)
+        return ReadPages(asked, size, live, trace_of(self._wanted) if live else None)
 
     def _cursor(self, lane: Newest) -> _Cursor:
         reader = LaneReader(lane.thread_id, lane.ns, self._codec, lane.lane, self._recent)
