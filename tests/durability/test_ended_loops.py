@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.loops import plain_loop
 
 from plait.callbacks import BaseCallbackHandler
 
@@ -36,18 +35,24 @@ def run(told: list[Any], main: Callable[[], Any]) -> None:
 
 
 class Slow:
-    """A node that never ends by itself, and cleans up when it is stopped."""
+    """A node that never ends by itself, and cleans up when it is stopped.
 
-    def __init__(self) -> None:
+    Args:
+        awaits: something is awaited meanwhile.
+    """
+
+    def __init__(self, *, awaits: bool) -> None:
         self.cleaned = 0
         self.begun = asyncio.Event()
+        self.awaits = awaits
 
     async def __call__(self, state: Items) -> None:
         self.begun.set()
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0)
+            if self.awaits:
+                await asyncio.sleep(0)
             self.cleaned += 1
 
 
@@ -56,7 +61,7 @@ class Slow:
 def test_a_loop_that_ends_stops_the_nodes_of_a_stream_that_is_not_read_to_its_end(
     saver: Any, told: list[Any], durability: str, listened: bool
 ) -> None:
-    slow = Slow()
+    slow = Slow(awaits=True)
     graph = fan(saver, ("a", async_adder("a")), ("b", slow))
     config = {**CONFIG, "callbacks": [BaseCallbackHandler()]} if listened else CONFIG
     stream = graph.astream({"items": []}, config, durability=durability)
@@ -71,12 +76,11 @@ def test_a_loop_that_ends_stops_the_nodes_of_a_stream_that_is_not_read_to_its_en
     assert slow.cleaned == 1
 
 
-@plain_loop  # in which order what it left is collected is chance, and what awaits then is told of
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_a_thread_is_free_again_when_the_loop_of_its_run_was_closed(
     saver: Any, told: list[Any], durability: str
 ) -> None:
-    slow = Slow()
+    slow = Slow(awaits=False)  # Python tells of what awaits when it is collected
     graph = chain(saver, ("a", async_adder("a")), ("b", slow))
     loop = asyncio.new_event_loop()
     left = loop.create_task(graph.ainvoke({"items": []}, CONFIG, durability=durability))
@@ -87,3 +91,4 @@ def test_a_thread_is_free_again_when_the_loop_of_its_run_was_closed(
     del left
     gc.collect()
     assert told == []
+    assert slow.cleaned == 1
