@@ -33,6 +33,7 @@ from plait.errors import (
     NodeTimeoutError,
     UnregisteredTypeError,
 )
+from plait.runnables.addable import AddableDict
 from plait.types import Command, Interrupt, Overwrite, Send, TimeoutPolicy
 
 CODEC = Codec()
@@ -103,6 +104,7 @@ def test_details_that_equality_does_not_see_come_back() -> None:
     assert back(UTC) is UTC
     assert back(ZoneInfo("Europe/Berlin")) is ZoneInfo("Europe/Berlin")
     assert list(back(OrderedDict([("b", 1), ("a", 2)]))) == ["b", "a"]
+    assert back(AddableDict(text="a")) + {"text": "b"} == {"text": "ab"}
     made = back(defaultdict(list, {"a": [1]}))
     assert made.default_factory is list
     assert made["new"] == []

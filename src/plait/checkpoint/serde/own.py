@@ -33,6 +33,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "ToolMessageChunk",
     ),
     "plait.prebuilt.sent": ("SentCall",),
+    "plait.runnables.addable": ("AddableDict",),
     "plait.types": (
         "Command",
         "Interrupt",
