@@ -43,6 +43,7 @@ class Called(Runnable[Any, Any]):
         interrupt_before: Sequence[str] | str | None = None,
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
+        subgraphs: bool = False,
         control: RunControl | None = None,
         version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
@@ -60,6 +61,8 @@ class Called(Runnable[Any, Any]):
             interrupt_before: nodes to stop before ("*": all).
             interrupt_after: nodes to stop after ("*": all).
             durability: "sync" (default), "async" or "exit"; see `plait.types.Durability`.
+            subgraphs: a list of parts also holds those of nested graphs, each part led by its
+                namespace.
             version: "v2" returns a `GraphOutput` (state and questions apart), and parts of
                 streams as dicts of type, ns and data.
             control: asks the run, from outside, to stop between two super-steps (`RunControl`).
@@ -86,6 +89,7 @@ class Called(Runnable[Any, Any]):
             interrupt_before,
             interrupt_after,
             durability,
+            subgraphs=subgraphs,
             context=context,
             extras=kwargs,
             control=control,
@@ -97,8 +101,8 @@ class Called(Runnable[Any, Any]):
         ns = run.ns if asked else ()
         parts: list[Any] = []
         for part in self._drive(run):
-            if asked and part[1] in asked and part[0] == ns:
-                parts.append(shaped(part, run, stream_mode, False, version))
+            if asked and part[1] in asked and (subgraphs or part[0] == ns):
+                parts.append(shaped(part, run, stream_mode, subgraphs, version))
         return result_of(run, stream_mode, parts, version)
 
     async def ainvoke(
@@ -113,6 +117,7 @@ class Called(Runnable[Any, Any]):
         interrupt_before: Sequence[str] | str | None = None,
         interrupt_after: Sequence[str] | str | None = None,
         durability: str | None = None,
+        subgraphs: bool = False,
         control: RunControl | None = None,
         version: Literal["v1", "v2"] = "v1",
         **kwargs: Any,
@@ -128,6 +133,7 @@ class Called(Runnable[Any, Any]):
             interrupt_before,
             interrupt_after,
             durability,
+            subgraphs=subgraphs,
             context=context,
             extras=kwargs,
             control=control,
@@ -139,8 +145,8 @@ class Called(Runnable[Any, Any]):
         ns = run.ns if asked else ()
         parts: list[Any] = []
         async for part in self._adrive(run):
-            if asked and part[1] in asked and part[0] == ns:
-                parts.append(shaped(part, run, stream_mode, False, version))
+            if asked and part[1] in asked and (subgraphs or part[0] == ns):
+                parts.append(shaped(part, run, stream_mode, subgraphs, version))
         return result_of(run, stream_mode, parts, version)
 
     def stream(

@@ -405,6 +405,15 @@ async def case_subgraphs_async(env):
     return found
 
 
+async def case_results_of_subgraphs(env):
+    graph, given = sub_graph(None), {"items": ["i"]}
+    modes = ("values", "updates", ["updates", "values"], ["custom"], "tasks")
+    results = [graph.invoke(given, stream_mode=mode, subgraphs=True) for mode in modes]
+    later = await graph.ainvoke(given, stream_mode=["updates"], subgraphs=True)
+    parts = graph.invoke(given, stream_mode="updates", subgraphs=True, version="v2")
+    return results, later, parts, graph.batch([given], subgraphs=True)
+
+
 def case_subgraphs_custom(env):
     def node(state, writer: StreamWriter):
         writer("inside")
