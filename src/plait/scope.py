@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from _thread import get_ident
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from plait.forks import forget_in_child
@@ -93,11 +93,6 @@ class Scope(Protocol):
         """Wait until the stream of the run has room for more."""
         ...
 
-    def on_thread(self, call: Callable[[Any, Any], Any], value: Any) -> Any:
-        """Call sync code of the task with `value` and this scope, in a thread that the rest of the
-        task waits for: it is where the task runs meanwhile."""
-        ...
-
     def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:
         """How sync code of an async run, in its thread, gets what a coroutine comes to."""
         ...
@@ -108,36 +103,22 @@ current_scope: ContextVar[Scope | None] = ContextVar("plait_scope", default=None
 Here: TypeAlias = tuple[int, int]
 """A thread, and an asyncio task in it (0: none)."""
 
+_lent: ContextVar[tuple[int, Here] | None] = ContextVar("plait_lent", default=None)
+
 
 def thread_of_control() -> Here:
     """Which thread and asyncio task this is: two calls that differ in it may race."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None or asyncio._get_running_loop() is None:
-        return get_ident(), 0
+        ident, lent = get_ident(), _lent.get()
+        return lent[1] if lent is not None and lent[0] == ident else (ident, 0)
     return get_ident(), id(asyncio.current_task())
 
 
-_branch: ContextVar[tuple[Here, str] | None] = ContextVar("plait_branch", default=None)
-
-
-def begin_branch(index: int) -> Token[tuple[Here, str] | None]:
-    """What runs here from now on is one of several calls that its task makes at once. Whichever
-    thread it got, its questions are told from those of the others by its place among them."""
-    outer = _branch.get()
-    path = str(index) if outer is None else f"{outer[1]}/{index}"
-    return _branch.set((thread_of_control(), path))
-
-
-def end_branch(token: Token[tuple[Here, str] | None]) -> None:
-    """The call that `begin_branch` began has ended."""
-    _branch.reset(token)
-
-
-def branch_of(here: Here) -> str | None:
-    """The place among such calls of the one that runs here; None where what runs is none of them,
-    or races with others inside of one."""
-    branch = _branch.get()
-    return branch[1] if branch is not None and branch[0] == here else None
+def lend_thread(here: Here) -> None:
+    """What runs in this thread, in this context, is awaited by `here`, which goes on with it: the
+    two never race, and are one thread of control."""
+    _lent.set((get_ident(), here))
 
 
 current_tool_call: ContextVar[str | None] = ContextVar("plait_tool_call", default=None)
@@ -146,7 +127,7 @@ task runs at once."""
 
 forget_in_child(current_scope)
 forget_in_child(current_tool_call)
-forget_in_child(_branch)
+forget_in_child(_lent)
 
 
 def heard(scope: Scope, result: Any) -> Any:

@@ -9,9 +9,9 @@ from plait.agents.middleware.state import JumpTo
 from plait.callbacks.context import finds_config
 from plait.errors import InvalidNodeError, UndeclaredJumpError
 from plait.pregel.binding import Binding, parameters
-from plait.pregel.scope import in_thread, scope_for
+from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
-from plait.runnables.config import RunnableConfig
+from plait.runnables.config import RunnableConfig, run_in_executor
 from plait.types import Command
 
 HookKind = Literal["before_agent", "before_model", "after_model", "after_agent"]
@@ -81,7 +81,7 @@ class HookNode(Runnable[Any, Any]):
         if self._async is not None:
             return self._checked(await self._async.call(input, scope))
         assert self._sync is not None, "a node is made of a hook that is defined"
-        return self._checked(await in_thread(self._sync.call, input, scope))
+        return self._checked(await run_in_executor(None, self._sync.call, input, scope))
 
     def _checked(self, result: Any) -> Any:
         update: Any = result

@@ -7,8 +7,9 @@ where a result is on record that nobody has asked for: that result's work would 
 
 - Calls from the task's own thread of control come in the program's order. The nth of them that is
   not on record, where another one is on record as the nth, is refused before it starts.
-- Calls that race (other threads, other asyncio tasks) have no order to compare. When the task ends,
-  a call that was not on record is refused if one of the same function is left over.
+- Calls that race (other threads, other asyncio tasks, calls inside a batch) have no order to
+  compare. When the task ends, a call that was not on record is refused if one of the same function
+  is left over.
 - Failures are not results: they are made again and may end otherwise. From there on the code may
   rightly go another way, and nothing is compared any more.
 """

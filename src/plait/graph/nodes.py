@@ -24,8 +24,8 @@ from plait.graph.schema import (
 )
 from plait.graph.writing import NO_SCOPE, Coerce, Managed, Writer, invoked, warn_of_object
 from plait.pregel.binding import Binding, merge, merged
-from plait.pregel.scope import in_thread
 from plait.pregel.unknown import guard, is_guard
+from plait.runnables.config import run_in_executor
 from plait.scope import Scope
 from plait.types import Command
 from plait.typing import MISSING
@@ -198,7 +198,7 @@ def _async_call(
         if runnable is not None:
             awaited = runnable.ainvoke(given, None if finds_config else scope.config())
         elif not binding.is_async:
-            awaited = in_thread(function, given, scope)
+            awaited = run_in_executor(None, function, given, scope)
         elif binding.is_generator:
             awaited = _amerged(function(given, scope))
         else:

@@ -9,8 +9,9 @@ from plait.constants import TASKS
 from plait.engine.plan import NodePlan, View, Writes
 from plait.errors import InvalidNodeError, InvalidUpdateError
 from plait.pregel.binding import Binding, is_runnable, merge, merged
-from plait.pregel.scope import in_thread, scope_for
+from plait.pregel.scope import scope_for
 from plait.runnables.base import Runnable
+from plait.runnables.config import run_in_executor
 from plait.scope import Scope
 from plait.types import RetryPolicy, TimeoutPolicy
 from plait.typing import MISSING
@@ -74,7 +75,7 @@ class _Step:
         if binding is None:
             return await self.runnable.ainvoke(value, scope.config())
         if not binding.is_async:
-            return await in_thread(self.call, value, scope)
+            return await run_in_executor(None, self.call, value, scope)
         if not binding.is_generator:
             return await binding.call(value, scope)
         result = None

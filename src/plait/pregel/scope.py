@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from plait.branches import branch_in, path_of
 from plait.constants import START, TAG_NOSTREAM
 from plait.drivers.base import Closed
 from plait.engine.events import Chunk
@@ -13,8 +14,8 @@ from plait.engine.tasks import Task
 from plait.errors import ConfigError, InvalidUpdateError, NodeCancelledError, NodeError, nearest
 from plait.forks import this_process
 from plait.ids import new_id
-from plait.runnables.config import ensure_config, run_in_executor, with_handler
-from plait.scope import Heard, Here, Scope, branch_of, current_scope, thread_of_control
+from plait.runnables.config import ensure_config, with_handler
+from plait.scope import Heard, Here, Scope, current_scope, thread_of_control
 
 if TYPE_CHECKING:
     from plait.pregel.run import Run
@@ -57,7 +58,7 @@ class TaskScope:
     ) -> Any:
         self.check_heard()
         here = thread_of_control()
-        if key is None and (branch := branch_of(here)) is not None:
+        if key is None and (branch := path_of(self, here)) is not None:
             key = f"#{branch}"
         questions = self.task.asked()
         questions.main = self._main
@@ -120,16 +121,11 @@ class TaskScope:
         limit = self.task.limit
         return (limit is None or not limit.listens) and not self.run.has_listeners()
 
-    def on_thread(self, call: Callable[[Any, Any], Any], value: Any) -> Any:
-        before, self._main = self._main, thread_of_control()
-        try:
-            return call(value, self)
-        finally:
-            self._main = before
-
     def is_main(self) -> bool:
-        """Whether the code runs in the task's own thread of control, not beside it."""
-        return thread_of_control() == self._main
+        """Whether the code runs in the task's own thread of control: not beside it, nor as one of
+        several calls that the task makes at once, of which chance runs one or the other there."""
+        here = thread_of_control()
+        return here == self._main and path_of(self, here) is None
 
     def config(self) -> Any:
         if self._config is None:
@@ -251,9 +247,14 @@ class TaskScope:
         self.pushed.append((key, value))
 
     def next_child(self) -> int:
-        """Which graph, counted from 0, the task runs now."""
-        nth, self._children = self._children, self._children + 1
-        return nth
+        """The number, from 0, of the graph that the task runs now."""
+        branch = branch_in(self)
+        return self.take(1) if branch is None else branch.number(branch.take(1), self)
+
+    def take(self, count: int) -> int:
+        """The first of `count` numbers in a row for graphs that the task runs."""
+        first, self._children = self._children, self._children + count
+        return first
 
 
 def chunk_of(token: Any, id: str | None, default: str) -> Any:
@@ -315,16 +316,8 @@ class Detached:
     async def room(self) -> None:
         return None
 
-    def on_thread(self, call: Callable[[Any, Any], Any], value: Any) -> Any:
-        return call(value, self)
-
     def awaiting(self) -> Callable[[Coroutine[Any, Any, Any]], Any] | None:
         return None
-
-
-async def in_thread(call: Callable[[Any, Any], Any], value: Any, scope: Scope) -> Any:
-    """What sync code of a task gives, which is run on a thread while the task waits for it."""
-    return await run_in_executor(None, scope.on_thread, call, value)
 
 
 def scope_for(config: Mapping[str, Any] | None) -> Scope:

@@ -10,9 +10,9 @@ from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from plait.branches import Branches
 from plait.errors import GraphInterrupt
 from plait.runnables.threads import on_a_thread
-from plait.scope import begin_branch, end_branch
 
 T = TypeVar("T")
 
@@ -32,6 +32,7 @@ class _Batch(Generic[T]):
         self._spare = deque(range(threads))
         self._go_on = go_on
         self._context = copy_context()
+        self._branches = Branches(len(calls))
         self._left = deque(range(len(calls)))
         self.done: SimpleQueue[tuple[int, T | None, BaseException | None]] = SimpleQueue()
         """What became of each call that was begun, as (index, output, error)."""
@@ -67,8 +68,7 @@ class _Batch(Generic[T]):
 
     def _call(self, index: int) -> None:
         context: Context = self._context.copy()
-        if len(self._calls) > 1:
-            context.run(begin_branch, index)
+        context.run(self._branches.begin, index)
         try:
             outcome = (index, context.run(self._calls[index]), None)
         except BaseException as error:
@@ -130,10 +130,11 @@ async def arun_all(
     outcomes: list[Any] = [None] * len(calls)
     errors: dict[int, BaseException] = {}
     left = iter(range(len(calls)))
+    branches = Branches(len(calls))
 
     async def work(left: Iterator[int]) -> None:
         for index in left:
-            token = begin_branch(index) if len(calls) > 1 else None
+            branches.begin(index)
             try:
                 outcomes[index] = await calls[index]()
             except Exception as error:
@@ -143,9 +144,6 @@ async def arun_all(
                         if worker is not asyncio.current_task():
                             worker.cancel()
                     return
-            finally:
-                if token is not None:
-                    end_branch(token)
 
     workers = [
         asyncio.ensure_future(work(left)) for _ in range(min(limit or len(calls), len(calls)))
@@ -170,9 +168,11 @@ async def arun_as_completed(
     """The async twin of `run_as_completed`. Leaving it early cancels what still runs."""
     done: asyncio.Queue[tuple[int, Any, BaseException | None]] = asyncio.Queue()
     left = iter(range(len(calls)))
+    branches = Branches(len(calls))
 
     async def work() -> None:
         for index in left:
+            branches.begin(index)
             try:
                 done.put_nowait((index, await calls[index](), None))
             except BaseException as error:

@@ -20,6 +20,7 @@ from plait.callbacks.context import (
     var_child_runnable_config,
 )
 from plait.lazy import lazily
+from plait.scope import Here, lend_thread, thread_of_control
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -313,6 +314,8 @@ async def run_in_executor(
 ) -> T:
     """Run sync `func` on a thread, with the context variables of here, and await its result.
 
+    What a node awaits in this way runs in its turn: its questions and `@task` calls do not race.
+
     Args:
         executor_or_config: A `concurrent.futures.Executor`; a config or None means the event
             loop's own threads.
@@ -323,7 +326,7 @@ async def run_in_executor(
     """
     import asyncio  # heavy; async callers have loaded it already
 
-    call = partial(copy_context().run, _without_stop_iteration, func, *args, **kwargs)
+    call = partial(copy_context().run, _on_lent_thread, thread_of_control(), func, *args, **kwargs)
     executor = executor_or_config if hasattr(executor_or_config, "submit") else None
     return cast("T", await asyncio.get_running_loop().run_in_executor(executor, call))
 
@@ -338,7 +341,8 @@ __getattr__ = lazily(
 """Threads, where LangChain has them: few programs ask for them, and all load this module."""
 
 
-def _without_stop_iteration(func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+def _on_lent_thread(here: Here, func: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    lend_thread(here)
     try:
         return func(*args, **kwargs)
     except StopIteration as error:

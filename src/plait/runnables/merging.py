@@ -8,10 +8,12 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
+from functools import partial
 from queue import SimpleQueue
 from threading import Lock, Semaphore
 from typing import Any, Generic, TypeVar
 
+from plait.branches import Branches
 from plait.closing import STARTED, aclose, read_inside
 from plait.runnables.threads import on_a_thread
 
@@ -79,13 +81,13 @@ class Merged(Generic[K]):
         self._turns = {key: Semaphore(1) for key in streams}
         self._gate: AbstractContextManager[Any] = Semaphore(limit) if limit else nullcontext()
         self._closed = False
-        for key, stream in streams.items():
-            context = copy_context()
-            on_a_thread(
-                lambda key=key, stream=stream, run=context.run: run(self._read, key, stream)
-            )
+        self._branches = Branches(len(streams))
+        for index, (key, stream) in enumerate(streams.items()):
+            read = partial(self._read, index, key, stream)
+            on_a_thread(partial(copy_context().run, read))
 
-    def _read(self, key: K, stream: Iterator[Any]) -> None:
+    def _read(self, index: int, key: K, stream: Iterator[Any]) -> None:
+        self._branches.begin(index)
         error: BaseException | None = None
         try:
             while True:
@@ -175,11 +177,14 @@ class AsyncMerged(Generic[K]):
         self._ready: asyncio.Queue[tuple[K, Any, BaseException | None, bool]] = asyncio.Queue()
         self._turns = {key: asyncio.Semaphore(1) for key in streams}
         self._gate: Any = asyncio.Semaphore(limit) if limit else nullcontext()
+        self._branches = Branches(len(streams))
         self._tasks = [
-            asyncio.ensure_future(self._read(key, stream)) for key, stream in streams.items()
+            asyncio.ensure_future(self._read(index, key, stream))
+            for index, (key, stream) in enumerate(streams.items())
         ]
 
-    async def _read(self, key: K, stream: AsyncIterator[Any]) -> None:
+    async def _read(self, index: int, key: K, stream: AsyncIterator[Any]) -> None:
+        self._branches.begin(index)
         error: BaseException | None = None
         try:
             while True:
