@@ -119,6 +119,7 @@ def test_what_runs_in_the_background_ends_with_the_shell(tmp_path: Path):
     wait_for_the_end_of(pid)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_shell_that_nobody_holds_ends():
     session = ShellSession(PATIENT)
     pid, folder = int(session.run("echo $$").output), session.workspace

@@ -119,9 +119,11 @@ class ShellSession:
         self.policy = policy
         self.env = env
         self.command = tuple(command)
-        self._own = tempfile.TemporaryDirectory(prefix=OWN_PREFIX) if not workspace else None
-        self.workspace = Path(self._own.name) if self._own else Path(workspace or ".")
+        own = None if workspace else tempfile.TemporaryDirectory(prefix=OWN_PREFIX)
+        self.workspace = Path(workspace or cast("Any", own).name)
         self.workspace.mkdir(parents=True, exist_ok=True)
+        # A folder that is dropped warns that nobody has cleaned up: the session does.
+        self._clean = None if own is None else weakref.finalize(self, own.cleanup)
         self._lock = Lock()
         self._start()
 
@@ -149,8 +151,8 @@ class ShellSession:
     def close(self) -> None:
         """End the shell and what it started."""
         self._end()
-        if self._own is not None:
-            self._own.cleanup()
+        if self._clean is not None:
+            self._clean()
 
     # --- the process -----------------------------------------------------------------------------
 
