@@ -123,7 +123,28 @@ def test_a_thread_without_an_owner_is_free() -> None:
     assert (taken.fence, taken.lease) == (1, lane.lease)
 
 
-def claim(lane: LaneRow) -> Transact:
+def test_an_owner_that_dies_after_a_load_has_seen_it_may_have_stored_more(
+    path: Path, owner: Child
+) -> None:
+    lane = lane_of(path)
+    hold = Hold("t", "reject")
+    hold.look(lane)
+    owner.kill()
+    with pytest.raises(ThreadBusyError, match="Thread 't'"):
+        claim(lane, hold)
+    assert claim(lane, hold).claim, "what is looked at anew is of a dead owner"
+
+
+def test_a_claim_goes_by_what_a_load_has_seen_only_once() -> None:
+    hold = Hold("t", "reject")
+    hold.look(None)
+    first, second = claim(None, hold).claim, claim(LaneRow(1, "t", "", None, 7, None, None), hold)
+    assert first is not None
+    assert second.claim is not None
+    assert second.claim.fence == 7
+
+
+def claim(lane: LaneRow | None, hold: Hold | None = None) -> Transact:
     """The transaction by which a run claims a thread whose root lane is this."""
     sent: list[Transact] = []
 
@@ -135,5 +156,5 @@ def claim(lane: LaneRow) -> Transact:
         return Done(1, 1)
 
     batch = Transact("t", "")
-    run_plan(Hold("t", "reject").acquire(batch, lambda _: False), answer)
+    run_plan((hold or Hold("t", "reject")).acquire(batch, lambda _: False), answer)
     return sent[0]

@@ -171,6 +171,9 @@ def test_older_than_takes_times_and_ages(tender: Tender) -> None:
     assert [
         each.values["items"] for each in graph.get_state_history(thread()) if not each.next
     ] == [[0, "re: 0", 1, "re: 1", 2, "re: 2"]]
+    (newest,) = (each for each in graph.get_state_history(thread()) if not each.next)
+    tender.prune(["t"], strategy="delete", older_than=newest.created_at)
+    assert graph.get_state(thread()) == newest, "what is exactly as old is not older"
     tender.prune(["t"], strategy="delete", older_than=(start + timedelta(days=9)).isoformat())
     assert lanes(tender.saver) == [], "nothing is left of a thread that is older altogether"
     with pytest.raises(ConfigError, match="is no time"):

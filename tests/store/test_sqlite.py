@@ -18,12 +18,13 @@ import pytest
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import (
     CorruptCheckpointError,
+    InvalidNamespaceError,
     InvalidStoreOpError,
     StorageUnavailableError,
     UnregisteredTypeError,
 )
 from plait.graph import START, StateGraph
-from plait.store.base import GetOp, PutOp, SearchOp
+from plait.store.base import GetOp, ListNamespacesOp, PutOp, SearchOp
 from plait.store.base.sweeper import Sweeper
 from plait.store.memory import InMemoryStore
 from plait.store.sqlite import SqliteStore
@@ -303,9 +304,29 @@ def test_values_that_are_no_dicts_are_refused(wrong: Any) -> None:
                 store.put(("u",), "k", wrong)
 
 
-def test_what_is_no_operation_is_refused() -> None:
-    with pytest.raises(InvalidStoreOpError, match="operation"):
-        InMemoryStore().batch(["get"])  # type: ignore[list-item]
+WRONG: list[tuple[Any, type[Exception], str]] = [
+    ("get", InvalidStoreOpError, "operation"),
+    (PutOp(("u",), "k", {}, ttl="soon"), InvalidStoreOpError, "minutes"),  # type: ignore[arg-type]
+    (PutOp(("u",), "k", {}, ttl=True), InvalidStoreOpError, "minutes"),
+    (PutOp("u", "k", {}), InvalidNamespaceError, "tuple of labels"),  # type: ignore[arg-type]
+    (GetOp("u", "k"), InvalidNamespaceError, "tuple of labels"),  # type: ignore[arg-type]
+    (GetOp(("u",), "\udc80"), InvalidStoreOpError, "no valid text"),
+]
+
+
+@pytest.mark.parametrize(("op", "error", "told"), WRONG, ids=str)
+def test_what_is_no_operation_is_refused(op: Any, error: type[Exception], told: str) -> None:
+    with SqliteStore(":memory:") as sqlite:
+        for store in (InMemoryStore(), sqlite):
+            with pytest.raises(error, match=told):
+                store.batch([op])
+
+
+def test_an_operation_may_list_namespaces_without_conditions() -> None:
+    with SqliteStore(":memory:") as sqlite:
+        for store in (InMemoryStore(), sqlite):
+            store.put(("u", "v"), "k", {})
+            assert store.batch([ListNamespacesOp()]) == [[("u", "v")]]
 
 
 def test_a_store_needs_no_setup_but_may_have_one() -> None:

@@ -249,6 +249,8 @@ def test_timers_survive_the_process(env: Any, tmp_path: Path, call: Any) -> None
 def test_what_is_no_time_is_refused(env: Any) -> None:
     for code in (
         lambda state: interrupt("ok?", timeout=0),
+        lambda state: interrupt("ok?", timeout=True),
+        lambda state: interrupt("ok?", timeout="soon"),
         lambda state: interrupt("ok?", default="no"),
         lambda state: sleep(-1),
         lambda state: sleep_until(datetime(2026, 1, 1)),

@@ -158,8 +158,9 @@ def literal_prefix(op: ListNamespacesOp) -> Namespace:
 def enough(op: ListNamespacesOp) -> int:
     """How many namespaces with its literal prefix an operation needs, in order (-1: all)."""
     conditions = op.match_conditions or ()
-    filtered = op.max_depth is not None or len(conditions) > 1
-    if filtered or any(c.match_type != "prefix" or "*" in c.path for c in conditions):
+    if op.max_depth is not None or any(
+        c.match_type != "prefix" or "*" in c.path for c in conditions
+    ):
         return -1
     return min(op.offset + op.limit, 1 << 62) if op.limit >= 0 <= op.offset else -1
 
