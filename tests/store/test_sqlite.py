@@ -262,6 +262,7 @@ def test_the_sweeper_goes_on_after_an_error(caplog: pytest.LogCaptureFixture) ->
         raise RuntimeError("disk")
 
     sweeper = Sweeper(sweep)
+    assert sweeper.stop(), "it has not begun"
     with caplog.at_level(logging.ERROR):
         ended = sweeper.start(0.001)
         assert sweeper.start(0.001) is ended
@@ -278,8 +279,30 @@ async def test_the_async_sweeper_sweeps_until_it_is_stopped() -> None:
         while await store.asearch(("u",)):
             await asyncio.sleep(0)
         assert not task.done()
+        assert await store.start_ttl_sweeper() is task
         assert await store.stop_ttl_sweeper()
         assert task.done()
+        assert await store.stop_ttl_sweeper(), "there is none any more"
+        last = await store.start_ttl_sweeper()
+    assert last.cancelled(), "it ends with the store"
+
+
+async def test_the_async_sweeper_goes_on_after_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(AsyncSqliteStore):
+        sweeps = 0
+
+        async def sweep_ttl(self) -> int:
+            self.sweeps += 1
+            raise RuntimeError("disk")
+
+    async with Failing(":memory:", ttl={"default_ttl": 1}) as store:
+        with caplog.at_level(logging.ERROR):
+            task = await store.start_ttl_sweeper(0.0001)
+            while store.sweeps < 2:
+                assert not task.done()
+                await asyncio.sleep(0)
+        assert await store.stop_ttl_sweeper()
+    assert "could not be deleted" in caplog.text
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

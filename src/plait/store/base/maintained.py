@@ -16,7 +16,7 @@ from plait.embeddings import Embeddings
 from plait.store.base.batches import Index
 from plait.store.base.items import IndexConfig, TTLConfig
 from plait.store.base.store import BaseStore
-from plait.store.base.sweeper import Sweeper
+from plait.store.base.sweeper import Sweeper, log_failure
 
 DEFAULT_SWEEP_MINUTES = 5.0
 
@@ -135,7 +135,10 @@ class AsyncSwept(Kept):
     async def _sweep_often(self, seconds: float | None) -> None:
         while seconds is not None:
             await asyncio.sleep(seconds)
-            await self.sweep_ttl()
+            try:
+                await self.sweep_ttl()
+            except Exception:
+                log_failure(seconds)
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop_ttl_sweeper()

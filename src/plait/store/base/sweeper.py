@@ -1,4 +1,7 @@
-"""The sweeper: a daemon thread that deletes expired items now and then."""
+"""The sweeper: a daemon thread that deletes expired items now and then.
+
+It goes on after an error, such as a database that is down for a while; the error is logged.
+"""
 
 from __future__ import annotations
 
@@ -46,5 +49,10 @@ class Sweeper:
             try:
                 self._sweep()
             except Exception:
-                _log.exception("Expired items could not be deleted; trying again in %ss", seconds)
+                log_failure(seconds)
         ended.set_result(None)
+
+
+def log_failure(seconds: float) -> None:
+    """Log the error that is being handled: a sweep failed, the next one comes in `seconds`."""
+    _log.exception("Expired items could not be deleted; trying again in %ss", seconds)
