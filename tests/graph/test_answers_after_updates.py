@@ -15,6 +15,7 @@ from langgraph.checkpoint.memory import InMemorySaver as LangGraphSaver
 from tests.durability.savers import KINDS, Kind, Place, new_place
 
 from plait.checkpoint.memory import InMemorySaver
+from plait.engine.loop import Loop
 from plait.errors import ConfigError, UnknownInterruptError, UnusedAnswerWarning
 from plait.func import entrypoint, task
 from plait.graph import END, START, StateGraph
@@ -323,6 +324,36 @@ def test_one_of_them_is_answered_and_the_others_ask_again(node: Any) -> None:
     answers = {question.id: f"said {question.value}" for question in again}
     told = graph.invoke(Command(resume=answers), THREAD)
     assert told["log"] == ["0 said 0", "1 said 1", "2 said 2"]
+
+
+def test_an_answer_may_be_taken_after_the_node_has_stopped_at_another_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stopped, takes = Event(), Loop._asked
+
+    def told(loop: Loop, which: Any, *rest: Any) -> None:
+        takes(loop, which, *rest)
+        if which.parent is None:
+            stopped.set()
+
+    monkeypatch.setattr(Loop, "_asked", told)
+
+    @task
+    def late(question: str) -> str:
+        assert stopped.wait(30)
+        return interrupt(question)
+
+    def both(state: State) -> State:
+        second, first = late("second?"), asks("first?")
+        return {"log": [first.result(), second.result()]}
+
+    graph = built(both)
+    ids = {each.value: each.id for each in graph.invoke({"log": []}, THREAD)["__interrupt__"]}
+    graph.update_state(THREAD, {"n": 7})
+    stopped.clear()
+    [left] = graph.invoke(Command(resume={ids["second?"]: "two"}), THREAD)["__interrupt__"]
+    assert left.value == "first?"
+    assert graph.invoke(Command(resume={left.id: "one"}), THREAD)["log"] == ["one", "two"]
 
 
 class Files(TypedDict, total=False):

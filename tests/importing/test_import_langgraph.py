@@ -137,8 +137,8 @@ def test_what_had_ended_beside_a_failed_node_is_not_run_again(source: Path) -> N
     import_langgraph(source, saver)
     moved = apps.fails(PLAIT, saver)
     assert told(moved) == right
-    (failed,) = [each for each in moved.get_state(AT).tasks if each.error]
-    assert (failed.name, str(failed.error)) == ("bad", "ValueError: 'boom'")
+    errors = {each.name: str(each.error) for each in moved.get_state(AT).tasks if each.error}
+    assert errors["bad"] == "ValueError: 'boom'", "LangGraph may have stopped others beside it"
     assert moved.invoke(None, AT) == {"items": ["in", "mended", "good", "late"]}
 
 

@@ -402,6 +402,9 @@ class Loop(Running):
     def _interrupt(self, tasks: list[Task]) -> Generator[Command, Any, Outcome]:
         """Tasks wait for answers: keep what the others did, store the questions, surface them."""
         waiting = sorted(self._interrupted, key=task_order)
+        if self.answered:  # what they called has ended, too, and has taken its answers
+            for task in waiting:
+                self._tell_unused(task, [question.id for question in self._interrupted[task]])
         outcomes: list[TaskWrites] = []
         for task in waiting:
             if self.spec.saved:

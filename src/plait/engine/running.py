@@ -384,8 +384,6 @@ class Running(Guards):
         asked = {question.id: question for question in (error.args[0] if error.args else ())}
         if task.questions:  # those that came up elsewhere, after those that stopped the task
             asked = {**asked, **task.questions.open}
-            if self.answered:
-                self._tell_unused(task, list(asked))
         self._interrupted = self._interrupted or {}
         self._interrupted[task] = tuple(asked.values())
         task.error = error
