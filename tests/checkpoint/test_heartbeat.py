@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from plait.checkpoint.log import heartbeat
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.heartbeat import Heart
 from plait.checkpoint.log.requests import Renew
@@ -48,6 +49,26 @@ def test_a_short_lease_wakes_a_heart_that_sleeps_for_a_long_one() -> None:
     wait_until(renewals, {(2, 20)})
     assert len(heartbeats() - before) == 1
     long.held = short.held = False
+
+
+def test_a_heart_that_was_woken_sleeps_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    awake = SimpleQueue[bool]()
+
+    class Watched(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            awake.put(self.is_set())
+            return super().wait(timeout)
+
+    monkeypatch.setattr(heartbeat, "Event", Watched)
+    heart, renewals = Heart(), SimpleQueue[Renew]()
+    long, shorter = held(renewals.put, 1, LONG), held(renewals.put, 2, LONG / 2)
+    heart.keep(long)
+    assert not awake.get(timeout=GAVE_UP)
+    heart.keep(shorter)
+    wait_until(renewals, {(2, 20)})
+    assert not awake.get(timeout=GAVE_UP)
+    long.held = shorter.held = False
+    heart.keep(held(renewals.put, 3))  # wakes it, so that it ends
 
 
 def test_leases_of_one_saver_and_one_length_are_renewed_by_one_statement() -> None:

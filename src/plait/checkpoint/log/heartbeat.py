@@ -44,7 +44,6 @@ class Heart:
                 if hold.lease_seconds / _BEATS < self._pause:
                     self._wake.set()
                 return
-            self._pause = hold.lease_seconds / _BEATS
             self._running = True
         try:
             Thread(target=self._beat, name="plait-heartbeat", daemon=True).start()
