@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from threading import Event
 from time import monotonic, sleep
 from typing import Any
@@ -22,8 +23,8 @@ GAVE_UP = 30.0
 class Look:
     """A second connection to the same database, with the same graph."""
 
-    def __init__(self, db: Place) -> None:
-        self.saver = db.open()
+    def __init__(self, saver: Any) -> None:
+        self.saver = saver
         self.graph: Any = None
 
     def items(self) -> Any:
@@ -32,9 +33,15 @@ class Look:
         return state.values.get("items", []) if state.created_at else None
 
 
-def watching(db: Place) -> tuple[Any, Look, list[Any]]:
+@pytest.fixture
+def look(db: Place) -> Iterator[Look]:
+    with db.open() as saver:
+        yield Look(saver)
+
+
+def watching(look: Look) -> tuple[Any, list[Any]]:
     """Three nodes that note what is stored while they run."""
-    look, seen = Look(db), []
+    seen: list[Any] = []
 
     def node(name: str) -> Any:
         def run(state: Any) -> dict[str, Any]:
@@ -45,7 +52,7 @@ def watching(db: Place) -> tuple[Any, Look, list[Any]]:
 
     nodes = [(name, node(name)) for name in "abc"]
     look.graph = chain(look.saver, *nodes)
-    return nodes, look, seen
+    return nodes, seen
 
 
 async def call(graph: Any, api: str, given: Any, **options: Any) -> Any:
@@ -56,8 +63,10 @@ async def call(graph: Any, api: str, given: Any, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_sync_stores_each_step_before_the_next_begins(db: Place, api: str) -> None:
-    nodes, look, seen = watching(db)
+async def test_sync_stores_each_step_before_the_next_begins(
+    db: Place, look: Look, api: str
+) -> None:
+    nodes, seen = watching(look)
     with db.open() as saver:
         await call(chain(saver, *nodes), api, {"items": ["x"]}, durability="sync")
     assert seen == [["x"], ["x", "a"], ["x", "a", "b"]]
@@ -65,16 +74,16 @@ async def test_sync_stores_each_step_before_the_next_begins(db: Place, api: str)
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_default_is_sync(db: Place, api: str) -> None:
-    nodes, _, seen = watching(db)
+async def test_default_is_sync(db: Place, look: Look, api: str) -> None:
+    nodes, seen = watching(look)
     with db.open() as saver:
         await call(chain(saver, *nodes), api, {"items": ["x"]})
     assert seen == [["x"], ["x", "a"], ["x", "a", "b"]]
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_exit_stores_nothing_until_the_end(db: Place, api: str) -> None:
-    nodes, look, seen = watching(db)
+async def test_exit_stores_nothing_until_the_end(db: Place, look: Look, api: str) -> None:
+    nodes, seen = watching(look)
     with db.open() as saver:
         graph = chain(saver, *nodes)
         await call(graph, api, {"items": ["x"]}, durability="exit")
@@ -115,9 +124,8 @@ async def test_exit_stores_what_there_is_when_the_run_fails_or_asks(db: Place, a
 
 @pytest.mark.parametrize("api", ["sync", "async"])
 async def test_async_stores_what_was_done_while_a_later_step_takes_its_time(
-    db: Place, api: str
+    db: Place, look: Look, api: str
 ) -> None:
-    look = Look(db)
     until = monotonic() + GAVE_UP
 
     def stored() -> bool:
@@ -191,7 +199,7 @@ class Gated(OneWay):
 
 @pytest.mark.parametrize("api", ["sync", "async"])
 async def test_async_runs_ahead_of_its_storage_by_a_bounded_number_of_writes(
-    db: Place, api: str
+    db: Place, look: Look, api: str
 ) -> None:
     """The gate opens when the run stands still: so it is bounded, and got no further."""
     steps = 200
@@ -222,7 +230,6 @@ async def test_async_runs_ahead_of_its_storage_by_a_bounded_number_of_writes(
             await asyncio.sleep(0.2)
         assert before <= 70, "ahead, but not by more than the queue holds"
         assert saver.done == 1
-        look = Look(db)
         look.graph = chain(look.saver, *[(f"n{n:03}", node(n)) for n in range(steps)])
         assert look.items() == [], "on disk is the input: a prefix"
         saver.gate.set()
@@ -262,8 +269,9 @@ async def test_async_stores_values_as_they_were_when_the_step_ended(db: Place, a
 
 
 @pytest.mark.parametrize("api", ["sync", "async"])
-async def test_writes_of_finished_branches_are_stored_while_others_run(db: Place, api: str) -> None:
-    look = Look(db)
+async def test_writes_of_finished_branches_are_stored_while_others_run(
+    db: Place, look: Look, api: str
+) -> None:
     seen: list[Any] = []
 
     def quick(state: Any) -> dict[str, Any]:
