@@ -34,7 +34,9 @@ class Branches:
 
     def __init__(self, count: int) -> None:
         self.scope = current_scope.get()
-        self.outer = None if self.scope is None else branch_in(self.scope)
+        if self.scope is None:
+            return  # no task runs here: nothing is to be told apart
+        self.outer = branch_in(self.scope)
         self._count = count
         self._here = thread_of_control()
         self._rows: list[int] = []
@@ -42,6 +44,8 @@ class Branches:
 
     def begin(self, index: int) -> None:
         """What runs in this context from now on is the call at this place among them."""
+        if self.scope is None:
+            return
         here = thread_of_control()
         if self._count > 1 or here != self._here:
             _branch.set(_Branch(self, index, here))
