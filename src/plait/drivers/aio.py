@@ -19,6 +19,7 @@ from plait.drivers.base import (
     Storage,
     aenter,
     begin,
+    cut,
     enter,
 )
 from plait.drivers.calls import ThreadCall, result_of
@@ -66,11 +67,13 @@ class AioCall(asyncio.Future[Any]):
         if self.done():
             return
         try:
-            self.set_result(result_of(task))
+            result = result_of(task)
         except StopIteration as error:
             self.set_exception(RuntimeError(f"The task raised {error!r}."))
         except BaseException as error:
             self.set_exception(error)
+        else:
+            self.set_result(result)
 
 
 class AioDriver(AioDriving):
@@ -93,7 +96,8 @@ class AioDriver(AioDriving):
         """Attempts that have not begun."""
         self._cancelled: set[Task] = set()
         self._timers: dict[Any, asyncio.TimerHandle] = {}
-        self._inline = False
+        self._inline: Task | None = None
+        """The task that is run in the asyncio task of the run itself."""
         self._feeder: asyncio.Task[None] | None = None
         self._ahead: AioAhead | None = None
         """Starts tasks, where results are stored meanwhile (made when it is first needed)."""
@@ -109,17 +113,18 @@ class AioDriver(AioDriving):
     def _run(self, command: Run) -> list[Any] | Coroutine[Any, Any, list[Any]] | None:
         task = command.task
         context = copy_context()
-        self._inline = True
+        self._inline = task
         try:
             scope = self._make_scope(task, self._here)
             code, given = context.run(_begun, task, scope)
             if code is not None:
+                self._inline = None  # until somebody waits for it
                 return self._run_on(task, InContext(code, context, given))
         except BaseException as error:
-            self._inline = False
+            self._inline = None
             event: Any = self._failed(task, error)
             return [event] if self._feeder is None else self._fed(event)
-        self._inline = False
+        self._inline = None
         if self._feeder is not None:
             return self._fed(TaskFinished(task, task.attempt, given))
         command.writes = given
@@ -127,12 +132,13 @@ class AioDriver(AioDriving):
 
     async def _run_on(self, task: Task, code: InContext) -> list[Any]:
         """Run a task on that waits for something."""
+        self._inline = task
         try:
             event: Any = TaskFinished(task, task.attempt, await code)
         except BaseException as error:
             event = self._failed(task, error)
         finally:
-            self._inline = False
+            self._inline = None
         return await self._fed(event)
 
     def _failed(self, task: Task, error: BaseException) -> TaskFailed:
@@ -225,6 +231,7 @@ class AioDriver(AioDriving):
             event: Any = TaskFinished(task, number, writes)
         except BaseException as error:
             event = TaskFailed(task, number, error)
+        task.thread = None
         try:
             self._post_from_thread(event)
         except RuntimeError:  # the loop is closed: the run gave this attempt up, and has ended
@@ -315,7 +322,17 @@ class AioDriver(AioDriving):
                 never_began.append(task)
             if handle is not None:
                 handle.cancel()
+        if command.cut:
+            for event in cut(command.tasks, self._runs):
+                self._post(event)
         return never_began
+
+    def _runs(self, task: Task) -> bool:
+        """Whether a task that began is being run, so that its end will be told."""
+        handle = self._handles.get(task)
+        if handle is not None:
+            return not handle.done()
+        return task is self._inline or task.thread is not None
 
     def _resolve(self, command: Resolve) -> None:
         command.call.settle(command.task)

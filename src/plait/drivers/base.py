@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 from plait.engine.commands import Claim, Command, Commit, Load, Newest, Release, SaveWrites
-from plait.engine.events import TaskBegan
+from plait.engine.events import TaskBegan, TaskFailed
 from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
@@ -156,6 +156,19 @@ def enter(task: Task, scope: Scope) -> Writes:
         raise
 
 
+def cut(tasks: Iterable[Task], runs: Callable[[Task], bool]) -> list[TaskFailed]:
+    """What a loop that was cut is told of tasks that do not run, after all that has happened.
+
+    A Ctrl-C may come after the loop took up a task and before anything began it, or when events
+    were taken and not looked at: nobody would ever tell of the task again.
+    """
+    return [
+        TaskFailed(task, task.attempt, NodeCancelledError(task.name))
+        for task in tasks
+        if not runs(task)
+    ]
+
+
 def _is_cancellation(error: BaseException) -> bool:
     asyncio = sys.modules.get("asyncio")
     return asyncio is not None and isinstance(error, asyncio.CancelledError)
@@ -222,6 +235,7 @@ __all__ = [
     "SyncRunner",
     "aenter",
     "begin",
+    "cut",
     "driver_source",
     "enter",
     "no_scope",

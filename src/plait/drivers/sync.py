@@ -24,6 +24,7 @@ from plait.drivers.base import (
     ScopeFactory,
     Storage,
     begin,
+    cut,
     enter,
     lags,
     no_scope,
@@ -91,8 +92,8 @@ class SyncDriver:
         self._cancelled: frozenset[Task] = _NOBODY
         self._timers = NO_TIMERS
         self._parts: list[Part] = []
-        self._inline = False
-        """Whether the caller's thread is inside a task."""
+        self._inline: Task | None = None
+        """The task that the caller's thread is inside of."""
         self._fed = False
         """Whether the loop was handed anything since that began."""
         self._turn = Lock()
@@ -203,9 +204,9 @@ class SyncDriver:
     def _run(self, command: Run) -> list[Any] | None:
         task = command.task
         self._fed = False
-        self._inline = True
-        self._baton.append(None)
+        self._inline = task
         try:
+            self._baton.append(None)
             writes = copy_context().run(enter, task, self._make_scope(task, self._here))
         except Exception as error:
             return [TaskFailed(task, task.attempt, error)]
@@ -213,12 +214,12 @@ class SyncDriver:
             self._events.put(TaskFailed(task, task.attempt, error))
             raise
         finally:
+            self._inline = None
             try:
                 self._baton.pop()
             except IndexError:  # another thread drives the loop, and gives it back
                 with self._turn:
                     self._baton.pop()
-            self._inline = False
         if self._fed:  # the loop waits for more than the end of this task
             return [TaskFinished(task, task.attempt, writes)]
         command.writes = writes
@@ -248,10 +249,11 @@ class SyncDriver:
         try:
             begin(task, self.deliver)
             writes = context.copy().run(enter, task, self._make_scope(task, (thread, 0)))
+            event: Any = TaskFinished(task, attempt, writes)
         except BaseException as error:
-            self.deliver(TaskFailed(task, attempt, error))
-        else:
-            self.deliver(TaskFinished(task, attempt, writes))
+            event = TaskFailed(task, attempt, error)
+        task.thread = None
+        self.deliver(event)
 
     def _wait(self, command: Wait) -> list[Any]:
         """Block until something happens; then take all that has happened."""
@@ -309,7 +311,15 @@ class SyncDriver:
         self._timers.unset_all(Task)
         self._cancelled = self._cancelled.union(command.tasks)
         queued = self._queued
-        return [task for task in command.tasks if queued.pop(task, None) is not None]
+        never_began = [task for task in command.tasks if queued.pop(task, None) is not None]
+        if command.cut:
+            for event in cut(command.tasks, self._runs):
+                self._events.put(event)
+        return never_began
+
+    def _runs(self, task: Task) -> bool:
+        """Whether somebody is inside of a task that began, and will tell of its end."""
+        return task is self._inline or task.thread is not None
 
     def _resolve(self, command: Resolve) -> None:
         command.call.settle(command.task)

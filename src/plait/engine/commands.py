@@ -151,6 +151,9 @@ class Cancel(Command):
     """
 
     tasks: Sequence[Task]
+    cut: bool = False
+    """Whether the run was cut at a place that nobody chose, so that the loop may not have heard of
+    the end of tasks, nor the driver of their start: those that do not run fail, in any case."""
 
 
 @dataclass(slots=True)

@@ -494,7 +494,7 @@ class Loop(Running):
         if nest is not None and nest.is_late():
             yield from self._leave_threads()
         else:
-            for stopped in (yield Cancel(list(self._inflight))):
+            for stopped in (yield Cancel(list(self._inflight), cut=True)):
                 self._inflight.pop(stopped, None)
         yield from self._hang_up()
         while self._inflight:
