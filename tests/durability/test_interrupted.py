@@ -22,17 +22,20 @@ from tests.ctrl_c import stopped
 
 from plait.checkpoint.base import plans
 from plait.checkpoint.base.plans import run_plan
+from plait.checkpoint.log import groups
 from plait.checkpoint.log.groups import ThreadGroup, Turn, Turns
 from plait.checkpoint.log.recording import Recorder
-from plait.checkpoint.log.requests import ReadLane
+from plait.checkpoint.log.requests import ReadHead, ReadLane
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.drivers import pool
+from plait.drivers import pool, sync
 from plait.drivers.pool import WorkerPool
+from plait.engine import running
+from plait.errors import StorageUnavailableError
 from plait.graph import START, StateGraph
-from plait.sqlite import Database, in_transaction
+from plait.sqlite import Database, database, in_transaction, worker
 
-from .graphs import Items, config, line
+from .graphs import Items, adder, config, fan, line
 
 DEADLINE = 30.0
 """Seconds after which something is held to hang."""
@@ -49,6 +52,11 @@ def side_by_side(saver: Any) -> Any:
     builder.add_node("b", lambda state: {"items": ["b"]}).add_node("c", lambda s: {"items": ["c"]})
     builder.add_edge(START, "a").add_edge(START, "b").add_edge(["a", "b"], "c")
     return builder.compile(checkpointer=saver)
+
+
+def side_by_side_in_threads(saver: Any) -> Any:
+    """Sync nodes beside each other, and one after them."""
+    return fan(saver, *((name, adder(name)) for name in "abc"))
 
 
 def within(work: Callable[[], Any]) -> Any:
@@ -360,6 +368,62 @@ def test_what_a_ctrl_c_left_may_be_collected_while_rows_are_made(
     assert nth > 3
 
 
+@pytest.mark.parametrize("room", [sync.__file__, running.__file__])
+@pytest.mark.parametrize("shape", [line, side_by_side_in_threads])
+def test_one_ctrl_c_ends_a_run_wherever_it_comes(room: str, shape: Callable[[Any], Any]) -> None:
+    graph = shape(InMemorySaver())
+    done = graph.invoke({"items": ["in"]}, config("undisturbed"))
+    nth, where = 0, "somewhere"
+    while where:
+        work = partial(graph.invoke, {"items": ["in"]}, config(nth))
+        where, error = within(partial(stopped, nth, room, work))
+        if where:
+            assert isinstance(error, KeyboardInterrupt), where
+            state = graph.get_state(config(nth))
+            if state.next or not state.values:
+                graph.invoke(None if state.next else {"items": ["in"]}, config(nth))
+            assert graph.get_state(config(nth)).values == done, where
+        nth += 1
+    assert nth > 10
+
+
+def test_the_runs_of_an_event_loop_leave_the_saver_to_others_wherever_a_ctrl_c_comes(
+    tmp_path: Path,
+) -> None:
+    with SqliteSaver(tmp_path / "threads.db") as saver:
+        graph = line(saver)
+
+        def run(thread: object) -> Any:
+            return asyncio.run(graph.ainvoke({"items": ["in"]}, config(thread)))
+
+        run("first")
+        while saver._here is None or saver._here._database is None:
+            run("until commits are made in the loop's thread")
+        nth, where = 0, "somewhere"
+        while where:
+            where, _ = stopped(nth, groups.__file__, partial(run, nth))
+            assert within(partial(run, f"after {nth}")) == {"items": ["in", "a", "b"]}, where
+            nth += 1
+        assert nth > 10
+
+
+def test_a_query_that_a_ctrl_c_left_half_read_hides_no_newer_rows(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    with SqliteSaver(path) as saver, SqliteSaver(path) as other:
+        graph, elsewhere = line(saver), line(other)
+        graph.invoke({"items": ["in"]}, config(1))
+        held: list[Any] = []
+        nth, where = 0, "somewhere"
+        while where:
+            read = partial(saver.execute, ReadHead("1", "", None))
+            where, error = stopped(nth, database.__file__, read)
+            held.append(error)
+            done = elsewhere.invoke({"items": []}, config(1))
+            assert graph.get_state(config(1)).values == done, where
+            nth += 1
+        assert nth > 5
+
+
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
 def test_a_thread_is_free_after_a_ctrl_c_between_any_two_requests(
     saver: Any, durability: str
@@ -427,6 +491,20 @@ def test_a_run_without_any_thread_fails_and_a_later_one_finds_some() -> None:
         fan_out(3).invoke({"items": []})
     _Scarce.left = 2
     assert within(lambda: fan_out(3).invoke({"items": []})) == {"items": ["done"] * 3}
+
+
+async def test_async_calls_of_a_saver_without_any_thread_say_so_and_later_ones_find_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _Scarce.left = 0
+    monkeypatch.setattr(worker, "Thread", _Scarce)
+    with SqliteSaver(tmp_path / "threads.db") as saver:
+        graph = line(saver)
+        for thread in "ab":
+            with pytest.raises(StorageUnavailableError, match="can't start new thread"):
+                await asyncio.wait_for(graph.ainvoke({"items": []}, config(thread)), DEADLINE)
+        _Scarce.left = 1
+        assert await graph.ainvoke({"items": []}, config("a")) == {"items": ["a", "b"]}
 
 
 # --- between two commands -------------------------------------------------------------------------

@@ -90,6 +90,11 @@ class Database:
                     self._let_go()  # the next call opens the file as it is then
                 if kept is None or not may_only_read(error):
                     raise explain(error, self.path) from error
+            except Exception:
+                raise
+            except BaseException as error:
+                _let_cursors_go(error)
+                raise
         return self.run(work, *args)  # a new connection may write, if the file may be written now
 
     def check(self) -> None:
@@ -225,6 +230,14 @@ _SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
 
 def _nothing(conn: sqlite3.Connection) -> None:
     return None
+
+
+def _let_cursors_go(error: BaseException) -> None:
+    """A Ctrl-C may come when a query was half read. Whoever keeps its traceback, as the prompt of
+    Python does, would keep the query, and a connection with one sees no newer rows than it."""
+    from traceback import clear_frames  # heavy
+
+    clear_frames(error.__traceback__)
 
 
 def _use_wal(conn: sqlite3.Connection, timeout: float) -> None:

@@ -9,6 +9,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
+from plait.errors import StorageUnavailableError
+
 T = TypeVar("T")
 
 _Job: TypeAlias = Callable[[], None]
@@ -44,7 +46,14 @@ class Worker:
 
     def _start(self) -> SimpleQueue[_Job | None]:
         jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        Thread(target=_serve, args=(jobs,), name=self._name, daemon=True).start()
+        try:
+            Thread(target=_serve, args=(jobs,), name=self._name, daemon=True).start()
+        except RuntimeError as error:
+            raise StorageUnavailableError(
+                f"SQLite is asked by event loops in a thread of its own, and the system has none "
+                f"for it ({error}). Nothing of this call was done; call again when there are fewer "
+                "threads, or let the process have more (`ulimit -u`, the limits of its container)."
+            ) from error
         self._jobs, self._pid = jobs, os.getpid()  # not before: no thread may be left
         return jobs
 

@@ -339,14 +339,18 @@ class ThreadGroup:
         Raises:
             NotHere: The worker must do it; nothing was done.
         """
-        here, turns = self._here, self._turns
+        here, turns, turn = self._here, self._turns, Turn()
         assert here is not None
-        if not turns.enter():
-            raise NotHere
         try:
-            return here.execute(request)
+            if turns.enter(None, turn):
+                return here.execute(request)
         finally:
-            self._hand_on(turns)
+            try:
+                self._end(turns, turn)
+            except BaseException:  # a Ctrl-C: it comes once
+                self._end(turns, turn)
+                raise
+        raise NotHere
 
     def _begin(self, round: _Round) -> None:
         """Do what was asked for in a round, or see that it is done."""
@@ -360,29 +364,35 @@ class ThreadGroup:
         self._begin_batch(batch)
 
     def _begin_batch(self, batch: list[Ticket]) -> None:
-        if self._turns.enter():
-            self._lead_here(batch, self._turns)
-        else:
-            self._ask(batch)
-
-    def _lead_here(self, batch: list[Ticket], turns: Turns) -> None:
         """Do a batch in the thread of the loop of all its requests, or have the worker do it."""
-        here = self._here
-        assert here is not None
-        left: list[Ticket] = []
+        turns, turn = self._turns, Turn()
         try:
-            run_plan(together(batch), here.execute)
-        except NotHere:
-            left = [ticket for ticket in batch if not ticket.settled]
+            if not turns.enter(None, turn):
+                self._ask(batch)
+            elif left := self._do_here(batch):
+                self._send(left)
+                turn.held = False  # it went along
         except BaseException as error:
             _abandon(batch, error)
             raise
         finally:
-            _tell_here([ticket for ticket in batch if ticket.settled])
-            if left:
-                self._send(left)
-            else:
-                self._hand_on(turns)
+            try:
+                self._end(turns, turn)
+            except BaseException:  # a Ctrl-C: it comes once
+                self._end(turns, turn)
+                raise
+            finally:
+                _tell_here([ticket for ticket in batch if ticket.settled])
+
+    def _do_here(self, batch: list[Ticket]) -> list[Ticket]:
+        """Do a batch as far as it may be done in the thread of the loop; returns the rest."""
+        here = self._here
+        assert here is not None
+        try:
+            run_plan(together(batch), here.execute)
+        except NotHere:
+            return [ticket for ticket in batch if not ticket.settled]
+        return []
 
     def _ask(self, batch: Sequence[Ticket]) -> None:
         """Have the worker do a batch when it is its turn."""
@@ -391,15 +401,21 @@ class ThreadGroup:
                 self._send([ticket])
 
     def _send(self, batch: list[Ticket]) -> None:
-        """Have the worker do a batch now."""
+        """Have the worker do a batch now, or tell who asked that it cannot."""
         assert self._submit is not None
-        self._submit(partial(self._lead, batch))
+        try:
+            self._submit(partial(self._lead, batch))
+        except Exception as error:
+            for ticket in batch:
+                ticket.settle(None, error)
+            self._hand_on(self._turns)
+            _tell(batch)
 
     def _lead(self, batch: list[Ticket]) -> None:
         """Do a batch, with those who wait by now."""
         turns = self._turns
-        turns.join(batch, self._most)
         try:
+            turns.join(batch, self._most)
             run_plan(together(batch), self._execute)
         except BaseException as error:
             _abandon(batch, error)
@@ -465,11 +481,16 @@ class LoopGroup:
 
     async def do(self, request: Any) -> Any:
         """Do a request, alone or in company."""
-        if self._turns.enter():
-            try:
+        turn = Turn()
+        try:
+            if self._turns.enter(None, turn):
                 return await asyncio.ensure_future(self._execute(request))
-            finally:
-                self._hand_on()
+        finally:
+            try:
+                self._end(turn)
+            except BaseException:  # a Ctrl-C: it comes once
+                self._end(turn)
+                raise
         ticket = Ticket(request)
         ticket.told = asyncio.get_running_loop().create_future()
         self._turns.enter(ticket)
@@ -488,11 +509,16 @@ class LoopGroup:
             raise
         finally:
             _tell_here(batch)
-            self._hand_on()
+            turn = Turn()
+            turn.held = True
+            self._end(turn)
 
-    def _hand_on(self) -> None:
-        batch = self._turns.leave()
-        if batch:
+    def _end(self, turn: Turn) -> None:
+        """End a turn, as far as that was not done; the next batch has a task of its own."""
+        if turn.held:
+            self._turns.leave(MOST, turn)
+        if turn.next:
+            batch, turn.next = turn.next, []
             task = task_maker(asyncio.get_running_loop())(self._lead(batch))
             self._leading.add(task)
             task.add_done_callback(self._leading.discard)
