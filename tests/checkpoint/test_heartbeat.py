@@ -17,6 +17,7 @@ from plait.checkpoint.log import heartbeat
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.heartbeat import Heart
 from plait.checkpoint.log.requests import Renew
+from plait.errors import StorageUnavailableError
 from plait.testing.processes import GAVE_UP
 
 SHORT, LONG = 0.05, 4000.0
@@ -138,7 +139,7 @@ def test_a_claim_after_one_that_found_no_thread_starts_the_heart(
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", start)
-        with pytest.raises(RuntimeError, match="start new thread"):
+        with pytest.raises(StorageUnavailableError, match="start new thread"):
             heart.keep(hold)
     heart.keep(hold)
     wait_until(renewals, {(1, 10)})

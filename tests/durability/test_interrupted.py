@@ -485,6 +485,15 @@ def test_a_run_goes_on_with_the_threads_there_are() -> None:
 
 
 @pytest.mark.usefixtures("scarce")
+async def test_an_async_run_goes_on_with_the_threads_there_are(tmp_path: Path) -> None:
+    _Scarce.left = 2  # those that work: none to look after them
+    with SqliteSaver(tmp_path / "threads.db") as saver:
+        graph = side_by_side_in_threads(saver)
+        run = graph.ainvoke({"items": ["in"]}, config(1))
+        assert (await asyncio.wait_for(run, DEADLINE))["items"] == ["in", "a", "b", "c", "last"]
+
+
+@pytest.mark.usefixtures("scarce")
 def test_a_run_without_any_thread_fails_and_a_later_one_finds_some() -> None:
     _Scarce.left = 0
     with pytest.raises(RuntimeError, match="thread"):

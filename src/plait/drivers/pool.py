@@ -76,7 +76,10 @@ class WorkerPool:
         """Jobs were queued and nobody waits who would `nudge`: a thread of the pool's own does."""
         if not self._watched:
             self._watched = True
-            self._wake_watcher()
+            try:
+                self._wake_watcher()
+            except RuntimeError:  # the system has no more threads: those there are do it all
+                self._watched = False
 
     def call_at(self, due: float, job: Job) -> None:
         """Queue a job once `time.monotonic()` says `due`."""

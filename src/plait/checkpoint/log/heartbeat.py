@@ -16,6 +16,7 @@ from weakref import WeakSet
 
 from plait.checkpoint.log.claims import Hold
 from plait.checkpoint.log.requests import Renew
+from plait.errors import StorageUnavailableError
 
 _BEATS = 4
 """Renewals per lease: three may fail before it is lost."""
@@ -37,7 +38,11 @@ class Heart:
         """How long the thread sleeps now, unless it is woken."""
 
     def keep(self, hold: Hold) -> None:
-        """Renew a hold's lease until it is given back, lost or dropped."""
+        """Renew a hold's lease until it is given back, lost or dropped.
+
+        Raises:
+            StorageUnavailableError: The system has no thread for it.
+        """
         with self._lock:
             self._holds.add(hold)
             if self._running:
@@ -47,9 +52,16 @@ class Heart:
             self._running = True
         try:
             Thread(target=self._beat, name="plait-heartbeat", daemon=True).start()
-        except BaseException:  # no thread is left: the next claim tries again
+        except BaseException as error:  # the next claim tries again
             with self._lock:
                 self._running = False
+            if isinstance(error, RuntimeError):
+                raise StorageUnavailableError(
+                    f"The claim of thread {hold.thread_id!r} must be renewed while the run goes "
+                    f"on, and the system has no thread for that ({error}). Nothing was run. Run "
+                    "again when there are fewer threads, or let the process have more (`ulimit "
+                    "-u`, the limits of its container)."
+                ) from error
             raise
 
     def _beat(self) -> None:
