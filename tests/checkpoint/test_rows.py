@@ -18,7 +18,7 @@ from plait.checkpoint.log.requests import (
     CheckpointRow,
     Claim,
     Done,
-    DropLane,
+    DropLanes,
     ListValues,
     ReadCheckpoints,
     ReadHead,
@@ -222,7 +222,7 @@ def test_rows_are_what_a_dict_would_hold(
             for _ in range(25):
                 player.play()
                 player.compare()
-            dropped = store.execute(DropLane(player.lane, "thread", 6))
+            dropped = store.execute(DropLanes([player.lane], "thread", 6))
             assert type(dropped) is Done
             assert store.execute(ReadCheckpoints(player.lane)) == []
 
@@ -232,7 +232,7 @@ def test_a_commit_with_the_root_of_a_deleted_thread_is_refused() -> None:
         player = Player(store, "", Random(1))
         request = player.step()
         request.fence, request.root = 6, player.root
-        store.execute(DropLane(player.root, "thread", 6))
+        store.execute(DropLanes([player.root], "thread", 6))
         assert type(store.execute(request)) is Refused
         assert store.execute(ReadCheckpoints(player.root)) == []
 

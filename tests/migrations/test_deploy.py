@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from plait import START, Command, InMemorySaver, Send, SqliteSaver, StateGraph, deploy, interrupt
-from plait.checkpoint.log.requests import DropLane, Renew, Transact
+from plait.checkpoint.log.requests import DropLanes, Renew, Transact
 from plait.errors import ConfigError, MigrationError, UnreachableNodeWarning, UnusedAnswerWarning
 
 from . import shop
@@ -102,7 +102,7 @@ def test_it_only_reads_and_only_heads(kind: Any, tmp_path: Path) -> None:
         graph.invoke({"log": ["pack"], "total": "1"}, thread("long"))
     seen.clear()
     deploy.check(shop.new, saver)
-    assert not any(isinstance(each, (Transact, DropLane, Renew)) for each in seen)
+    assert not any(isinstance(each, (Transact, DropLanes, Renew)) for each in seen)
     assert len(seen) < 20  # sixty checkpoints are stored
 
 

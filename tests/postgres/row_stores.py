@@ -12,7 +12,7 @@ from typing import Any
 
 from plait.checkpoint.log.requests import (
     CheckpointRow,
-    DropLane,
+    DropLanes,
     ListValues,
     ReadCheckpoints,
     ReadLane,
@@ -182,7 +182,7 @@ class Play:
         """Delete the lane inside: nothing of it is left, and nothing else is lost."""
         row = self.execute(ReadLane(self.thread_id, "inner"))
         if row is not None:
-            self.execute(DropLane(row.lane, self.thread_id))
+            self.execute(DropLanes([row.lane], self.thread_id))
             assert self.execute(ReadCheckpoints(row.lane)) == []
             assert self.execute(ListValues(row.lane)) == []
         self.lanes["inner"] = Model()

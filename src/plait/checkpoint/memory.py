@@ -21,7 +21,7 @@ from plait.checkpoint.log.requests import (
     CheckpointRow,
     Done,
     Drain,
-    DropLane,
+    DropLanes,
     Head,
     LaneRow,
     ListLanes,
@@ -52,9 +52,7 @@ from plait.forks import renew_in_child
 _APPENDED = Done(0, 0)
 _OF_ONE_NAME = frozenset({Transact, ReadHead})
 """Requests that name a lane by its thread and namespace, and no other."""
-_OF_ONE_LANE = frozenset(
-    {ReadCheckpoints, ReadValues, ReadVersions, ListValues, ReadWrites, DropLane}
-)
+_OF_ONE_LANE = frozenset({ReadCheckpoints, ReadValues, ReadVersions, ListValues, ReadWrites})
 """Requests that name a lane by its number."""
 
 
@@ -79,7 +77,7 @@ class _Rows:
             ListValues: self._list_values,
             ReadWrites: self._read_writes,
             Transact: self._transact,
-            DropLane: self._drop_lane,
+            DropLanes: self._drop_lanes,
             Renew: self._renew,
         }
         self._lock = Lock()
@@ -127,6 +125,9 @@ class _Rows:
         if kind is ReadPages and len(request.lanes) == 1:
             lane = self._by_number.get(request.lanes[0][0])
             return () if lane is None else ((lane.claim.thread_id, lane.claim.ns),)
+        if kind is DropLanes:
+            lanes = [self._by_number[each] for each in request.lanes if each in self._by_number]
+            return [(lane.claim.thread_id, lane.claim.ns) for lane in lanes]
         return list(self._appended)
 
     def _is_owned(self, request: ReadLane) -> bool:
@@ -281,18 +282,19 @@ class _Rows:
             root.claim = root.claim._replace(owner=None, lease=None)
         return Done(lane.claim.lane, root.claim.lane)
 
-    def _drop_lane(self, request: DropLane) -> Done | Refused:
+    def _drop_lanes(self, request: DropLanes) -> Done | Refused:
         root = self._lanes.get((request.thread_id, ""))
         if request.fence is not None and (root is None or root.claim.fence != request.fence):
             return Refused(root.row if root is not None else None)
-        lane = self._by_number.pop(request.lane, None)
-        if lane is not None:
-            thread_id = lane.claim.thread_id
-            del self._lanes[thread_id, lane.claim.ns]
-            del self._by_thread[thread_id][request.lane]
-            if not self._by_thread[thread_id]:
-                del self._by_thread[thread_id]
-        return Done(request.lane, request.lane)
+        for number in request.lanes:
+            lane = self._by_number.pop(number, None)
+            if lane is not None:
+                thread_id = lane.claim.thread_id
+                del self._lanes[thread_id, lane.claim.ns]
+                del self._by_thread[thread_id][number]
+                if not self._by_thread[thread_id]:
+                    del self._by_thread[thread_id]
+        return Done(request.lanes[-1], request.lanes[-1])
 
     def _renew(self, request: Renew) -> None:
         for number, fence in request.lanes:

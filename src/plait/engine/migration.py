@@ -150,7 +150,7 @@ def _kept(plan: GraphPlan, write: tuple[str, str, Any], moved: Moved) -> tuple[s
 def lost_join(channel: str, graph: str) -> str:
     """What to say of a join that a graph does not have any more.
 
-    >>> lost_join("join:plan+draft:send", "letters").partition(",")[0]
+    >>> lost_join("join:plan+draft:send", "letters").partition(", for")[0]
     "some of ['plan', 'draft'] have finished"
     """
     starts, _, end = channel.removeprefix(JOIN).rpartition(":")

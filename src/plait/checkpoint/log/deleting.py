@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.requests import Done, DropLane, LaneRow, ListLanes, Refused
+from plait.checkpoint.log.requests import Done, DropLanes, LaneRow, ListLanes, Refused
 from plait.checkpoint.log.session import LogSession
 from plait.errors import ThreadBusyError
 
@@ -25,10 +26,13 @@ def _claim_and_drop(session: LogSession) -> Plan[None]:
 
 
 def drop_lanes(session: LogSession) -> Plan[None]:
-    """Delete all lanes of a thread that is claimed, and the claim with them."""
+    """Delete all lanes of a thread that is claimed, and the claim with them.
+
+    At once: without its inner lanes, a thread would look whole, and its graphs would have forgotten
+    what they ask and remember.
+    """
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
-    for lane in sorted(lanes, key=_root_last):
-        yield from drop_lane(session, lane.lane)
+    yield from drop(session, [lane.lane for lane in sorted(lanes, key=_root_last)])
     session.forget_claim()
 
 
@@ -50,16 +54,17 @@ def _root_last(lane: LaneRow) -> bool:
     return lane.ns == ""
 
 
-def drop_lane(session: LogSession, lane: int) -> Plan[None]:
-    """Delete one lane of a thread that is claimed."""
-    answer: Done | Refused = yield DropLane(lane, session.thread_id, session.fence)
+def drop(session: LogSession, lanes: Sequence[int]) -> Plan[None]:
+    """Delete lanes of a thread that is claimed, all or none."""
+    answer: Done | Refused = yield DropLanes(lanes, session.thread_id, session.fence)
     if isinstance(answer, Refused):
         raise ThreadBusyError(
-            f"Thread {session.thread_id!r} was taken over by another run while it was deleted; "
-            "some of its history may be gone. Delete it again when that run has ended."
+            f"Thread {session.thread_id!r} was taken over by another run before it was deleted. "
+            "Delete it again when that run has ended."
         )
     if session.recent is not None:
-        session.recent.drop(lane)
+        for lane in lanes:
+            session.recent.drop(lane)
 
 
-__all__ = ["delete_thread", "drop_lane", "drop_lanes", "released"]
+__all__ = ["delete_thread", "drop", "drop_lanes", "released"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.deleting import drop_lane, drop_lanes, released
+from plait.checkpoint.log.deleting import drop, drop_lanes, released
 from plait.checkpoint.log.keys import pack, unpack
 from plait.checkpoint.log.memories import Past, Remembered, remembered
 from plait.checkpoint.log.reader import LaneReader, writes_of
@@ -203,7 +203,7 @@ def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -
         kept = {rows[0].id}  # a lane is where its checkpoints are
     if not kept:
         if rows:
-            yield from drop_lane(session, reader.lane)
+            yield from drop(session, [reader.lane])
         return
     stored: list[Version] = yield ListValues(reader.lane)
     if judged.stays:

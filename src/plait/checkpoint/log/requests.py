@@ -285,10 +285,11 @@ def parts_of(request: Any) -> Sequence[Any]:
 
 
 @dataclass(slots=True)
-class DropLane:
-    """Delete a lane and all its rows. Answer: Done, or Refused if the fence differs."""
+class DropLanes:
+    """Delete lanes of a thread with all their rows, in one transaction. Answer: Done, or Refused
+    if the fence differs."""
 
-    lane: int
+    lanes: Sequence[int]
     thread_id: str
     fence: int | None = None
 

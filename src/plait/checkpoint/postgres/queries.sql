@@ -135,8 +135,9 @@ SELECT * FROM plait_transact_all(
   $17::bytea[], $18::boolean[]
 );
 
--- name: drop_lane
-SELECT * FROM plait_drop_lane($1::bigint, $2::text, $3::bigint);
+-- name: drop_lanes
+SELECT gone.* FROM unnest($1::bigint[]) AS each (lane),
+  LATERAL plait_drop_lane(each.lane, $2::text, $3::bigint) AS gone;
 
 -- name: renew
 UPDATE plait_lanes SET lease = plait_clock() + $3::float8

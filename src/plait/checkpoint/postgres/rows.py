@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     Done,
-    DropLane,
+    DropLanes,
     Head,
     LaneRow,
     ListLanes,
@@ -336,10 +336,10 @@ def may_join(request: Any) -> bool:
     return type(request) is Transact and not (request.drop_checkpoints or request.drop_values)
 
 
-def drop_lane(request: DropLane) -> Steps[Done | Refused]:
-    """Delete a lane and all its rows."""
-    rows = yield SQL.drop_lane, (request.lane, to_text(request.thread_id), request.fence)
-    return _answer(rows[0], request.thread_id)
+def drop_lanes(request: DropLanes) -> Steps[Done | Refused]:
+    """Delete lanes and all their rows."""
+    rows = yield SQL.drop_lanes, ([*request.lanes], to_text(request.thread_id), request.fence)
+    return _answer(rows[-1], request.thread_id)
 
 
 def _answer(row: tuple[Any, ...], thread_id: str) -> Done | Refused:
@@ -373,6 +373,6 @@ _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
     ReadWrites: read_writes,
     Transact: transact,
     Together: transact_all,
-    DropLane: drop_lane,
+    DropLanes: drop_lanes,
     Renew: renew,
 }

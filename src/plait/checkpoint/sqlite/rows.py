@@ -11,7 +11,7 @@ from typing import Any
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     Done,
-    DropLane,
+    DropLanes,
     Head,
     LaneRow,
     ListLanes,
@@ -317,16 +317,17 @@ def _drop(conn: sqlite3.Connection, lane: int, request: Transact) -> None:
     conn.executemany(SQL.drop_version, [(lane, *key) for key in request.drop_values])
 
 
-def drop_lane(conn: sqlite3.Connection, request: DropLane) -> Done | Refused:
-    """Delete a lane and all its rows, inside a transaction."""
+def drop_lanes(conn: sqlite3.Connection, request: DropLanes) -> Done | Refused:
+    """Delete lanes and all their rows, inside a transaction."""
     root = _lane(conn, request.thread_id, "")
     if request.fence is not None and (root is None or root.fence != request.fence):
         return Refused(root)
-    lane = (request.lane,)
+    lanes = [(lane,) for lane in request.lanes]
     for sql in (SQL.drop_lane_checkpoints, SQL.drop_lane_versions, SQL.drop_lane_writes):
-        conn.execute(sql, lane)
-    conn.execute(SQL.drop_lane, lane)
-    return Done(request.lane, root.lane if root is not None else request.lane)
+        conn.executemany(sql, lanes)
+    conn.executemany(SQL.drop_lane, lanes)
+    last = request.lanes[-1]
+    return Done(last, root.lane if root is not None else last)
 
 
 def renew(conn: sqlite3.Connection, request: Renew) -> None:
@@ -349,7 +350,7 @@ READS: dict[type, Callable[[sqlite3.Connection, Any], Any]] = {
 }
 WRITES: dict[type, Callable[[sqlite3.Connection, Any], Any]] = {
     Transact: transact,
-    DropLane: drop_lane,
+    DropLanes: drop_lanes,
     Renew: renew,
 }
 ANY = {**READS, **WRITES}

@@ -121,7 +121,7 @@ class Desk:
         if dice.chance(0.4):
             options += f", limit={dice.one([1, 2, 5])}"
         at = self._some(lane) if dice.chance(0.15) else None
-        return f"listed(saver, {self._config(lane, at)}{options})"
+        return f"saved_ones(saver, {self._config(lane, at)}{options})"
 
     def _writes(self) -> str:
         """What a task wrote, or what became of it, which may be said again."""

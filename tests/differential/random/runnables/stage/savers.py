@@ -29,7 +29,7 @@ def checkpoint(number, channels):
     return made
 
 
-def told(saved):
+def as_saved(saved):
     """A tuple of a saver, without what the sides keep for themselves."""
     if saved is None:
         return None
@@ -66,26 +66,26 @@ async def adelete_thread(saver, thread):
 
 
 def found(saver, config):
-    return told(saver.get_tuple(config))
+    return as_saved(saver.get_tuple(config))
 
 
 async def afound(saver, config):
-    return told(await saver.aget_tuple(config))
+    return as_saved(await saver.aget_tuple(config))
 
 
-def listed(saver, config, **options):
-    return [told(one) for one in saver.list(config, **options)]
+def saved_ones(saver, config, **options):
+    return [as_saved(one) for one in saver.list(config, **options)]
 
 
-async def alisted(saver, config, **options):
-    return [told(one) async for one in saver.alist(config, **options)]
+async def asaved_ones(saver, config, **options):
+    return [as_saved(one) async for one in saver.alist(config, **options)]
 
 
 def unordered_list(saver, config, **options):
     """A list of several lanes, whose order is open."""
-    return sorted(listed(saver, config, **options), key=lambda one: repr(one[0]))
+    return sorted(saved_ones(saver, config, **options), key=lambda one: repr(one[0]))
 
 
 async def aunordered_list(saver, config, **options):
     """The async twin of `unordered_list`."""
-    return sorted(await alisted(saver, config, **options), key=lambda one: repr(one[0]))
+    return sorted(await asaved_ones(saver, config, **options), key=lambda one: repr(one[0]))
