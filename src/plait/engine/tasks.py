@@ -158,8 +158,6 @@ class Task:
     """The name its node had when the task was made, where that was another (see `migration`)."""
     limit: Limit | None = None
     """What watches how long the current attempt takes."""
-    thread: int | None = None
-    """The worker thread that its code runs in, if it is in one."""
     given_up = 0
     """Attempts up to this number took too long: nothing that their code says counts any more."""
     starts = 0
@@ -195,6 +193,9 @@ class Task:
         self.questions: Questions | None = None
         self.timeout: TimeoutPolicy | None = None
         """How long an attempt may take, where the `Send` that made the task says so."""
+        # Each task in a worker has it: what is not set here would take a dict of its own.
+        self.thread: int | None = None
+        """The worker thread that its code runs in, if it is in one."""
 
     @property
     def name(self) -> str:
