@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from plait.checkpoint.log import copying, deleting, retention
 from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ConfigError, ThreadBusyError
 from plait.types import Command
@@ -21,21 +24,22 @@ MOST = 200
 
 @pytest.fixture(params=["memory", "sqlite"])
 def fresh(request: Any, tmp_path: Path) -> Iterator[Callable[[], Any]]:
-    savers: list[Any] = []
+    with ExitStack() as opened:
 
-    def make() -> Any:
-        saver = (
-            InMemorySaver()
-            if request.param == "memory"
-            else SqliteSaver(tmp_path / f"{len(savers)}.db")
-        )
-        savers.append(saver)
-        return saver
+        def make() -> Any:
+            if request.param == "memory":
+                return InMemorySaver()
+            if request.param == "sqlite":
+                path = tmp_path / f"{uuid4()}.db"
+                return opened.enter_context(SqliteSaver(path))
+            url = request.getfixturevalue("postgres_url")
+            saver = opened.enter_context(PostgresSaver.from_conn_string(url))
+            saver.setup()
+            for thread_id in ("t", "copy"):
+                saver.delete_thread(thread_id)
+            return saver
 
-    yield make
-    for saver in savers:
-        if request.param == "sqlite":
-            saver.close()
+        yield make
 
 
 def cut_off(saver: Any, plan: Any, requests: int) -> bool:
@@ -120,6 +124,41 @@ def test_a_copy_that_dies_anywhere_is_finished_by_the_next(fresh: Any) -> None:
         if not more:
             assert requests > 10
             return
+    raise AssertionError("it does not end")
+
+
+@pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
+def test_a_copy_on_its_way_is_listed_whole_or_not_at_all(fresh: Any) -> None:
+    saver = fresh()
+    graph = nesting(saver)
+    for n in range(3):  # the inner lane borrows the long list from the outer one
+        graph.invoke({"items": ["x" * 5_000]}, thread())
+        graph.invoke(Command(resume=n), thread())
+
+    def seen(thread_id: str, found: Any) -> list[tuple[str, str, Any]]:
+        return [
+            (each.config["configurable"]["checkpoint_ns"], each.checkpoint["id"], each.checkpoint)
+            for each in found
+            if each.config["configurable"]["thread_id"] == thread_id
+        ]
+
+    source = seen("t", saver.list(thread()))
+    history = [each.values for each in graph.get_state_history(thread())]
+    for requests in range(1, MOST):
+        codec, target = saver.open_session("t").codec, saver.open_session("copy")
+        more = cut_off(saver, copying.copy_thread(codec, "t", target, None), requests)
+        listed = list(saver.list(None))
+        assert seen("t", listed) == source, requests
+        copied = seen("copy", listed)
+        spaces = {ns for ns, _, _ in copied}
+        assert copied == [each for each in source if each[0] in spaces], requests
+        assert copied == seen("copy", saver.list(thread("copy"))), requests
+        found = [each.values for each in graph.get_state_history(thread("copy"))]
+        assert found in ([], history), requests
+        if not more:
+            assert copied == source
+            return
+        saver.run(deleting.delete_thread(saver.open_session("copy", policy="takeover")))
     raise AssertionError("it does not end")
 
 

@@ -180,12 +180,12 @@ class _Rows:
         elif wanted is not None:
             lanes = self._by_thread.get(wanted, {}).values()
         if before is None:
-            found = [(lane.ids[-1], lane.claim.lane) for lane in lanes if lane.ids]
+            found = [(lane.ids[-1], lane.claim.lane) for lane in lanes if lane.head is not None]
         else:
             found = [
                 (lane.ids[place - 1], lane.claim.lane)
                 for lane in lanes
-                if (place := bisect_left(lane.ids, before))
+                if lane.head is not None and (place := bisect_left(lane.ids, before))
             ]
         if request.limit is not None:
             found = nlargest(request.limit, found)

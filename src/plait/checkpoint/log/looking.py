@@ -98,7 +98,7 @@ class LogReading:
 
     def _page(self, walk: _Walk) -> Plan[list[Stored]]:
         lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
-        if lane is None:
+        if lane is None or lane.head is None:  # or a copy that is not done
             walk.done = True
             return []
         if walk.pages is None or walk.pages.lane != lane.lane:
@@ -123,7 +123,7 @@ class LogReading:
     def marks(self, at: str | None, limit: int) -> Plan[list[Mark]]:
         """Up to `limit` checkpoints from `at` (None: the newest) back, without their values."""
         lane: LaneRow | None = yield ReadLane(self.thread_id, self.ns)
-        if lane is None:
+        if lane is None or lane.head is None:
             return []
         reader = self._reader(lane.lane)
         first = None if at is None else (yield from reader.row(pack(at)))

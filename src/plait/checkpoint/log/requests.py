@@ -108,8 +108,9 @@ class ListLanes:
 
 @dataclass(slots=True)
 class ListNewest:
-    """Lanes of one thread (in one namespace, if that is named), or (None) of all, that have a
-    checkpoint below `before`; that with the newest such first. Answer: list of Newest."""
+    """Lanes of one thread (in one namespace, if that is named), or (None) of all, that have a head
+    (a lane that is just copied has none) and a checkpoint below `before`; that with the newest such
+    first. Answer: list of Newest."""
 
     thread_id: str | None = None
     ns: str | None = None

@@ -21,13 +21,15 @@ WHERE thread_id = $1::text ORDER BY lane;
 SELECT newest.id, lanes.lane, thread_id, ns FROM plait_lanes AS lanes CROSS JOIN LATERAL (
   SELECT id FROM plait_records WHERE lane = lanes.lane AND name = 'c' AND id < $1::bytea
   ORDER BY id DESC LIMIT 1) AS newest
+WHERE head IS NOT NULL
 ORDER BY newest.id DESC LIMIT $2::bigint;
 
 -- name: list_newest_of
 SELECT newest.id, lanes.lane, thread_id, ns FROM plait_lanes AS lanes CROSS JOIN LATERAL (
   SELECT id FROM plait_records WHERE lane = lanes.lane AND name = 'c' AND id < $1::bytea
   ORDER BY id DESC LIMIT 1) AS newest
-WHERE thread_id = $3::text AND ($4::text IS NULL OR ns = $4::text) ORDER BY newest.id DESC LIMIT $2::bigint;
+WHERE head IS NOT NULL AND thread_id = $3::text AND ($4::text IS NULL OR ns = $4::text)
+ORDER BY newest.id DESC LIMIT $2::bigint;
 
 -- name: list_threads
 SELECT lane, thread_id, ns, head, fence, owner, lease, plait_clock() FROM plait_lanes

@@ -17,17 +17,17 @@ WHERE thread_id = ?1 ORDER BY lane;
 -- name: list_newest
 SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
   lane, thread_id, ns
-FROM lanes ORDER BY newest DESC LIMIT ?2;
+FROM lanes WHERE head IS NOT x'' ORDER BY newest DESC LIMIT ?2;
 
 -- name: list_newest_of
 SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
   lane, thread_id, ns
-FROM lanes WHERE thread_id = ?3 ORDER BY newest DESC LIMIT ?2;
+FROM lanes WHERE thread_id = ?3 AND head IS NOT x'' ORDER BY newest DESC LIMIT ?2;
 
 -- name: list_newest_in
 SELECT (SELECT max(id) FROM checkpoints WHERE checkpoints.lane = lanes.lane AND id < ?1) AS newest,
   lane, thread_id, ns
-FROM lanes WHERE thread_id = ?3 AND ns = ?4 LIMIT ?2;
+FROM lanes WHERE thread_id = ?3 AND ns = ?4 AND head IS NOT x'' LIMIT ?2;
 
 -- name: list_threads
 SELECT lane, thread_id, ns, head, fence, owner, lease FROM lane_rows
