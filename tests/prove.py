@@ -24,7 +24,7 @@ from typing import Any
 
 from tests.durability.savers import new_place
 from tests.postgres.server import NoServer, Server
-from tests.proof import kills, network, owners, suites
+from tests.proof import company, kills, network, owners, suites
 from tests.proof.parts import Figure, Part, Row, Scene, added
 
 from plait.version import __version__
@@ -77,6 +77,10 @@ ROWS: dict[int, Row] = {
             "tests/testing/test_savers.py, tests/postgres/test_conformance.py",
             (Part("savers", suites.savers, 1, 0),
              Part("stores", suites.stores, 1, 0))),
+    12: Row("processes run, answer, fork, replay, read, copy, prune and delete the same threads as "
+            "they like, and one is killed", "tests/test_proof.py",
+            (Part("SQLite", company.everybody, 60, 2),
+             Part("Postgres", company.everybody, 20, 1, "postgres"))),
 }  # fmt: skip
 """The table. Parts whose sample is 0 are run whole by the tests that their row names."""
 

@@ -64,6 +64,15 @@ def grown(saver: Any) -> Any:
     return graph
 
 
+def lending(saver: Any) -> Any:
+    """A graph whose inner lane borrows a long list from the outer one."""
+    graph = nesting(saver)
+    for n in range(3):
+        graph.invoke({"items": ["x" * 5_000]}, thread())
+        graph.invoke(Command(resume=n), thread())
+    return graph
+
+
 def forget_claims(saver: Any) -> None:
     """What held claims is gone, as when its process is."""
     session = saver.open_session("t", policy="takeover")
@@ -127,13 +136,41 @@ def test_a_copy_that_dies_anywhere_is_finished_by_the_next(fresh: Any) -> None:
     raise AssertionError("it does not end")
 
 
+@pytest.mark.parametrize("meanwhile", ["prune", "delete"])
+def test_a_copy_of_lanes_that_borrow_is_whole_or_given_up(fresh: Any, meanwhile: str) -> None:
+    for requests in range(1, MOST):
+        saver = fresh()
+        graph = lending(saver)
+        history = [each.values for each in graph.get_state_history(thread())]
+        plan = copying.copy_thread(
+            saver.open_session("t").codec, "t", saver.open_session("copy"), None
+        )
+        answer, ended = None, False
+        for n in range(MOST):
+            if n == requests and meanwhile == "prune":
+                saver.prune(["t"])
+            elif n == requests:
+                saver.delete_thread("t")
+            try:
+                answer = saver.execute(plan.send(answer))
+            except StopIteration:
+                ended = n <= requests
+                assert len(list(saver.list(thread("copy")))) > 0
+                found = [each.values for each in graph.get_state_history(thread("copy"))]
+                assert found in (history, history[:1]), requests
+                break
+            except (ThreadBusyError, ConfigError):
+                assert lanes(saver, "copy") == [], requests
+                break
+        if ended:
+            return
+    raise AssertionError("it does not end")
+
+
 @pytest.mark.parametrize("fresh", ["memory", "sqlite", "postgres"], indirect=True)
 def test_a_copy_on_its_way_is_listed_whole_or_not_at_all(fresh: Any) -> None:
     saver = fresh()
-    graph = nesting(saver)
-    for n in range(3):  # the inner lane borrows the long list from the outer one
-        graph.invoke({"items": ["x" * 5_000]}, thread())
-        graph.invoke(Command(resume=n), thread())
+    graph = lending(saver)
 
     def seen(thread_id: str, found: Any) -> list[tuple[str, str, Any]]:
         return [

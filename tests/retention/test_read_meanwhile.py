@@ -112,6 +112,9 @@ READS: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
     "replay": lambda graph, old: tried(lambda: graph.invoke(None, old)),
     "update": lambda graph, old: tried(lambda: graph.update_state(CONFIG, {"text": "mine"})),
     "fork": lambda graph, old: tried(lambda: graph.update_state(old, {"text": "mine"})),
+    "fork, and run it": lambda graph, old: tried(
+        lambda: graph.invoke(None, graph.update_state(old, {"text": "mine"}))
+    ),
     "update inside": lambda graph, old: tried(lambda: graph.update_state(INSIDE, {"text": "its"})),
     "usage": lambda graph, old: graph.checkpointer.usage("t") and {},
 }

@@ -114,9 +114,9 @@ class Storage:
         return not (command.claim or command.release)
 
 
-def _newest(session: Session) -> Plan[str]:
+def _newest(session: Session) -> Plan[str | None]:
     marks = yield from session.marks(None, 1)
-    return marks[0].id
+    return marks[0].id if marks else None  # the thread was deleted: the claim will tell
 
 
 def lags(storage: Storage | None) -> TypeGuard[Storage]:

@@ -28,7 +28,7 @@ class Load(Command):
 
 
 class Newest(Command):
-    """Ask which checkpoint is the newest one. Sent back: its id."""
+    """Ask which checkpoint is the newest one. Sent back: its id, or None."""
 
     __slots__ = ()
 

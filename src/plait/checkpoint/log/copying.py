@@ -78,18 +78,24 @@ def _copy_lanes(
     codec: Any, source: str, lanes: Sequence[LaneRow], target: LogSession, tell: Tell
 ) -> Plan[None]:
     inner_first = sorted(lanes, key=depth, reverse=True)  # they borrow from those around them
-    for done, lane in enumerate(inner_first, 1):
-        yield from _copy_lane(LaneReader(source, lane.ns, codec, lane.lane), lane, target)
+    copied: list[tuple[LaneRow, set[bytes]]] = []
+    for lane in inner_first:
+        reader = LaneReader(source, lane.ns, codec, lane.lane)
+        copied.append((lane, (yield from _copy_lane(reader, lane, target))))
         if tell is not None:
-            tell(Progress(source, done, len(lanes)))
+            tell(Progress(source, len(copied), len(lanes)))
+    for lane, ids in copied:  # at the end: a lane may borrow from one that was copied after it
+        left: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)
+        if not ids <= {row.id for row in left} or lane.head not in {None, *ids}:
+            raise _pruned(source)  # and values with them, perhaps
     for lane in inner_first:
         batch = target.batch(lane.ns)
         batch.head = lane.head
         yield from target.send(batch, release=lane is inner_first[-1])
 
 
-def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[None]:
-    """Copy what a lane holds, but for its head."""
+def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[set[bytes]]:
+    """Copy what a lane holds, but for its head. Returns the ids of its checkpoints."""
     here = guarded(place(target.thread_id, lane.ns), target.codec.guard)
 
     def move(record: bytes, *parts: str) -> bytes:
@@ -110,9 +116,6 @@ def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[No
             if record is not None
         ]
         yield from target.send(batch)
-    left: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)
-    if not {row.id for row in rows} <= {row.id for row in left}:  # and values with them, perhaps
-        raise _pruned(reader.thread_id)
     for start in range(0, len(rows), BATCH):
         batch = target.batch(lane.ns)
         batch.checkpoints = [
@@ -126,6 +129,7 @@ def _copy_lane(reader: LaneReader, lane: LaneRow, target: LogSession) -> Plan[No
             for w in writes[row.id]
         ]  # fmt: skip
         yield from target.send(batch)
+    return {row.id for row in rows}
 
 
 def _pruned(thread_id: str) -> ThreadBusyError:
