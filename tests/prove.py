@@ -77,10 +77,12 @@ ROWS: dict[int, Row] = {
             "tests/testing/test_savers.py, tests/postgres/test_conformance.py",
             (Part("savers", suites.savers, 1, 0),
              Part("stores", suites.stores, 1, 0))),
-    12: Row("processes run, answer, fork, replay, read, copy, prune and delete the same threads as "
-            "they like, and one is killed", "tests/test_proof.py",
-            (Part("SQLite", company.everybody, 60, 2),
-             Part("Postgres", company.everybody, 20, 1, "postgres"))),
+    12: Row("threads, event loops and processes run, answer, fork, replay, read, copy, prune and "
+            "delete the same threads as they like; calls are cancelled, a process is killed",
+            "tests/test_proof.py",
+            (Part("memory", company.in_memory, 60, 3),
+             Part("SQLite", company.processes, 60, 2),
+             Part("Postgres", company.processes, 20, 1, "postgres"))),
 }  # fmt: skip
 """The table. Parts whose sample is 0 are run whole by the tests that their row names."""
 

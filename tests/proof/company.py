@@ -1,7 +1,8 @@
-"""Row 12: processes that do as they like with the same few threads, while some of them are killed.
+"""Row 12: people who do as they like with the same few threads, from threads, event loops and
+processes, of which one is killed.
 
-Nobody says who comes first: what a seed decides is what each process tries, in which order, and at
-which storage request one of them dies.
+Nobody says who comes first: what a seed decides is what each of them tries, in which order, and at
+which storage request a process dies.
 """
 
 from __future__ import annotations
@@ -9,18 +10,17 @@ from __future__ import annotations
 import asyncio
 import json
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import aclosing, closing
 from itertools import count
 from pathlib import Path
 from random import Random
 from sqlite3 import connect
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, cast
 from warnings import simplefilter
 
-from tests.durability.savers import Place
-
+from plait.checkpoint.memory import InMemorySaver
 from plait.errors import ConfigError, RunError, UnusedAnswerWarning
 from plait.graph import END, START, StateGraph
 from plait.testing import FaultySaver, fork, until_done
@@ -32,8 +32,10 @@ KEPT = "kept"
 """A thread of which nothing is ever deleted: what was acknowledged there can be looked for."""
 THREADS = [KEPT, "a", "b", "c"]
 COPIES = ["copy of one", "copy of another"]
-TRIES = 60
-"""What each of two threads of a process tries."""
+TRIES = 40
+"""How often each of them tries something."""
+CANCELLED = 0.1
+"""Which part of what is tried in event loops is cancelled on its way."""
 LONG = "x" * 600
 """Beside what is written, so that nested graphs borrow lists and lists are stored in pieces."""
 
@@ -82,22 +84,25 @@ class Person:
         graph: The graph, on the saver that is used.
         chance: Decides what is tried.
         name: Goes into whatever is written.
+        api: Which methods he calls. What is written here is the same; a "sync" one never waits.
     """
 
-    def __init__(self, graph: Any, chance: Random, name: str) -> None:
-        self.graph, self.chance = graph, chance
+    def __init__(
+        self, graph: Any, chance: Random, name: str, api: Literal["sync", "async"]
+    ) -> None:
+        self.graph, self.chance, self.api = graph, chance, api
         self.acknowledged: list[str] = []
         """What was written to the thread that is kept."""
         self._names = map(f"{name}.{{}}".format, count())
 
-    def tries(self) -> bool:
+    async def tries(self) -> bool:
         """Something, at some thread; whether it was done (and not refused)."""
         thread = self.chance.choice(THREADS)
         config: Any = {"configurable": {"thread_id": thread}}
         tried = self.chance.choice(TRIED if thread != KEPT else HARMLESS)
         mark = next(self._names)
         try:
-            is_written = tried(self, config, mark)
+            is_written = await tried(self, config, mark)
         except (RunError, ConfigError) as error:
             if isinstance(error, ConfigError) and not str(error).startswith(NO_THREAD):
                 raise
@@ -106,117 +111,205 @@ class Person:
             self.acknowledged.append(mark)
         return True
 
-    def invoke(self, config: Any, mark: str) -> bool:
-        self.graph.invoke({"log": [mark], "turn": 0}, config)
+    async def _call(self, name: str, *args: Any, on: Any = None, **options: Any) -> Any:
+        """A method of the graph or something else, or its async twin."""
+        if self.api == "async":
+            return await getattr(on or self.graph, f"a{name}")(*args, **options)
+        return getattr(on or self.graph, name)(*args, **options)
+
+    async def _all(self, name: str, *args: Any, on: Any = None, **options: Any) -> list[Any]:
+        """What such a method yields."""
+        if self.api == "async":
+            twin = getattr(on or self.graph, f"a{name}")
+            return [each async for each in twin(*args, **options)]
+        return [*getattr(on or self.graph, name)(*args, **options)]
+
+    async def invoke(self, config: Any, mark: str) -> bool:
+        await self._call("invoke", {"log": [mark], "turn": 0}, config)
         return True
 
-    def ainvoke(self, config: Any, mark: str) -> bool:
-        asyncio.run(self.graph.ainvoke({"log": [mark], "turn": 0}, config))
-        return True
+    async def answer(self, config: Any, mark: str) -> bool:
+        return mark in str(await self._call("invoke", Command(resume=mark), config))
 
-    def answer(self, config: Any, mark: str) -> bool:
-        return mark in str(self.graph.invoke(Command(resume=mark), config))
-
-    def stream(self, config: Any, mark: str) -> bool:
-        for _ in self.graph.stream(Command(resume=mark), config, subgraphs=True):
-            pass
+    async def stream(self, config: Any, mark: str) -> bool:
+        await self._all("stream", Command(resume=mark), config, subgraphs=True)
         return False
 
-    def leave(self, config: Any, mark: str) -> bool:
+    async def leave(self, config: Any, mark: str) -> bool:
         """Close a stream after the first super-step: its input is stored."""
-        with closing(self.graph.stream({"log": [mark], "turn": 0}, config)) as chunks:
-            next(chunks)
+        given = {"log": [mark], "turn": 0}
+        if self.api == "async":
+            async with aclosing(self.graph.astream(given, config)) as chunks:
+                await anext(chunks)
+        else:
+            with closing(self.graph.stream(given, config)) as chunks:
+                next(chunks)
         return True
 
-    def go_on(self, config: Any, mark: str) -> bool:
-        self.graph.invoke(None, config)
+    async def go_on(self, config: Any, mark: str) -> bool:
+        await self._call("invoke", None, config)
         return False
 
-    def update(self, config: Any, mark: str) -> bool:
-        self.graph.update_state(
-            config, {"log": [mark]}, as_node=self.chance.choice(["begin", "ask"])
-        )
+    async def update(self, config: Any, mark: str) -> bool:
+        node = self.chance.choice(["begin", "ask"])
+        await self._call("update_state", config, {"log": [mark]}, as_node=node)
         return True
 
-    def _earlier(self, config: Any) -> Any:
-        found = list(self.graph.get_state_history(config, limit=8))
+    async def _earlier(self, config: Any) -> Any:
+        found = await self._all("get_state_history", config, limit=8)
         return self.chance.choice(found).config if found else config
 
-    def fork(self, config: Any, mark: str) -> bool:
-        return self.update(self._earlier(config), mark)
+    async def fork(self, config: Any, mark: str) -> bool:
+        return await self.update(await self._earlier(config), mark)
 
-    def replay(self, config: Any, mark: str) -> bool:
-        return self.go_on(self._earlier(config), mark)
+    async def replay(self, config: Any, mark: str) -> bool:
+        return await self.go_on(await self._earlier(config), mark)
 
-    def read(self, config: Any, mark: str) -> bool:
-        for snapshot in self.graph.get_state_history(config):
-            assert snapshot.created_at
-        self.graph.get_state(config, subgraphs=True)
+    async def read(self, config: Any, mark: str) -> bool:
+        assert all(each.created_at for each in await self._all("get_state_history", config))
+        await self._call("get_state", config, subgraphs=True)
         return False
 
-    def list(self, config: Any, mark: str) -> bool:
+    async def list(self, config: Any, mark: str) -> bool:
         for asked in (config, None):
-            for each in self.graph.checkpointer.list(asked, limit=20):
-                assert each.checkpoint["id"]
+            found = await self._all("list", asked, limit=20, on=self.graph.checkpointer)
+            assert all(each.checkpoint["id"] for each in found)
         return False
 
-    def copy(self, config: Any, mark: str) -> bool:
+    async def copy(self, config: Any, mark: str) -> bool:
+        saver, source = self.graph.checkpointer, config["configurable"]["thread_id"]
         target = self.chance.choice(COPIES)
-        self.graph.checkpointer.delete_thread(target)
+        await self._call("delete_thread", target, on=saver)
         try:
-            self.graph.checkpointer.copy_thread(config["configurable"]["thread_id"], target)
+            await self._call("copy_thread", source, target, on=saver)
         except ConfigError as error:
             if "exists" not in str(error):  # somebody else copied there meanwhile
                 raise
         return False
 
-    def prune(self, config: Any, mark: str) -> bool:
-        name = config["configurable"]["thread_id"]
-        self.graph.checkpointer.prune([name], keep_last=self.chance.choice([1, 5]))
+    async def prune(self, config: Any, mark: str) -> bool:
+        saver, name = self.graph.checkpointer, config["configurable"]["thread_id"]
+        await self._call("prune", [name], keep_last=self.chance.choice([1, 5]), on=saver)
         return False
 
-    def delete(self, config: Any, mark: str) -> bool:
-        self.graph.checkpointer.delete_thread(config["configurable"]["thread_id"])
+    async def delete(self, config: Any, mark: str) -> bool:
+        name = config["configurable"]["thread_id"]
+        await self._call("delete_thread", name, on=self.graph.checkpointer)
         return False
 
 
 NO_THREAD = "There is no thread"
 P = Person
-HARMLESS: list[Callable[[Person, Any, str], bool]] = [
-    P.invoke, P.ainvoke, P.answer, P.answer, P.answer, P.stream, P.leave, P.go_on, P.update,
+HARMLESS: list[Callable[[Person, Any, str], Coroutine[Any, Any, bool]]] = [
+    P.invoke, P.invoke, P.answer, P.answer, P.answer, P.stream, P.leave, P.go_on, P.update,
     P.fork, P.replay, P.read, P.list, P.copy,
 ]  # fmt: skip
 TRIED = [*HARMLESS, P.prune, P.prune, P.delete]
 
+Tell: TypeAlias = Callable[[bool, list[str]], Any]
+"""Takes whether something was done, and what was acknowledged."""
 
-def everybody(seed: int, scene: Scene) -> Figure:
-    """Three processes of two threads each; one of them dies at some storage request."""
+
+def in_threads(graph: Any, name: str, people: int, tell: Tell) -> None:
+    """People of one process who call sync methods, each in a thread."""
+
+    def work(n: int) -> None:
+        person = Person(graph, Random(f"{name}.{n}"), f"{name}.{n}", "sync")
+        for _ in range(TRIES):
+            tell(_at_once(person.tries()), person.acknowledged)
+            person.acknowledged.clear()
+
+    with ThreadPoolExecutor(people) as threads:
+        list(threads.map(work, range(people)))
+
+
+def _at_once(never_waits: Coroutine[Any, Any, bool]) -> bool:
+    try:
+        never_waits.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("a sync method waited")
+
+
+async def in_a_loop(graph: Any, name: str, people: int, tell: Tell) -> None:
+    """People of one event loop; now and then one is cancelled."""
+
+    async def work(n: int) -> None:
+        chance = Random(f"{name}.{n}")
+        person = Person(graph, chance, f"{name}.{n}", "async")
+        for _ in range(TRIES):
+            trying = asyncio.create_task(person.tries())
+            if chance.random() < CANCELLED:
+                for _ in range(chance.randrange(30)):
+                    await asyncio.sleep(0)
+                trying.cancel()
+            (done,) = await asyncio.gather(trying, return_exceptions=True)
+            if isinstance(done, BaseException) and not isinstance(done, asyncio.CancelledError):
+                raise done
+            tell(done is True, person.acknowledged)
+            person.acknowledged.clear()
+
+    await asyncio.gather(*map(work, range(people)))
+
+
+def together(graph: Any, name: str, tell: Tell) -> None:
+    """One in a thread and two in an event loop, on one saver."""
+    simplefilter("ignore", UnusedAnswerWarning)  # another went back, and asks anew
+    with ThreadPoolExecutor(1) as beside:
+        thread = beside.submit(in_threads, graph, f"{name}.1", 1, tell)
+        asyncio.run(in_a_loop(graph, f"{name}.2", 2, tell))
+        thread.result()
+
+
+def processes(seed: int, scene: Scene) -> Figure:
+    """Three processes; one of them dies at some storage request."""
     point = Random(seed).randint(1, 1000)
-    children = [
-        fork(lambda tell, n=n: _work(tell, scene.db, f"{seed}.{n}", point if n == 0 else 0))
-        for n in range(3)
-    ]
-    done, acknowledged = 0, set[str]()
+
+    def work(tell: Callable[[str], Any], number: int) -> None:
+        with scene.db.open() as inner:
+            dies = number == 0
+            graph = build(FaultySaver(inner, at=point, fault="kill") if dies else inner)
+            together(graph, f"{seed}.{number}", lambda *said: tell(json.dumps(said)))
+
+    children = [fork(lambda tell, n=n: work(tell, n)) for n in range(3)]
+    operations, acknowledged = 0, set[str]()
     try:
         for child in children:
             while line := child.hear():
-                if not line.startswith("{"):
+                if not line.startswith("["):
                     raise AssertionError("\n".join([line, *_rest(child)]))
-                told = json.loads(line)
-                done += told["done"]
-                acknowledged |= set(told["acknowledged"])
+                done, marks = json.loads(line)
+                operations += done
+                acknowledged.update(marks)
         deaths = sum(child.wait() != 0 for child in children)
     finally:
         for child in children:
             child.kill()
-    checkpoints = check(scene.db, acknowledged)
-    return {
-        "rounds": 1,
-        "operations": done,
-        "kills": deaths,
-        "checkpoints looked at": checkpoints,
-        "lost or broken": 0,
-    }
+    if scene.db.kind == "sqlite":
+        with closing(connect(cast("Path", scene.db.target))) as plain:
+            assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with scene.db.open() as saver:
+        seen = check(saver, acknowledged)
+    return _figure(operations, seen, kills=deaths)
+
+
+def in_memory(seed: int, scene: Scene) -> Figure:
+    """One process, one saver in its memory."""
+    operations, acknowledged = 0, set[str]()
+
+    def tell(done: bool, marks: list[str]) -> None:
+        nonlocal operations
+        operations += done
+        acknowledged.update(marks)
+
+    saver = InMemorySaver()
+    together(build(saver), str(seed), tell)
+    return _figure(operations, check(saver, acknowledged))
+
+
+def _figure(operations: int, checkpoints: int, **more: int) -> Figure:
+    return {"rounds": 1, "operations": operations, **more, "checkpoints looked at": checkpoints,
+            "lost or broken": 0}  # fmt: skip
 
 
 def _rest(child: Any) -> Iterator[str]:
@@ -224,46 +317,25 @@ def _rest(child: Any) -> Iterator[str]:
         yield line
 
 
-def _work(tell: Callable[[str], Any], db: Place, name: str, point: int) -> None:
-    simplefilter("ignore", UnusedAnswerWarning)  # another process went back, and asks anew
-    with db.open() as inner:
-        graph = build(FaultySaver(inner, at=point, fault="kill") if point else inner)
-
-        def work(n: int) -> None:
-            person = Person(graph, Random(f"{name}.{n}"), f"{name}.{n}")
-            for _ in range(TRIES):
-                done = person.tries()
-                tell(json.dumps({"done": done, "acknowledged": person.acknowledged}))
-                person.acknowledged.clear()
-
-        with ThreadPoolExecutor(2) as two:
-            list(two.map(work, range(2)))
-
-
-def check(db: Place, acknowledged: set[str]) -> int:
+def check(saver: Any, acknowledged: set[str]) -> int:
     """What is stored is whole, holds what was acknowledged, and every thread goes to its end.
 
     Returns:
         How many checkpoints were looked at.
     """
-    if db.kind == "sqlite":
-        with closing(connect(cast("Path", db.target))) as plain:
-            assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    seen = 0
-    with db.open() as saver:
-        graph = build(saver)
-        for thread in [*THREADS, *COPIES]:
-            config: Any = {"configurable": {"thread_id": thread}}
-            stored = _stored(saver, config)
-            seen += len(stored)
-            if thread == KEPT:
-                logs = [entry for state in stored.values() for entry in state.get("log", [])]
-                said = [state.get("said", "") for state in stored.values()]
-                written = {*said, *(entry.rsplit(" ", 1)[-1] for entry in logs)}
-                assert acknowledged <= written, acknowledged - written
-            assert all(each.created_at for each in graph.get_state_history(config))
-            if stored:
-                until_done(graph, None, config, answer="on")
+    seen, graph = 0, build(saver)
+    for thread in [*THREADS, *COPIES]:
+        config: Any = {"configurable": {"thread_id": thread}}
+        stored = _stored(saver, config)
+        seen += len(stored)
+        if thread == KEPT:
+            logs = [entry for state in stored.values() for entry in state.get("log", [])]
+            said = [state.get("said", "") for state in stored.values()]
+            written = {*said, *(entry.rsplit(" ", 1)[-1] for entry in logs)}
+            assert acknowledged <= written, acknowledged - written
+        assert all(each.created_at for each in graph.get_state_history(config))
+        if any(ns == "" for ns, _ in stored):  # else a copy died between the heads of its lanes
+            until_done(graph, None, config, answer="on")
     return seen
 
 
