@@ -6,11 +6,16 @@ the source that the current context carries (a simulated run, a test) and else m
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from os import urandom
+from os import register_at_fork
+from random import Random
 
 id_source: ContextVar[Callable[[], str] | None] = ContextVar("plait_id_source", default=None)
 """The id source of the current context; None means random."""
 
+_chance = Random()
+"""Not `random`'s own: a program that seeds that would make the same ids in each of its processes.
+Nor the system: to ask it hands the GIL over, a switch of threads for each message of busy loops."""
+register_at_fork(after_in_child=_chance.seed)
 _TIME = 1 << 48
 """A UUID that sorts by time begins with so many values of it."""
 _VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
@@ -26,7 +31,7 @@ def new_id() -> str:
     source = id_source.get()
     if source is not None:
         return source()
-    h = urandom(16).hex()
+    h = f"{_chance.getrandbits(128):032x}"
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANT[h[16]]}{h[17:20]}-{h[20:]}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from plait.checkpoint.sqlite import SqliteSaver
 from plait.config import get_stream_writer
 from plait.drivers.env import SYSTEM
 from plait.errors import ConfigError
+from plait.ids import new_id
 from plait.store.memory import InMemoryStore
 from plait.utils import uuid
 
@@ -73,6 +75,15 @@ def test_a_child_makes_ids_of_its_own_whoever_was_making_one() -> None:
     other = in_a_child(SYSTEM.checkpoint_id)
     assert len({mine[-10:], its[-10:], other[-10:]}) == 3
     assert while_held(uuid._clock._lock, lambda: str(uuid.uuid7()))
+
+
+def test_ids_are_new_in_each_child_and_after_each_seed_of_the_program() -> None:
+    ids = {in_a_child(new_id) for _ in range(2)} | {new_id()}
+    for _ in range(2):
+        random.seed(1)
+        ids.add(new_id())
+    assert "" not in ids, "a child failed"
+    assert len(ids) == 5
 
 
 def test_a_child_reads_stores_and_caches_whoever_was_at_work_in_them() -> None:
