@@ -584,10 +584,6 @@ class UnusedQueryWarning(PlaitWarning):
     """A store was searched with a query, and has no index that could rank its items by it."""
 
 
-class UnusedOverrideWarning(PlaitWarning):
-    """A class derived from a saver of plait's overrides a method that graphs do not call."""
-
-
 class UnheardErrorWarning(PlaitWarning):
     """A `@task` failed, and the code that called it ended without asking for its outcome."""
 
@@ -677,7 +673,6 @@ __all__ = [
     "UnregisteredTypeError",
     "UnusedAnswerWarning",
     "UnusedCachePolicyWarning",
-    "UnusedOverrideWarning",
     "UnusedQueryWarning",
     "WeakDurabilityWarning",
     "is_invalid_resume",

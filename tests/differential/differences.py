@@ -36,7 +36,6 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_interrupts::resume_of_an_unknown_id": "Answers that no question waits for",
     "b_interrupts::resume_with_goto": "What a Command as input routes to is next",
     "b_savers::port_filters_of_another_type": "Filters of metadata",
-    "b_savers::savers_that_are_derived": "Savers that are derived from plait's",
     "b_savers::values_in_a_saver_of_a_third_party": "Savers of third parties",
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (

@@ -15,7 +15,6 @@ from plait.errors import (
     NodeTimeoutError,
     RunDeadlineError,
     ThreadBusyError,
-    UnusedOverrideWarning,
     UnusedQueryWarning,
 )
 from plait.graph import START, StateGraph
@@ -35,13 +34,6 @@ def query_without_index() -> None:
     store = InMemoryStore()
     store.put(("notes",), "1", {"text": "tea"})
     store.search(("notes",), query="coffee")
-
-
-@mistake("A saver that overrides what graphs do not call", UnusedOverrideWarning, "Mine", "put")
-def override_of_put() -> None:
-    class Mine(InMemorySaver):
-        def put(self, *args: Any) -> Any:
-            return super().put(*args)
 
 
 @mistake("`on_unknown` that is no policy", InvalidNodeError, "'aks'", "'ask'")

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from plait.checkpoint.base.serving import is_native
 from plait.drivers.base import PlanRunner, Storage
 from plait.errors import ConfigError, MissingThreadIdError
 
 if TYPE_CHECKING:
+    from plait.checkpoint.base.foreign import ForeignRunner
     from plait.checkpoint.base.port import Reading
+    from plait.checkpoint.serde import Registry
     from plait.pregel.main import Pregel
 
 
@@ -54,7 +57,7 @@ def open_reading(
     """What runs plans on the config's thread, and one of its lanes to look at."""
     saver = graph.checkpointer
     open_it = getattr(saver, "open_reading", None)
-    if open_it is None:
+    if open_it is None or not is_native(saver):
         storage = open_storage(graph, configurable, ns=ns)
         return storage.saver, storage.session
     policy = configurable.get("thread_busy")
@@ -68,15 +71,23 @@ def open_storage(
     """The storage of a root run, or of a reader, on the config's thread."""
     saver = graph.checkpointer
     thread_id = thread_of(configurable)
-    open_session = getattr(saver, "open_session", None)
-    if open_session is not None:
+    registry = graph.registry()
+    if is_native(saver):
         policy = configurable.get("thread_busy")
-        session = open_session(thread_id, ns, registry=graph.registry(), policy=policy)
+        session = saver.open_session(thread_id, ns, registry=registry, policy=policy)
         return Storage(saver, session, durability)
-    from plait.checkpoint.base.foreign import ForeignRunner  # only for savers of third parties
+    runner = _by_port(saver, registry)
+    session = runner.open_session(thread_id, ns, {"configurable": dict(configurable)})
+    return Storage(runner, session, durability)
+
+
+def _by_port(saver: Any, registry: Registry | None) -> ForeignRunner:
+    """What runs plans of a saver by LangGraph's port. Few programs have such savers."""
+    if hasattr(saver, "open_session"):
+        from plait.checkpoint.base.derived import DerivedRunner
+
+        return DerivedRunner(saver, registry)
+    from plait.checkpoint.base.foreign import ForeignRunner
     from plait.checkpoint.serde import Codec
 
-    registry = graph.registry()
-    foreign = ForeignRunner(saver, None if registry is None else Codec(registry))
-    session = foreign.open_session(thread_id, ns, {"configurable": dict(configurable)})
-    return Storage(foreign, session, durability)
+    return ForeignRunner(saver, None if registry is None else Codec(registry))

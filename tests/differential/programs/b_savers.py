@@ -617,6 +617,64 @@ def case_savers_that_are_derived(env):
     return written_by(Counting())
 
 
+def case_savers_that_change_what_is_stored(env):
+    class Trims(InMemorySaver):
+        def put(self, config, checkpoint, metadata, new_versions):
+            values = dict(checkpoint["channel_values"])
+            if "messages" in values:
+                values["messages"] = values["messages"][-2:]
+            return super().put(
+                config, {**checkpoint, "channel_values": values}, metadata, new_versions
+            )
+
+    def reply(state):
+        return {"messages": [AIMessage(f"heard {len(state['messages'])}")]}
+
+    graph = graph_of(Trims(), ("reply", reply), schema=MessagesState)
+    for turn in range(3):
+        graph.invoke({"messages": [HumanMessage(f"turn {turn}")]}, CONFIG, **SYNC)
+    history = [[m.content for m in s.values["messages"]] for s in graph.get_state_history(CONFIG)]
+    return [m.content for m in graph.get_state(CONFIG).values["messages"]], history
+
+
+def case_savers_that_refuse(env):
+    class Refuses(InMemorySaver):
+        left = 3
+
+        def put(self, *args):
+            if not self.left:
+                raise OSError("no room")
+            self.left -= 1
+            return super().put(*args)
+
+    saver = Refuses()
+    graph = graph_of(saver, ("a", lambda state: {"messages": ["hi"]}), schema=MessagesState)
+    told = []
+    for text in ("one", "two", "three"):
+        try:
+            graph.invoke({"messages": [text]}, CONFIG, **SYNC)
+        except OSError as error:
+            told.append(str(error))
+            saver.left = 100
+    return told, [m.content for m in graph.get_state(CONFIG).values["messages"]]
+
+
+async def case_savers_whose_sync_methods_are_overridden(env):
+    class Reads(InMemorySaver):
+        reads = 0
+
+        def get_tuple(self, config):
+            self.reads += 1
+            return super().get_tuple(config)
+
+    saver = Reads()
+    graph = graph_of(saver, ("a", lambda state: {"messages": ["hi"]}), schema=MessagesState)
+    await graph.ainvoke({"messages": []}, CONFIG, **SYNC)
+    before, saver.reads = saver.reads > 0, 0
+    state = await graph.aget_state(CONFIG)
+    return before, saver.reads > 0, len(state.values["messages"])
+
+
 def case_savers_that_hold_another(env):
     class Counting(BaseCheckpointSaver):
         puts = 0

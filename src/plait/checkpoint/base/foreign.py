@@ -46,6 +46,8 @@ class Call:
     method: str
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    merge: bool = False
+    """Of writes: whether they replace only the channels that they name."""
 
 
 def run_call(saver: Any, request: Call) -> Any:
@@ -199,7 +201,7 @@ class ForeignSession:
 
     def nested(self, ns: str) -> ForeignSession:
         """The lane of another namespace of this thread."""
-        return ForeignSession(self.saver, self.thread_id, ns, self.config, self.codec)
+        return type(self)(self.saver, self.thread_id, ns, self.config, self.codec)
 
     # --- Reading ---------------------------------------------------------------------------------
 
@@ -276,9 +278,9 @@ class ForeignSession:
             return _copy(value)
         return {MARK: self.codec.dumps(value)}
 
-    def _encode_writes(self, task: TaskWrites) -> _Batch:
+    def _encode_writes(self, task: TaskWrites) -> Batch:
         raw = [(channel, self.codec.dumps(value)) for channel, value in task.writes]
-        return _Batch(task.checkpoint_id, task.task_id, task.path, task.merge, raw)
+        return Batch(task.checkpoint_id, task.task_id, task.path, task.merge, raw)
 
     def _remembered(self, checkpoint_id: str) -> Plan[_Known]:
         """What is known of a checkpoint, read from the saver if this session never saw it."""
@@ -290,7 +292,7 @@ class ForeignSession:
                 self._snapshot(found)
         return self._known[checkpoint_id]
 
-    def _put_writes(self, batches: Sequence[_Batch]) -> Plan[None]:
+    def _put_writes(self, batches: Sequence[Batch]) -> Plan[None]:
         for batch in batches:
             known = yield from self._remembered(batch.checkpoint_id)
             log = known.tasks.setdefault(batch.task_id, _TaskLog())
@@ -317,7 +319,7 @@ class ForeignSession:
                 yield Call("put_writes", (where, reserved, batch.task_id, batch.path))
 
     def _commit(
-        self, checkpoint: NewCheckpoint, batches: Sequence[_Batch], changed: dict[str, Any]
+        self, checkpoint: NewCheckpoint, batches: Sequence[Batch], changed: dict[str, Any]
     ) -> Plan[None]:
         yield from self._put_writes(batches)
         parent = _Known({}, {})
@@ -352,7 +354,7 @@ class _Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class Batch:
     """The writes of one task, encoded."""
 
     checkpoint_id: str
@@ -448,9 +450,12 @@ def _warn(saver: Any) -> None:
         _warned.add(saver)
     except TypeError:  # cannot be hashed or referred to weakly: the warnings filter must do
         pass
+    name, overridden = type(saver).__name__, sorted(getattr(saver, "overridden", ()))
+    if overridden:
+        name = f"{name} overrides {', '.join(overridden)}, so runs go through it. It"
     warnings.warn(
-        f"{type(saver).__name__} has no fence and no transaction: a second run on the same thread "
-        "is not noticed, and a stale owner's writes are not refused. plait's own savers have both.",
+        f"{name} has no fence and no transaction: a second run on the same thread is not noticed, "
+        "and a stale owner's writes are not refused. plait's own savers have both.",
         WeakDurabilityWarning,
         stacklevel=3,
     )

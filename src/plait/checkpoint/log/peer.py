@@ -15,6 +15,7 @@ from plait.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from plait.checkpoint.base.port import Live, NewCheckpoint, Plan, Snapshot, Stored, TaskWrites
+from plait.checkpoint.base.serving import serving
 from plait.checkpoint.log.deferred import Deferred
 from plait.checkpoint.log.keys import pack, texts_of, unpack
 from plait.checkpoint.log.looking import PAGE
@@ -39,6 +40,7 @@ from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.short import Asked, read_short
 from plait.checkpoint.log.tuples import PORT, config_of, tuple_of
 from plait.checkpoint.serde import Codec
+from plait.constants import FRONTIER
 from plait.engine.records import given, id_of, snapshot_of
 from plait.errors import ConfigError, CorruptCheckpointError, StorageError
 
@@ -136,7 +138,8 @@ def _get_tuple(
     if at is None:
         return None
     lane, row, writes = at
-    kept = None if writes or not reads_live(codec) else recent.head_of(lane, row)
+    simple = not writes and reads_live(codec) and serving.get() is None
+    kept = recent.head_of(lane, row) if simple else None
     if kept is not None and kept.shown is not None:
         checkpoint, metadata = codec.loads(kept.shown)
         before = None if row.parent is None else config_of(thread_id, ns, unpack(row.parent))
@@ -184,13 +187,14 @@ def put(
         for name, value in checkpoint.items()
         if name not in ("id", "ts", "channel_values")
     }
+    runs: dict[str, Any] = {} if serving.get() is None else values.pop(FRONTIER, {})
     known = yield from session.stand_at(parent)
     new = NewCheckpoint(
         id=checkpoint["id"],
         parent_id=parent,
         ts=checkpoint["ts"],
         metadata=cast("dict[str, Any]", get_checkpoint_metadata(config, metadata)),
-        frontier={PORT: port},
+        frontier={**runs, PORT: port},
         changed={k: v for k, v in values.items() if k in new_versions or k not in known},
         removed=[name for name in known if name not in values],
     )
@@ -211,6 +215,11 @@ def put_writes(
     checkpoint_id = get_checkpoint_id(config)
     if not checkpoint_id:
         raise ConfigError("put_writes() needs a config that names a checkpoint (checkpoint_id).")
+    run = serving.get()
+    if run is not None:
+        return session.save_writes(
+            [TaskWrites(str(checkpoint_id), task_id, task_path, writes, merge=run.merge)]
+        )
     task = TaskWrites(str(checkpoint_id), task_id, task_path, writes, merge=True)
     return session.save_merged(task, _join)
 

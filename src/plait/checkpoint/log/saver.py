@@ -7,8 +7,7 @@ from abc import abstractmethod
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from functools import cached_property
 from time import sleep
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-from warnings import warn
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from plait.checkpoint.base import (
     ChannelVersions,
@@ -20,6 +19,7 @@ from plait.checkpoint.base import (
     run_plan,
 )
 from plait.checkpoint.base.port import Plan
+from plait.checkpoint.base.serving import PORT_METHODS, serving
 from plait.checkpoint.log import peer
 from plait.checkpoint.log.claims import LEASE, Hold, Policy, check_policy
 from plait.checkpoint.log.codecs import codec_for
@@ -31,16 +31,11 @@ from plait.checkpoint.log.requests import Drain, Pause, Renew
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.tending import Tending
 from plait.checkpoint.serde import Codec, Registry
-from plait.errors import UnusedOverrideWarning
 
 if TYPE_CHECKING:
     from plait.runnables.config import RunnableConfig
 
 T = TypeVar("T")
-
-
-_NOT_CALLED = ("put", "aput", "put_writes", "aput_writes", "get_tuple", "aget_tuple")
-"""Methods for programs that read and write checkpoints themselves."""
 
 
 class NativeSaver(Tending):
@@ -55,17 +50,14 @@ class NativeSaver(Tending):
         ConfigError: The policy is unknown.
     """
 
+    overridden: ClassVar[frozenset[str]] = frozenset()
+    """Methods of LangGraph's port that the class has of its own: with any, runs go through them."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warn of methods that the subclass overrides, and graphs do not call."""
         super().__init_subclass__(**kwargs)
-        if unheard := [name for name in _NOT_CALLED if name in vars(cls)]:
-            warn(
-                f"Class {cls.__qualname__} overrides {', '.join(unheard)}, which graphs do not "
-                "call: they store and read through open_session. Derive from BaseCheckpointSaver, "
-                "and call a saver that the class holds, or override execute and aexecute.",
-                UnusedOverrideWarning,
-                stacklevel=2,
-            )
+        cls.overridden = frozenset(
+            name for name in PORT_METHODS if getattr(cls, name) is not getattr(NativeSaver, name)
+        )
 
     def __init__(
         self, *, serde: SerializerProtocol | None = None, thread_busy: Policy = "reject"
@@ -184,6 +176,8 @@ class NativeSaver(Tending):
         return self.aexecute(request)
 
     def _codec_of(self, registry: Registry | None) -> Codec:
+        if registry is None and (run := serving.get()) is not None:
+            registry = run.registry
         if registry is not None:
             return codec_for(self.serde, registry)
         if self._codec is None or self._codec[0] is not self.serde:
@@ -270,8 +264,7 @@ class NativeSaver(Tending):
         task_path: str = "",
     ) -> None:
         """Store what a task wrote; see `BaseCheckpointSaver.put_writes`."""
-        session = self.open_session(*peer.lane_of(config), policy="allow")
-        self.run(peer.put_writes(session, config, writes, task_id, task_path))
+        self.run(self._put_writes(config, writes, task_id, task_path))
 
     async def aput_writes(
         self,
@@ -281,8 +274,11 @@ class NativeSaver(Tending):
         task_path: str = "",
     ) -> None:
         """Async twin of `put_writes`."""
+        await self.arun(self._put_writes(config, writes, task_id, task_path))
+
+    def _put_writes(self, config: RunnableConfig, *task: Any) -> Plan[None]:
         session = self.open_session(*peer.lane_of(config), policy="allow")
-        await self.arun(peer.put_writes(session, config, writes, task_id, task_path))
+        return peer.put_writes(session, config, *task)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """The version that follows another: a number that sorts as text."""

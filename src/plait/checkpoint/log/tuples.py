@@ -2,7 +2,8 @@
 
 A checkpoint that came through `put` keeps what the peer's shape carries besides values (versions,
 versions seen) in its frontier under `PORT`, and gives it back as it was. A checkpoint of a plait
-run has the ids of the checkpoints that wrote its channels as their versions.
+run has the ids of the checkpoints that wrote its channels as their versions. A run that goes
+through the port (`serving`) finds what runs next among the values, where it has put it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base import LATEST_VERSION, CheckpointTuple
+from plait.checkpoint.base.serving import serving
+from plait.constants import FRONTIER
 from plait.engine.records import new_tuple
 
 if TYPE_CHECKING:
@@ -56,6 +59,10 @@ def tuple_of(
         writes: What tasks wrote there.
     """
     ts, metadata, frontier = facts
+    extra = frontier.get(PORT)
+    if serving.get() is not None:
+        runs = {name: value for name, value in frontier.items() if name != PORT}
+        values = {**values, FRONTIER: runs} if runs else values
     checkpoint = {
         "v": LATEST_VERSION,
         "ts": ts,
@@ -65,7 +72,6 @@ def tuple_of(
         "versions_seen": {},
         "updated_channels": sorted(changed),
     }
-    extra = frontier.get(PORT)
     if type(extra) is dict:
         checkpoint.update(cast("dict[str, Any]", extra))
     before = None if parent is None else config_of(*place, parent)
