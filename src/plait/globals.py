@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from plait.callbacks.context import everywhere
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 _llm_cache: list[BaseCache | None] = [None]
 _verbose = [False]
+_debugging: list[Callable[[], Any]] = []
+"""What gives the tracer of `set_debug`, while that is on."""
 
 
 def set_llm_cache(value: BaseCache | None) -> None:
@@ -39,17 +42,19 @@ def set_debug(value: bool) -> None:
     >>> set_debug(False); get_debug()
     False
     """
-    if value and not everywhere:
+    if value and not _debugging:
         from plait.tracing.console import ConsoleTracer  # only programs that debug need it
 
-        everywhere.append({"callbacks": [ConsoleTracer()]})
-    elif not value:
-        everywhere.clear()
+        tracer = ConsoleTracer()
+        _debugging.append(lambda: tracer)
+        everywhere.extend(_debugging)
+    elif not value and _debugging:
+        everywhere.remove(_debugging.pop())
 
 
 def get_debug() -> bool:
     """Whether `set_debug` is on."""
-    return bool(everywhere)
+    return bool(_debugging)
 
 
 def set_verbose(value: bool) -> None:

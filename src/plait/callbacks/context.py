@@ -22,8 +22,8 @@ forget_in_child(var_child_runnable_config)
 block_handlers: ContextVar[tuple[Any, ...]] = ContextVar("plait_block_handlers", default=())
 """Handlers that hear all runs of a `with` block, whatever callbacks these are given."""
 
-everywhere: list[Mapping[str, Any]] = []
-"""The config that runs inherit where nothing else is inherited: with the handler of `set_debug`."""
+everywhere: list[Callable[[], Any]] = []
+"""What gives a handler that hears every run of the program, or None where it has none just now."""
 
 COPIED_TO_METADATA = ("model", "checkpoint_ns")
 """Entries of `configurable` that are metadata of the runs inside too."""
@@ -40,9 +40,13 @@ def inherited_config() -> Mapping[str, Any] | None:
         scope = current_scope.get()
         if scope is not None:
             return scope.config()
-        if everywhere:
-            return everywhere[0]
+        if everywhere and (handlers := _heard_everywhere()):
+            return {"callbacks": handlers}
     return config
+
+
+def _heard_everywhere() -> list[Any]:
+    return [handler for ask in everywhere if (handler := ask()) is not None]
 
 
 def finds_config(method: Method) -> Method:
@@ -69,6 +73,8 @@ def handed(config: Any, method: Any) -> Any:
 
 def is_heard_here() -> bool:
     """Whether anybody is to be told of what the running code calls without a config."""
+    if everywhere and _heard_everywhere():
+        return True
     config = var_child_runnable_config.get()
     if config is None:
         scope = current_scope.get()
@@ -81,7 +87,7 @@ def is_heard_here() -> bool:
 def unasked_handlers() -> Sequence[Any]:
     """Who hears runs besides the callbacks that these are given."""
     unasked = block_handlers.get()
-    return (*everywhere[0]["callbacks"], *unasked) if everywhere else unasked
+    return (*_heard_everywhere(), *unasked) if everywhere else unasked
 
 
 def has_listeners(config: Mapping[str, Any] | None) -> bool:

@@ -7,7 +7,13 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 from warnings import warn
 
-from plait.callbacks.context import everywhere, no_config, no_entry, var_child_runnable_config
+from plait.callbacks.context import (
+    everywhere,
+    no_config,
+    no_entry,
+    unasked_handlers,
+    var_child_runnable_config,
+)
 from plait.errors import ConfigError, ConfigTypeError, UnknownKeyWarning
 from plait.runnables.config import (
     DEFAULT_RECURSION_LIMIT,
@@ -102,7 +108,7 @@ def is_plain(parent: TaskScope | None) -> bool:
     Args:
         parent: the task around the call.
     """
-    if everywhere or var_child_runnable_config.get() is not None:
+    if var_child_runnable_config.get() is not None or (everywhere and unasked_handlers()):
         return False
     if parent is None:
         return current_scope.get() is None

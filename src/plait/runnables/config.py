@@ -12,6 +12,7 @@ from warnings import warn
 
 from plait.callbacks.context import (
     COPIED_TO_METADATA,
+    everywhere,
     has_listeners,
     inherited_config,
     no_config,
@@ -103,6 +104,8 @@ def complete(*configs: Mapping[str, Any] | None) -> RunnableConfig:
     for config in configs:
         if config is not None:
             _overlay(out, config)
+    if everywhere and not out["callbacks"]:
+        out["callbacks"] = [*unasked_handlers()] or None
     configurable = out["configurable"]
     for key in COPIED_TO_METADATA:
         if key in configurable and isinstance(configurable[key], str):
