@@ -11,9 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from plait.runnables.config import run_in_executor
+
+RETURN_VAL_TYPE: TypeAlias = Sequence[Any]
+"""An answer: its generations."""
 
 
 class BaseCache(ABC):

@@ -24,6 +24,7 @@ from plait.graph.nodes import NodeSpec
 from plait.graph.policies import NOTHING, Policies, bind, check_trace_policy, handler_name
 from plait.graph.renames import check_versions, former_names
 from plait.graph.schema import Declared, agree, is_keyed
+from plait.lazy import lazily
 from plait.pregel.by_hand import breakpoints
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 Path = Callable[..., Hashable | Sequence[Hashable] | Awaitable[Hashable | Sequence[Hashable]]]
 
+
+__getattr__ = lazily(__name__, {"RunnableConfig": "plait.runnables.config"})
 
 SCHEDULES = ("superstep", "eager")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ParrotFakeChatModel,
         SimpleChatModel,
     )
+    from plait.chat_models.language import LangSmithParams
     from plait.language_models.base import LanguageModelInput, LanguageModelOutput
     from plait.language_models.model_profile import ModelProfile, ModelProfileRegistry
 
@@ -32,6 +33,7 @@ __all__ = [
     "FakeMessagesListChatModel",
     "FakeStreamingListLLM",
     "GenericFakeChatModel",
+    "LangSmithParams",
     "LanguageModelInput",
     "LanguageModelLike",
     "LanguageModelOutput",
@@ -43,6 +45,7 @@ __all__ = [
 
 _TYPES = {
     **dict.fromkeys(("LanguageModelInput", "LanguageModelOutput"), "base"),
+    "LangSmithParams": "plait.chat_models.language",
     **dict.fromkeys(("ModelProfile", "ModelProfileRegistry"), "model_profile"),
 }
 __getattr__ = lazily(__name__, {**dict.fromkeys(__all__, "plait.chat_models"), **_TYPES})

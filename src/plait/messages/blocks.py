@@ -15,7 +15,7 @@ from plait.messages.foreign import kind_of
 Block = dict[str, Any]
 
 DATA_TYPES = ("image", "video", "audio", "text-plain", "file")
-STANDARD_TYPES = {
+KNOWN_BLOCK_TYPES = {
     *DATA_TYPES,
     "text",
     "reasoning",
@@ -94,7 +94,7 @@ def standard(item: Any, anthropic: bool) -> Block:
     read = read or from_source(block) or from_openai(block) or from_old(block)
     if read is not None:
         return read
-    if kind in STANDARD_TYPES:
+    if kind in KNOWN_BLOCK_TYPES:
         return block
     if kind is None and isinstance(block.get("text"), str) and len(block) == 1:
         return {"type": "text", **block}

@@ -264,6 +264,6 @@ __getattr__ = lazily(
     __name__,
     {
         **dict.fromkeys(_MAKERS, "plait.messages.creating"),
-        "is_data_content_block": "plait.messages.blocks",
+        **dict.fromkeys(("KNOWN_BLOCK_TYPES", "is_data_content_block"), "plait.messages.blocks"),
     },
 )

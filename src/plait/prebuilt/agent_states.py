@@ -1,7 +1,7 @@
 """States of agents as pydantic models: apart, because they load pydantic."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator
 
@@ -14,6 +14,12 @@ from plait.messages.convert import convert_to_messages
 def _messages(given: Any) -> list[Any]:
     """Messages in any form that `add_messages` takes."""
     return convert_to_messages(cast("list[Any]", given) if isinstance(given, list) else [given])
+
+
+StructuredResponse: TypeAlias = "dict[str, Any] | BaseModel"
+"""An answer in the form of a schema."""
+StructuredResponseSchema: TypeAlias = "dict[str, Any] | type[BaseModel]"
+"""What says which form an answer has."""
 
 
 class AgentStatePydantic(BaseModel):
@@ -29,4 +35,9 @@ class AgentStateWithStructuredResponsePydantic(AgentStatePydantic):
     structured_response: Any
 
 
-__all__ = ["AgentStatePydantic", "AgentStateWithStructuredResponsePydantic"]
+__all__ = [
+    "AgentStatePydantic",
+    "AgentStateWithStructuredResponsePydantic",
+    "StructuredResponse",
+    "StructuredResponseSchema",
+]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from plait.prebuilt.agent_states import (
         AgentStatePydantic,
         AgentStateWithStructuredResponsePydantic,
+        StructuredResponse,
+        StructuredResponseSchema,
     )
     from plait.store.base import BaseStore
 
@@ -31,6 +33,8 @@ __getattr__ = lazily(
     {
         "AgentStatePydantic": "plait.prebuilt.agent_states",
         "AgentStateWithStructuredResponsePydantic": "plait.prebuilt.agent_states",
+        "StructuredResponse": "plait.prebuilt.agent_states",
+        "StructuredResponseSchema": "plait.prebuilt.agent_states",
     },
 )
 
@@ -264,6 +268,8 @@ __all__ = [
     "AgentStatePydantic",
     "AgentStateWithStructuredResponse",
     "AgentStateWithStructuredResponsePydantic",
+    "StructuredResponse",
+    "StructuredResponseSchema",
     "create_react_agent",
     "create_tool_calling_executor",
 ]

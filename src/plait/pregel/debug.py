@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from plait.channels.base import BaseChannel
 from plait.constants import ERROR, INTERRUPT, RESUME, RETURN, TAG_HIDDEN
+from plait.lazy import lazily
 from plait.pregel.run import own_metadata
 from plait.types import Interrupt, PregelTask
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
         TaskPayload,
         TaskResultPayload,
     )
+
+__getattr__ = lazily(
+    __name__,
+    dict.fromkeys(("CheckpointPayload", "TaskPayload", "TaskResultPayload"), "plait.payloads"),
+)
 
 Writes = Sequence[tuple[str, Any]]
 PendingWrites = Sequence[tuple[str, str, Any]]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Self, cast
 
 from plait.errors import InvalidTemplateError
+from plait.lazy import lazily
 from plait.messages import AnyMessage, BaseMessage, get_buffer_string
 from plait.prompt_values import ChatPromptValue
 from plait.prompts.base import BasePromptTemplate
@@ -304,6 +305,8 @@ def _placeholder_name(text: Any) -> str:
         )
     return text[1:-1]
 
+
+__getattr__ = lazily(__name__, {"MessageLikeRepresentation": "plait.messages.convert"})
 
 __all__ = [
     "AIMessagePromptTemplate",

@@ -569,7 +569,12 @@ def _parts(callbacks: Any, tags: Any, metadata: Any, run_name: Any, run_id: Any)
 
 
 # What programs import from here; made elsewhere, and only when asked for.
-__getattr__ = lazily(__name__, {"create_schema_from_function": "plait.tools.schema"})
+__getattr__ = lazily(
+    __name__,
+    dict.fromkeys(
+        ("create_schema_from_function", "get_all_basemodel_annotations"), "plait.tools.schema"
+    ),
+)
 
 __all__ = [
     "ArgsSchema",

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from importlib import import_module
 from inspect import cleandoc
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
 from plait.errors import ToolDefinitionError
+from plait.reflection import resolved_annotations
 from plait.tools.docstrings import parse_docstring as read_docstring
 from plait.tools.injected import is_call_id, is_injected
 from plait.tools.signatures import MISSING, Parameter, parameters, string_mark
@@ -162,6 +163,35 @@ def field_annotation(info: FieldInfo) -> Any:
     if not info.metadata:
         return info.annotation
     return Annotated[(info.annotation, *info.metadata)]
+
+
+def get_all_basemodel_annotations(cls: Any, *, default_to_bound: bool = True) -> dict[str, Any]:
+    """How the fields of a pydantic model are annotated, those of its bases too.
+
+    Args:
+        cls: The model; of a generic one, also with its types (`Page[int]`).
+        default_to_bound: Tell the bound of a type variable (or Any) in its place.
+
+    >>> class Point(BaseModel):
+    ...     x: Annotated[int, "east"]
+    >>> get_all_basemodel_annotations(Point)
+    {'x': typing.Annotated[int, 'east']}
+    """
+    hints = resolved_annotations(cls)
+    fields: dict[str, FieldInfo] = cls.model_fields
+    found: dict[str, Any] = {
+        name: hints.get(name, info.annotation) for name, info in fields.items()
+    }
+    for name, hint in found.items():
+        if _has_variable(hint):
+            given: Any = fields[name].annotation
+            bound = isinstance(given, TypeVar) and default_to_bound
+            found[name] = (given.__bound__ or Any) if bound else given
+    return found
+
+
+def _has_variable(hint: Any) -> bool:
+    return isinstance(hint, TypeVar) or any(map(_has_variable, get_args(hint)))
 
 
 def injected_fields(model: type[Any]) -> tuple[frozenset[str], frozenset[str]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         print_text,
     )
     from plait.utils.iter import batch_iterate
+    from plait.utils.pydantic import get_pydantic_field_names, pre_init
     from plait.utils.strings import (
         comma_list,
         sanitize_for_postgres,
@@ -48,6 +49,8 @@ _HOMES = {
     "get_colored_text": "input",
     "get_from_dict_or_env": "env",
     "get_from_env": "env",
+    "get_pydantic_field_names": "pydantic",
+    "pre_init": "pydantic",
     "print_text": "input",
     "secret_from_env": "env",
 }
@@ -66,7 +69,9 @@ __all__ = [
     "get_colored_text",
     "get_from_dict_or_env",
     "get_from_env",
+    "get_pydantic_field_names",
     "guard_import",
+    "pre_init",
     "print_text",
     "sanitize_for_postgres",
     "secret_from_env",

@@ -1,6 +1,8 @@
-"""Whether something is a pydantic model; pydantic is loaded only if the program has loaded it."""
+"""Whether something is a pydantic model, and what pydantic there is; it is loaded only where that
+is asked, or if the program has loaded it."""
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -25,4 +27,51 @@ def _base() -> Any:
     return None if module is None else module.BaseModel
 
 
-__all__ = ["is_basemodel_instance", "is_basemodel_subclass"]
+def get_pydantic_field_names(pydantic_cls: Any) -> set[str]:
+    """The names of a model's fields, and their aliases.
+
+    >>> from pydantic import BaseModel, Field
+    >>> class Page(BaseModel):
+    ...     size: int = Field(alias="pageSize")
+    >>> sorted(get_pydantic_field_names(Page))
+    ['pageSize', 'size']
+    """
+    fields: dict[str, Any] = pydantic_cls.model_fields
+    return {*fields, *(info.alias for info in fields.values() if info.alias)}
+
+
+def pre_init(func: Callable[[Any, dict[str, Any]], Any]) -> Any:
+    """Have a function of a model's class see what the model is made of, defaults included.
+
+    >>> from pydantic import BaseModel
+    >>> class Page(BaseModel):
+    ...     size: int = 10
+    ...     title: str = ""
+    ...     @pre_init
+    ...     def name_it(cls, values):
+    ...         return {**values, "title": f"{values['size']} lines"}
+    >>> Page().title
+    '10 lines'
+    """
+    from pydantic import model_validator  # only models are checked
+
+    def before(cls: Any, given: dict[str, Any]) -> Any:
+        values = dict(given)
+        for name, info in cls.model_fields.items():
+            if name not in values and info.alias not in values and not info.is_required():
+                values[name] = info.get_default(call_default_factory=True)
+        return func(cls, values)
+
+    as_method: Any = classmethod(before)
+    return model_validator(mode="before")(as_method)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("PydanticBaseModel", "TypeBaseModel"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pydantic import BaseModel  # only who asks for these
+
+    return BaseModel if name == "PydanticBaseModel" else type[BaseModel]
+
+
+__all__ = ["get_pydantic_field_names", "is_basemodel_instance", "is_basemodel_subclass", "pre_init"]

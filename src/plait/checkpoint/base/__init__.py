@@ -1,5 +1,7 @@
 """The ports of savers: LangGraph's (`BaseCheckpointSaver`) and the native one (`port`)."""
 
+from typing import TYPE_CHECKING
+
 from plait.checkpoint.base.model import (
     EXCLUDED_METADATA_KEYS,
     LATEST_VERSION,
@@ -22,9 +24,18 @@ from plait.checkpoint.base.plans import arun_plan, run_plan
 from plait.checkpoint.base.saver import BaseCheckpointSaver, V
 from plait.checkpoint.serde.base import SerializerProtocol
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
+from plait.constants import ERROR
 from plait.errors import EmptyChannelError
+from plait.lazy import lazily
+
+if TYPE_CHECKING:
+    from plait.checkpoint.base.id import uuid6
+    from plait.runnables.config import RunnableConfig
+
+__getattr__ = lazily(__name__, {"RunnableConfig": "plait.runnables.config", "uuid6": "id"})
 
 __all__ = [
+    "ERROR",
     "EXCLUDED_METADATA_KEYS",
     "LATEST_VERSION",
     "WRITES_IDX_MAP",
@@ -36,6 +47,7 @@ __all__ = [
     "EmptyChannelError",
     "JsonPlusSerializer",
     "PendingWrite",
+    "RunnableConfig",
     "SerializerProtocol",
     "V",
     "arun_plan",
@@ -47,5 +59,6 @@ __all__ = [
     "get_serializable_checkpoint_metadata",
     "new_checkpoint_id",
     "run_plan",
+    "uuid6",
     "writes_sort_key",
 ]
