@@ -162,11 +162,11 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         runs = [*zip(asked, decided, strict=True)]
         places = {*map(id, asked)}
         runs += [(call, Outcome(call)) for call in gated if id(call) not in places]
-        update: dict[str, Any] = {"hitl_decided_tool_calls": _decided(message, runs)}
+        now = _decided(message, runs, state.get("hitl_decided_tool_calls"))
+        update: dict[str, Any] = {"hitl_decided_tool_calls": now}
         if asked:
             told = [one.message for one in decided if one.message is not None]
-            edited = {call["id"]: one.action for call, one in runs if one.action is not None}
-            update |= {"messages": [message, *told], "hitl_edited_tool_calls": edited}
+            update |= {"messages": [message, *told], "hitl_edited_tool_calls": _edits(now)}
         return update
 
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
@@ -215,10 +215,15 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _gate(self, request: ToolCallRequest) -> Gate:
         call = request.tool_call
-        known = _decided_before(request.state, call)
+        # What was decided after the model, another middleware of this kind may have asked about:
+        # one that asks as a call starts does so all the same.
+        alone = self.interrupt_mode == "per_call"
+        known = None if alone else _decided_before(request.state, call)
         if known is not None:
             binding = binding_of(call)
             if binding not in known:
+                if _is_put_in_place(call, known):  # by the one around this one
+                    return Gate(request)
                 check_binding(call, next(iter(known)))
             return _edited(request, known[binding])
         if call["name"] not in self.interrupt_on or not self._is_wanted(request):
@@ -277,12 +282,30 @@ def _request(call: Any, state: Any, runtime: Any) -> ToolCallRequest:
     return ToolCallRequest(call, None, state, around)
 
 
-def _decided(message: Any, runs: Sequence[tuple[Any, Outcome]]) -> Decided:
+def _decided(message: Any, runs: Sequence[tuple[Any, Outcome]], before: Decided | None) -> Decided:
+    """What is decided now, and what other middleware has decided about the same message before.
+
+    Of two decisions about one call the last one counts.
+    """
     calls: dict[str, dict[str, Action | None]] = {}
+    if before is not None and before["message"] == message.id:
+        calls = {call_id: dict(known) for call_id, known in before["calls"].items()}
     for call, outcome in runs:
         if outcome.call is not None:
             calls.setdefault(str(call["id"]), {})[binding_of(call)] = outcome.action
     return Decided(message=message.id, calls=calls)
+
+
+def _edits(decided: Decided) -> dict[str, Action]:
+    """By the ids of calls, what runs in their place."""
+    pairs = ((id, action) for id, known in decided["calls"].items() for action in known.values())
+    return {id: action for id, action in pairs if action is not None}
+
+
+def _is_put_in_place(call: Any, known: Mapping[str, Action | None]) -> bool:
+    """Whether a person has put this very call in the place of the one that was decided about."""
+    edits = ({**call, **action} for action in known.values() if action is not None)
+    return binding_of(call) in {binding_of(edited) for edited in edits}
 
 
 def _decided_before(state: Any, call: Any) -> dict[str, Action | None] | None:

@@ -1,0 +1,86 @@
+"""Two middlewares that ask people, in one agent: what one has decided, the other does not undo."""
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langgraph.types import Command
+
+from .scripted import add, ai, call, model_of, mul
+
+USER = {"messages": [("user", "hi")]}
+APPROVE = {"type": "approve"}
+REJECT = {"type": "reject"}
+ADD = {"add": True}
+MUL = {"mul": True}
+
+
+class Second(HumanInTheLoopMiddleware):
+    """Has a name of its own, so that an agent takes both."""
+
+
+def edit(name, **args):
+    return {"type": "edit", "edited_action": {"name": name, "args": args}}
+
+
+def play(env, on, answers, modes=("batched", "batched")):
+    """What was asked, and how the run ended; of middlewares, the last one asks first."""
+    thread = {"configurable": {"thread_id": repr((on, answers, modes))}}
+    agent = create_agent(
+        model_of(ai(call("add", a=1, b=2), call("mul", "2", a=3, b=4)), "done"),
+        [add, mul],
+        middleware=[
+            HumanInTheLoopMiddleware(on[0], interrupt_mode=modes[0]),
+            Second(on[1], interrupt_mode=modes[1]),
+        ],
+        checkpointer=env.saver(),
+    )
+    asked, result = [], agent.invoke(USER, thread)
+    for answer in answers:
+        asked.append([each.value for each in result.get("__interrupt__", [])])
+        given = answer if "decisions" in answer or modes[1] != modes[0] else {"decisions": [answer]}
+        result = agent.invoke(Command(resume=given), thread)
+    left = [each.value for each in result.get("__interrupt__", [])]
+    return asked, left, [(m.type, m.content) for m in result["messages"]]
+
+
+def case_each_asks_about_its_own_tool(env):
+    return [
+        play(env, (ADD, MUL), [APPROVE, APPROVE]),
+        play(env, (MUL, ADD), [APPROVE, REJECT]),
+    ]
+
+
+def case_an_edit_of_the_last_that_was_asked(env):
+    return [
+        play(env, (ADD, MUL), [APPROVE, edit("mul", a=5, b=5)]),
+        play(env, (ADD, ADD), [APPROVE, edit("add", a=5, b=5)]),
+        play(env, (ADD, ADD), [edit("add", a=6, b=6), edit("add", a=5, b=5)]),
+    ]
+
+
+def case_an_edit_of_the_first_that_was_asked(env):
+    return [
+        play(env, (ADD, MUL), [edit("mul", a=5, b=5), APPROVE]),
+        play(env, (ADD, MUL), [edit("mul", a=5, b=5), REJECT]),
+    ]
+
+
+def case_the_same_call_is_decided_about_twice(env):
+    return [
+        play(env, (ADD, ADD), answers)
+        for answers in (
+            [APPROVE, REJECT],
+            [REJECT, APPROVE],
+            [edit("add", a=6, b=6), APPROVE],
+        )
+    ]
+
+
+def case_one_asks_at_once_and_one_as_calls_start(env):
+    batch = {"decisions": [APPROVE]}
+    modes = ("batched", "per_call")
+    return [
+        play(env, (ADD, ADD), [batch, APPROVE], modes),
+        play(env, (ADD, ADD), [batch, REJECT], modes),
+        play(env, (ADD, ADD), [{"decisions": [edit("add", a=5, b=5)]}, APPROVE], modes),
+        play(env, (ADD, ADD), [batch, APPROVE], modes[::-1]),
+    ]
