@@ -10,6 +10,21 @@ from plait.prebuilt.verdict import Verdict
 from plait.types import Send
 
 
+@dataclass(frozen=True)
+class Called:
+    """The tools that a message of the model's calls.
+
+    Args:
+        names: By the ids of the calls.
+        known: How many of the calls are of tools that there are.
+        on: How many of those are of tools after which the model goes on.
+    """
+
+    names: Mapping[Any, str]
+    known: int
+    on: int
+
+
 @dataclass
 class Routes:
     """The way through an agent.
@@ -29,15 +44,15 @@ class Routes:
     direct: frozenset[str]
     known: frozenset[str]
     answers: frozenset[str]
-    _are_direct: Verdict = field(init=False, repr=False)
+    _called: Verdict[Called] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        def are_direct(calls: Sequence[Any]) -> bool:
-            """Whether all of the tools that there are return directly."""
+        def called(calls: Sequence[Any]) -> Called:
             names = [call["name"] for call in calls if call["name"] in self.known]
-            return bool(names) and self.direct.issuperset(names)
+            on = sum(name not in self.direct for name in names)
+            return Called({call["id"]: call["name"] for call in calls}, len(names), on)
 
-        self._are_direct = Verdict(are_direct)
+        self._called = Verdict(called)
 
     def jumps(self) -> dict[str, str]:
         """Where a `jump_to` leads."""
@@ -65,7 +80,7 @@ class Routes:
         calls = () if message is None else message.tool_calls
         if not calls:
             return self.finish
-        self._are_direct.forget()
+        self._called.forget()
         if self.has_tools:
             sends = [
                 Send("tools", [call])
@@ -89,23 +104,38 @@ class Routes:
             return self.finish
         if not self.direct:
             return self.turn
-        message, _ = _last_turn(state["messages"])
-        return self.finish if self._are_direct.on(message) else self.turn
+        message, answers = _last_turn(state["messages"])
+        return self.finish if self._are_direct(message, answers) else self.turn
+
+    def _are_direct(self, message: Any, answers: Mapping[str, Any]) -> bool:
+        """Whether all of the tools that there are return directly.
+
+        An answer says by its name which tool really ran: a person or an interceptor may have put
+        it in the place of the one that was called.
+        """
+        called = self._called.on(message)
+        known, on = called.known, called.on
+        for call_id, ran in answers.items():
+            name = called.names.get(call_id)
+            if ran != name and name is not None and ran in self.known:
+                known += name not in self.known
+                on += (ran not in self.direct) - (name in self.known and name not in self.direct)
+        return known > 0 and on == 0
 
     def _is_answered(self, state: Any) -> bool:
         """Whether the model has given its structured response (each turn writes whether)."""
         return bool(self.answers) and state.get("structured_response") is not None
 
 
-def _last_turn(messages: Any) -> tuple[Any, set[str]]:
-    """The model's last message, and the ids of the calls that were answered since."""
-    answered: set[str] = set()
+def _last_turn(messages: Any) -> tuple[Any, dict[str, Any]]:
+    """The model's last message, and by the ids of its calls the names of the answers since."""
+    answered: dict[str, Any] = {}
     for message in reversed(messages):
         kind = kind_of(message)
         if kind == "ai":
             return message, answered
         if kind == "tool":
-            answered.add(message.tool_call_id)
+            answered[message.tool_call_id] = message.name
     return None, answered
 
 

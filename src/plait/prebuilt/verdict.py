@@ -1,10 +1,14 @@
 """What a rule says of the tool calls of a message, worked out once for all tasks that ask."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
+
+T = TypeVar("T", default=bool)
 
 
-class Verdict:
+class Verdict(Generic[T]):
     """A rule over the tool calls of one message, and what it said last.
 
     Each of many calls of a turn asks it when it is done: were the calls looked at each time, the
@@ -19,22 +23,21 @@ class Verdict:
     False
     """
 
-    def __init__(self, rule: Callable[[Sequence[Any]], bool]) -> None:
+    def __init__(self, rule: Callable[[Sequence[Any]], T]) -> None:
         self._rule = rule
-        self._last: tuple[Any, Any, bool] = (None, None, False)
+        self._last: tuple[Any, Any, T] | None = None
 
-    def on(self, message: Any) -> bool:
+    def on(self, message: Any) -> T:
         """What the rule says of the calls of a message, which may have none."""
         calls = getattr(message, "tool_calls", ())
-        judged, its_calls, said = self._last
-        if judged is not message or its_calls is not calls:
-            said = self._rule(calls)
-            self._last = (message, calls, said)
-        return said
+        last = self._last
+        if last is None or last[0] is not message or last[1] is not calls:
+            last = self._last = (message, calls, self._rule(calls))
+        return last[2]
 
     def forget(self) -> None:
         """Look anew the next time: the calls may have been changed in place."""
-        self._last = (None, None, False)
+        self._last = None
 
 
 __all__ = ["Verdict"]
