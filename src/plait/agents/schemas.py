@@ -99,7 +99,7 @@ def _no_schema(given: Any) -> ConfigError:
 def _unmarked(hint: Any) -> tuple[Any, OmitFromSchema]:
     """A hint without the mark that keeps it out of the input or the output; and the mark.
 
-    What remains is read by the graph: the last mark of an annotation is its reducer or channel.
+    What remains is read by the graph: where no mark is a channel, the last one is the reducer.
     """
     origin = get_origin(hint)
     if origin in QUALIFIERS:

@@ -115,7 +115,10 @@ def _managed(hints: Mapping[str, Any]) -> dict[str, type[ManagedValue[Any]]]:
 
 
 def channel_of(key: str, hint: Any) -> Channel:
-    """The channel of one key: named in its annotation, else a reducer, else the last value."""
+    """The channel of one key: named in its annotation, else a reducer, else the last value.
+
+    Of several marks the first channel counts, wherever it stands; a reducer is the last mark.
+    """
     while get_origin(hint) is not None and _qualifier(hint):
         hint = hint.__args__[0]
     metadata, former = split_metadata(hint)
@@ -123,14 +126,14 @@ def channel_of(key: str, hint: Any) -> Channel:
         hint = hint.__origin__
     if metadata:
         typ = hint.__origin__
-        last = metadata[-1]
+        mark = next(filter(_is_channel, metadata), metadata[-1])
         channel: Channel | None = None
-        if isinstance(last, BaseChannel):
-            channel = _of_type(cast("Channel", last), typ)
-        elif isinstance(last, type) and issubclass(last, BaseChannel):
-            channel = cast("type[Channel]", last)(typ)
-        elif callable(cast("Any", last)) and not isinstance(last, type):
-            channel = BinaryOperatorAggregate(typ, _reducer(key, last))
+        if isinstance(mark, BaseChannel):
+            channel = _of_type(cast("Channel", mark), typ)
+        elif _is_channel(mark):
+            channel = cast("type[Channel]", mark)(typ)
+        elif callable(cast("Any", mark)) and not isinstance(mark, type):
+            channel = BinaryOperatorAggregate(typ, _reducer(key, mark))
         if channel is not None:
             channel.key = key
             return channel
@@ -138,6 +141,13 @@ def channel_of(key: str, hint: Any) -> Channel:
     channel = LastValue(hint)
     channel.key = key
     return channel
+
+
+def _is_channel(mark: Any) -> bool:
+    """Whether a mark of an annotation is a channel, or a class of channels."""
+    return isinstance(mark, BaseChannel) or (
+        isinstance(mark, type) and issubclass(mark, BaseChannel)
+    )
 
 
 def _of_type(channel: Channel, typ: Any) -> Channel:

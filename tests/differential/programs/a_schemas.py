@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from operator import add
 from typing import Annotated, TypedDict
 
+from langchain.agents import AgentState
+from langgraph.channels import EphemeralValue, Topic
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel
 
@@ -266,3 +268,32 @@ def case_annotations_that_name_nothing(env):
         what: "Nothing"  # noqa: F821 - that is the mistake
 
     return env.error(lambda: StateGraph(State))
+
+
+def case_a_channel_before_other_marks(env):
+    """Of the marks of a key, a channel counts wherever it stands; of two, the first."""
+
+    class State(TypedDict):
+        log: Annotated[list, add]
+        first: Annotated[str, EphemeralValue, "a remark"]
+        given: Annotated[list, Topic(str), add]
+        two: Annotated[list, Topic(str), EphemeralValue]
+        last: Annotated[list, "a remark", EphemeralValue, "another"]
+        plain: Annotated[list, add, "a remark"]
+
+    def look(state):
+        return {"log": [sorted((key, repr(state[key])) for key in state if key != "log")]}
+
+    graph = StateGraph(State)
+    graph.add_node("a", look).add_node("b", look).add_edge(START, "a").add_edge("a", "b")
+    given = {"first": "x", "given": ["y"], "two": ["z"], "last": ["w"], "plain": [1]}
+    return graph.compile().invoke(given)
+
+
+def case_the_state_of_agents_in_a_graph(env):
+    """A `jump_to` is forgotten after a step in a graph that has the state of agents, too."""
+    graph = StateGraph(AgentState)
+    graph.add_node("a", lambda state: {"messages": [("ai", str(state.get("jump_to")))]})
+    graph.add_node("b", lambda state: {"messages": [("ai", str(state.get("jump_to")))]})
+    graph.add_edge(START, "a").add_edge("a", "b")
+    return graph.compile().invoke({"messages": [("user", "hi")], "jump_to": "end"})
