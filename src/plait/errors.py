@@ -209,7 +209,7 @@ class InvalidInputError(RunError, TypeError):
 
 
 class MissingVariablesError(RunError, KeyError):
-    """A prompt was not given all of its variables."""
+    """A prompt, or a chain that keeps a history, was not given all that it asks for."""
 
     __str__ = Exception.__str__  # a KeyError shows the repr of its text
 

@@ -10,6 +10,7 @@ from plait.agents.middleware import (
     before_model,
     wrap_model_call,
 )
+from plait.agents.structured_output import ToolStrategy
 from plait.channels import LastValue
 from plait.chat_models.fake import FakeListChatModel
 from plait.checkpoint.memory import InMemorySaver
@@ -503,6 +504,16 @@ def middleware_without_a_list() -> None:
 @mistake("A state of an agent that is no class", ConfigError, "state schema", "'steps'")
 def state_of_an_agent_that_is_no_class() -> None:
     create_agent(FakeListChatModel(responses=["x"]), state_schema=cast("Any", {"steps": int}))
+
+
+@mistake("A state in the place of its class", ConfigError, "state schema", "AgentState")
+def state_in_the_place_of_its_class() -> None:
+    create_agent(FakeListChatModel(responses=["x"]), state_schema=cast("Any", {}))
+
+
+@mistake("A strategy for answers without a schema", ConfigError, "Write ToolStrategy(YourSchema)")
+def strategy_without_a_schema() -> None:
+    create_agent(FakeListChatModel(responses=["x"]), response_format=cast("Any", ToolStrategy))
 
 
 @mistake("A managed value whose `get` is no static method", InvalidGraphError, "@staticmethod")

@@ -114,7 +114,11 @@ def create_agent(
     warn_of_unknown(middleware, [*model_tools.shown, *responses.tools], isinstance(tools, ToolNode))
     first = _system_message(system_prompt)
     schemas = merged_schemas(
-        [*(one.state_schema for one in middleware), state_schema or AgentState], responses.type()
+        [
+            *(one.state_schema for one in middleware),
+            AgentState if state_schema is None else state_schema,
+        ],
+        responses.type(),
     )
     builder = StateGraph(
         schemas.state,

@@ -33,6 +33,11 @@ class Responses:
     def __init__(self, response_format: Any) -> None:
         response_format = own_strategy(response_format)
         strategies = (ToolStrategy, ProviderStrategy, AutoStrategy)
+        if response_format in strategies:
+            name = cast("type[Any]", response_format).__name__
+            raise ConfigError(
+                f"response_format={name} is a class, without a schema. Write {name}(YourSchema)."
+            )
         if response_format is not None and not isinstance(response_format, strategies):
             response_format = AutoStrategy(response_format)
         self.format: Any = response_format

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.closing import aclose
+from plait.errors import MissingVariablesError
 from plait.messages import AIMessage, BaseMessage, HumanMessage
 from plait.runnables.addable import add_chunks
 from plait.runnables.base import Runnable, coerce_to_runnable
@@ -253,13 +254,15 @@ def _part(whole: Any, key: str | None, usual: str) -> Any:
     if not isinstance(whole, dict):
         return whole
     parts = cast("dict[str, Any]", whole)
-    key = key or (next(iter(parts)) if len(parts) == 1 else usual)
-    if key not in parts:
-        raise ValueError(
-            f"The {usual} has no key {key!r}, where messages are looked for; it has "
-            f"{', '.join(parts)}. Pass {usual}_messages_key."
+    looked = key or (next(iter(parts)) if len(parts) == 1 else usual)
+    if looked not in parts:
+        option = f"{usual}_messages_key"
+        raise MissingVariablesError(
+            f"The {usual} has no key {looked!r}, where messages are looked for; it has "
+            f"{', '.join(parts)}. "
+            + (f"Pass {option}." if key is None else f"{option}={key!r} says so: name another.")
         )
-    return parts[key]
+    return parts[looked]
 
 
 def _messages(value: Any, kind: Any, what: str) -> list[BaseMessage]:

@@ -453,6 +453,21 @@ def case_message_histories_of_dicts(env):
     ]
 
 
+def case_message_histories_of_other_keys(env):
+    """Errors where the messages are looked for under a key that the input does not have."""
+
+    def run(given, **keys):
+        held = InMemoryChatMessageHistory()
+        chat = RunnableWithMessageHistory(RunnableLambda(str), lambda session_id: held, **keys)
+        return chat.invoke(given, {"configurable": {"session_id": "1"}})
+
+    return [
+        env.error(lambda: run({"q": "x"}, input_messages_key="question")),
+        env.error(lambda: run({"a": "x", "b": "y"})),
+        env.error(lambda: run({}, input_messages_key="question")),
+    ]
+
+
 async def case_message_histories_async(env):
     _, session = session_store()
     chat = RunnableWithMessageHistory(RunnableLambda(talk), session)

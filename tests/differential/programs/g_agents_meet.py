@@ -1,7 +1,7 @@
 """Options of `create_agent` that meet: tools that return directly, people, interceptors, limits."""
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, wrap_tool_call
+from langchain.agents.middleware import HumanInTheLoopMiddleware, wrap_model_call, wrap_tool_call
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.types import Command
@@ -91,3 +91,16 @@ def case_names_that_answers_give_themselves(env):
         for more in second.values()
         for names in given
     ]
+
+
+# --- what middleware puts into a request ---------------------------------------------------------
+
+
+def case_a_text_as_the_system_message(env):
+    @wrap_model_call
+    def kind(request, handler):
+        return handler(request.override(system_message="Be kind."))
+
+    model = model_of("x")
+    create_agent(model, [add], middleware=[kind]).invoke(USER)
+    return model.seen

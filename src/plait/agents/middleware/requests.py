@@ -35,7 +35,7 @@ class ModelRequest(Generic[ContextT]):
     Args:
         model: The chat model, without tools.
         messages: The conversation, without the system message.
-        system_message: What is put before it.
+        system_message: What is put before it (a text or content blocks become such a message).
         system_prompt: The same as a text or content blocks.
         tool_choice: Which tool the model has to call, in its provider's terms.
         tools: The tools that it may call: tools, and dicts of the provider's own.
@@ -67,7 +67,7 @@ class ModelRequest(Generic[ContextT]):
         *,
         model: Any,
         messages: list[Any],
-        system_message: SystemMessage | None = None,
+        system_message: SystemMessage | str | list[Any] | None = None,
         system_prompt: str | list[Any] | None = None,
         tool_choice: Any = None,
         tools: list[Any] | None = None,
@@ -82,6 +82,8 @@ class ModelRequest(Generic[ContextT]):
                     "Cannot specify both system_prompt and system_message: give one of them."
                 )
             system_message = SystemMessage(system_prompt)
+        elif isinstance(system_message, str | list):
+            system_message = SystemMessage(system_message)
         self.__dict__.update(
             model=model,
             messages=messages,
