@@ -12,6 +12,7 @@ from plait.callbacks.context import finds_config
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
 from plait.chat_models.caching import cache_of, known_chat, prompt_key, to_keep
 from plait.chat_models.language import BaseLanguageModel
+from plait.chat_models.listening import arun_given, run_given
 from plait.chat_models.output_version import chunks_in_version, in_version
 from plait.chat_models.projected import Projected
 from plait.chat_models.results import (
@@ -408,9 +409,8 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
             return result_of_stream(seen)
         if self.rate_limiter is not None:
             self.rate_limiter.acquire(blocking=True)
-        if run is None:
-            return self._generate(messages, stop=stop, **kwargs)
-        return self._generate(messages, stop=stop, run_manager=run, **kwargs)
+        given = run_given(self._generate, run)
+        return self._generate(messages, stop=stop, **given, **kwargs)
 
     async def _amade(
         self,
@@ -429,9 +429,8 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
             return result_of_stream(seen)
         if self.rate_limiter is not None:
             await self.rate_limiter.aacquire(blocking=True)
-        if run is None:
-            return await self._agenerate(messages, stop=stop, **kwargs)
-        return await self._agenerate(messages, stop=stop, run_manager=run, **kwargs)
+        given = arun_given(self._agenerate, run)
+        return await self._agenerate(messages, stop=stop, **given, **kwargs)
 
     def _chunks(
         self,

@@ -108,6 +108,17 @@ class BaseLanguageModel(AnnotatedFields, Runnable[Any, Output], init=False):
             "estimate with plait.messages.count_tokens_approximately."
         )
 
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[Any, Any]:
+        """This model, made to answer in a form: chat models can be.
+
+        Raises:
+            NotImplementedError: This one answers with text.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} answers with text, so it cannot be made to answer in a form. "
+            "Use a chat model, or put an output parser after it: model | JsonOutputParser()."
+        )
+
     def get_num_tokens(self, text: str) -> int:
         """How many tokens a text is."""
         return len(self.get_token_ids(text))

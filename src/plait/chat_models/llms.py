@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
 from plait.chat_models.caching import cache_of
 from plait.chat_models.language import BaseLanguageModel, listening_config
+from plait.chat_models.listening import arun_given, run_given
 from plait.chat_models.results import Generation, GenerationChunk, LLMResult, RunInfo
 from plait.errors import InvalidInputError
 from plait.runnables.config import (
@@ -189,7 +190,9 @@ class BaseLLM(BaseLanguageModel[str], init=False):
             )
         total: GenerationChunk | None = None
         try:
-            for chunk in chunks_inside(run, self._stream(prompt, stop=stop, **kwargs)):
+            given = run_given(self._stream, None)  # its tokens are told here
+            chunks = self._stream(prompt, stop=stop, **given, **kwargs)
+            for chunk in chunks_inside(run, chunks):
                 total = chunk if total is None else total + chunk
                 if run is not None:
                     run.on_llm_new_token(chunk.text, chunk=chunk)
@@ -229,7 +232,9 @@ class BaseLLM(BaseLanguageModel[str], init=False):
             )
         total: GenerationChunk | None = None
         try:
-            async for chunk in achunks_inside(run, self._astream(prompt, stop=stop, **kwargs)):
+            given = arun_given(self._astream, None)  # its tokens are told here
+            chunks = self._astream(prompt, stop=stop, **given, **kwargs)
+            async for chunk in achunks_inside(run, chunks):
                 total = chunk if total is None else total + chunk
                 if run is not None:
                     await run.on_llm_new_token(chunk.text, chunk=chunk)
@@ -304,7 +309,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         runs = [self._started(prompts[n], stop, configs[n], kwargs, len(new)) for n in new]
         heard = [run for run in runs if run is not None]
         try:
-            given = {"run_manager": heard[0]} if heard else {}
+            given = run_given(self._generate, heard[0] if heard else None)
             asked = [prompts[n] for n in new]
             result = LLMResult([])
             if new:
@@ -337,7 +342,7 @@ class BaseLLM(BaseLanguageModel[str], init=False):
         runs = [await self._astarted(prompts[n], stop, configs[n], kwargs, len(new)) for n in new]
         heard = [run for run in runs if run is not None]
         try:
-            given = {"run_manager": heard[0]} if heard else {}
+            given = arun_given(self._agenerate, heard[0] if heard else None)
             asked = [prompts[n] for n in new]
             result = LLMResult([])
             if new:
@@ -431,7 +436,7 @@ class LLM(BaseLLM, init=False):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> LLMResult:
-        given = {} if run_manager is None else {"run_manager": run_manager}
+        given = run_given(self._call, run_manager)
         answers = [self._call(prompt, stop=stop, **given, **kwargs) for prompt in prompts]
         return LLMResult([[Generation(answer)] for answer in answers])
 
@@ -442,7 +447,7 @@ class LLM(BaseLLM, init=False):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> LLMResult:
-        given = {} if run_manager is None else {"run_manager": run_manager}
+        given = arun_given(self._acall, run_manager)
         answers = [await self._acall(prompt, stop=stop, **given, **kwargs) for prompt in prompts]
         return LLMResult([[Generation(answer)] for answer in answers])
 
