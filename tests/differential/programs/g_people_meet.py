@@ -1,7 +1,8 @@
 """Two middlewares that ask people, in one agent: what one has decided, the other does not undo."""
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain_core.messages import RemoveMessage
 from langgraph.types import Command
 
 from .scripted import add, ai, call, model_of, mul
@@ -84,3 +85,26 @@ def case_one_asks_at_once_and_one_as_calls_start(env):
         play(env, (ADD, ADD), [{"decisions": [edit("add", a=5, b=5)]}, APPROVE], modes),
         play(env, (ADD, ADD), [batch, APPROVE], modes[::-1]),
     ]
+
+
+class TakesBack(AgentMiddleware):
+    """Removes the answers of calls that were refused."""
+
+    def after_model(self, state, runtime):
+        told = [m for m in state["messages"] if m.type == "tool" and "rejected" in m.content]
+        return {"messages": [RemoveMessage(m.id) for m in told]}
+
+
+def case_a_refusal_that_a_hook_takes_back(env):
+    agent = create_agent(
+        model_of(ai(call("add", a=1, b=2)), "done"),
+        [add],
+        middleware=[TakesBack(), HumanInTheLoopMiddleware(ADD), Second(ADD)],
+        checkpointer=env.saver(),
+    )
+    thread = {"configurable": {"thread_id": "1"}}
+    agent.invoke(USER, thread)
+    agent.invoke(Command(resume={"decisions": [APPROVE]}), thread)
+    result = agent.invoke(Command(resume={"decisions": [REJECT]}), thread)
+    asked = [each.value for each in result.get("__interrupt__", [])]
+    return asked, [(m.type, m.content) for m in result["messages"]]

@@ -291,9 +291,12 @@ def _decided(message: Any, runs: Sequence[tuple[Any, Outcome]], before: Decided 
     if before is not None and before["message"] == message.id:
         calls = {call_id: dict(known) for call_id, known in before["calls"].items()}
     for call, outcome in runs:
-        if outcome.call is not None:
-            calls.setdefault(str(call["id"]), {})[binding_of(call)] = outcome.action
-    return Decided(message=message.id, calls=calls)
+        known, binding = calls.setdefault(str(call["id"]), {}), binding_of(call)
+        if outcome.call is None:
+            known.pop(binding, None)
+        else:
+            known[binding] = outcome.action
+    return Decided(message=message.id, calls={id: known for id, known in calls.items() if known})
 
 
 def _edits(decided: Decided) -> dict[str, Action]:
