@@ -209,6 +209,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_tools_more::docstrings_that_begin_with_arguments": "Docstrings that are parsed",
     "d_tools_more::text_for_an_injected_id": "Text for an injected id",
     "d_tools_more::wrong_arguments_of_an_async_tool_in_a_sync_call": "Sync calls of async tools",
+    "d_tools_runs::name_of_a_run_in_the_config_of_a_tool": "Names of runs inside a tool",
     "d_tracing::blocks_inside_blocks": "Collected runs",
     "d_tracing::graphs": "Collected runs",
     "d_tracing::what_debugging_prints": "What set_debug prints",

@@ -231,6 +231,22 @@ def case_config_of_children(env):
     return outer.invoke({"x": 1}, given), seen
 
 
+def case_name_of_a_run_in_the_config_of_a_tool(env):
+    names = []
+
+    class Names(BaseCallbackHandler):
+        def on_chain_start(self, serialized, inputs, **kw):
+            names.append(kw.get("name"))
+
+    @tool
+    def outer(x: int, config: RunnableConfig):
+        """Outer."""
+        RunnableLambda(lambda _: None).with_config(run_name="inner").invoke(x, config)
+        return config.get("run_name")
+
+    return outer.invoke({"x": 1}, {"run_name": "mine", "callbacks": [Names()]}), names
+
+
 async def case_streamed_events(env):
     kinds = []
     async for event in awork.astream_events({"x": 1}, version="v2"):
