@@ -132,7 +132,7 @@ def channel_of(key: str, hint: Any) -> Channel:
             channel = _of_type(cast("Channel", mark), typ)
         elif _is_channel(mark):
             channel = cast("type[Channel]", mark)(typ)
-        elif callable(cast("Any", mark)) and not isinstance(mark, type):
+        elif callable(mark) and not isinstance(mark, type):
             channel = BinaryOperatorAggregate(typ, _reducer(key, mark))
         if channel is not None:
             channel.key = key
