@@ -57,23 +57,28 @@ class Slow:
         self.begun.release()
         return len(self.transactions)
 
-    def _do(self, request: Any) -> Any:
+    def _stand(self, request: Any) -> None:
         self._note(request)
         assert self.gate.wait(GAVE_UP)
-        return super()._do(request)  # type: ignore[misc]  # pyright: ignore
 
 
 class SlowSqlite(Slow, SqliteSaver):  # pyright: ignore
     """In a SQLite file. What is done in the thread of the event loop waits at no gate."""
 
     def _do_on(self, database: Any, request: Any) -> Any:
-        if database is not self._database:
+        if database is self._database:
+            self._stand(request)
+        else:
             self._note(request)
         return super()._do_on(database, request)
 
 
 class SlowPostgres(Slow, PostgresSaver):  # pyright: ignore
     """In Postgres."""
+
+    def _do(self, request: Any) -> Any:
+        self._stand(request)
+        return super()._do(request)
 
     async def _ado(self, request: Any) -> Any:
         self._note(request)

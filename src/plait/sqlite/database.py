@@ -57,6 +57,8 @@ class Database:
             if isinstance(target, sqlite3.Connection)
             else settled(os.fspath(target))
         )
+        self.shared = not in_memory(self.path)
+        """Whether other processes can open the same database."""
         self._file: File | None = None
         """The file that was opened first, if it must stay the same."""
         self._log: Log | None = None
@@ -70,11 +72,6 @@ class Database:
         self._closed = False
         self._lock = Lock()
         _all.add(self)
-
-    @property
-    def shared(self) -> bool:
-        """Whether other processes can open the same database."""
-        return not in_memory(self.path)
 
     def run(self, work: Callable[[sqlite3.Connection, *Args], T], *args: *Args) -> T:
         """Do work on the connection, alone, with errors told in our words."""

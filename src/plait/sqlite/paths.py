@@ -60,18 +60,18 @@ class File:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._id = _id(_stat(path))
+        self._id = _found(path)[0]
 
     def check(self) -> None:
         """Raise StorageUnavailableError unless the file still has its name, and something in it."""
-        found = _stat(self._path)
-        if found is None or _id(found) != self._id:
+        id, size = _found(self._path)
+        if id is None or id != self._id:
             raise StorageUnavailableError(
                 f"SQLite database {self._path!r} was deleted or replaced while it was open. What "
                 "this program stored since then is lost with the old file; nothing of this call "
                 "was done. Open the new file with a new saver or store."
             )
-        if not found.st_size:
+        if not size:
             raise StorageUnavailableError(
                 f"SQLite database {self._path!r} was emptied while it was open; nothing of this "
                 "call was done. Stop the programs that use it, put a backup in its place, and "
@@ -79,15 +79,13 @@ class File:
             )
 
 
-def _stat(path: str) -> os.stat_result | None:
+def _found(path: str) -> tuple[tuple[int, int] | None, int]:
+    """Which file has a name (None: there is none), and its size."""
     try:
-        return os.stat(path)
+        found = os.stat(path)
     except OSError:
-        return None
-
-
-def _id(found: os.stat_result | None) -> tuple[int, int] | None:
-    return None if found is None else (found.st_dev, found.st_ino)
+        return None, 0
+    return (found.st_dev, found.st_ino), found.st_size
 
 
 class Log:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 from plait.checkpoint.log.claims import Policy
@@ -53,7 +54,8 @@ class SqliteSaver(NativeSaver, ClosedAtEitherEnd):
         self._worker = Worker("plait-sqlite")
         submit = self._worker.submit
         self._here = Here(self._do_on, self._database, submit) if self._database.quick else None
-        self._group = ThreadGroup(self._do, submit=submit, here=self._here)
+        do = partial(self._do_on, self._database)
+        self._group = ThreadGroup(do, submit=submit, here=self._here)
 
     @classmethod
     def from_conn_string(
@@ -122,15 +124,12 @@ class SqliteSaver(NativeSaver, ClosedAtEitherEnd):
     def execute(self, request: Any) -> Any:
         """Do one storage request (see `plait.checkpoint.log.requests`)."""
         if request.__class__ in READS:
-            return self._do(request)
+            return self._do_on(self._database, request)
         return self._group.do(request)
 
     def aexecute(self, request: Any) -> Coroutine[Any, Any, Any]:
         """Do one storage request in the loop's thread or in the database's (see `here`)."""
         return self._group.ado(request)
-
-    def _do(self, request: Any) -> Any:
-        return self._do_on(self._database, request)
 
     def _do_on(self, database: Database, request: Any) -> Any:
         kind = request.__class__
