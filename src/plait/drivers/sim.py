@@ -300,8 +300,8 @@ class SimDriver:
         execute = getattr(saver, "execute", None)
         if execute is None:  # a saver of a third party: its calls are its own
             return self._world.request(saver.run, plan, command, self.loop.spec.ns)
-        request, ns = self._world.request, self.loop.spec.ns
-        return run_plan(plan, lambda asked: request(execute, asked, command, ns))
+        world, ns = self._world, self.loop.spec.ns
+        return run_plan(plan, lambda each: world.request(execute, each, command, ns), world.pause)
 
     # --- tasks -----------------------------------------------------------------------------------
 

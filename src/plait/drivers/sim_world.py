@@ -15,7 +15,7 @@ from itertools import count
 from random import Random
 from typing import Any, NamedTuple, Protocol
 
-from plait.checkpoint.log.requests import Append, Pause, Refused, Transact
+from plait.checkpoint.log.requests import Append, Refused, Transact
 from plait.drivers.base import Part
 from plait.drivers.calls import PumpedCall
 from plait.engine.commands import Command, Commit, SaveWrites
@@ -257,9 +257,6 @@ class World:
         self, execute: Callable[[Any], Any], request: Any, command: Command, ns: str
     ) -> Any:
         """Do one storage request of a run (`ns`: where it is), unless the process dies of it."""
-        if type(request) is Pause:
-            self.env.clock += request.seconds
-            return None
         self.requests += 1
         crash = self._crash
         here = crash is not None and self.requests == crash.request
@@ -271,6 +268,10 @@ class World:
         if here:
             self._die(request)
         return answer
+
+    def pause(self, seconds: float) -> None:
+        """A plan waits before it goes on: nothing else happens meanwhile."""
+        self.env.clock += seconds
 
     def _note_stored(self, command: Command, ns: str) -> None:
         if isinstance(command, (Commit, SaveWrites)):

@@ -1,6 +1,11 @@
-"""Drive a plan: a generator that asks for storage work and does none (see `port.Plan`)."""
+"""Drive a plan: a generator that asks for storage work and does none (see `port.Plan`).
+
+Between two requests it may ask for a `Pause`: who drives it waits, and the storage hears nothing.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from time import sleep
 from typing import Any, TypeVar
 
 from plait.checkpoint.base.port import Plan
@@ -8,12 +13,22 @@ from plait.checkpoint.base.port import Plan
 T = TypeVar("T")
 
 
-def run_plan(plan: Plan[T], execute: Callable[[Any], Any]) -> T:
+@dataclass(slots=True)
+class Pause:
+    """Wait before going on, as a claim with policy "wait" does. Answer: None."""
+
+    seconds: float
+
+
+def run_plan(
+    plan: Plan[T], execute: Callable[[Any], Any], pause: Callable[[float], None] = sleep
+) -> T:
     """Run a plan to its end with a sync executor.
 
     Args:
         plan: The generator of requests.
         execute: Does one request and returns its answer. What it raises is thrown into the plan.
+        pause: Waits so many seconds.
 
     Returns:
         What the plan returns.
@@ -28,7 +43,7 @@ def run_plan(plan: Plan[T], execute: Callable[[Any], Any]) -> T:
         request = next(plan)
         while True:
             try:
-                answer = execute(request)
+                answer = execute(request) if type(request) is not Pause else pause(request.seconds)
             except BaseException as error:
                 request = plan.throw(error)
             else:
@@ -54,7 +69,12 @@ async def arun_plan(plan: Plan[T], execute: Callable[[Any], Awaitable[Any]]) -> 
         request = next(plan)
         while True:
             try:
-                answer = await execute(request)
+                if type(request) is Pause:
+                    import asyncio  # heavy, and sync programs need none of it
+
+                    answer = await asyncio.sleep(request.seconds)
+                else:
+                    answer = await execute(request)
             except BaseException as error:
                 request = plan.throw(error)
             else:

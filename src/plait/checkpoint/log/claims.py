@@ -22,8 +22,9 @@ from time import time
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
+from plait.checkpoint.base.plans import Pause
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.requests import Claim, Done, LaneRow, Pause, ReadLane, Refused, Transact
+from plait.checkpoint.log.requests import Claim, Done, LaneRow, ReadLane, Refused, Transact
 from plait.errors import ConfigError, SupersededError, ThreadBusyError, nearest
 
 Policy: TypeAlias = Literal["reject", "wait", "takeover", "allow"]

@@ -304,13 +304,6 @@ class Renew:
     lease: float
 
 
-@dataclass(slots=True)
-class Pause:
-    """Wait before going on (a claim with policy "wait"). Answer: None."""
-
-    seconds: float
-
-
 class Done(NamedTuple):
     """The transaction is in the storage."""
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from functools import cached_property
-from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from plait.checkpoint.base import (
@@ -27,7 +25,7 @@ from plait.checkpoint.log.heartbeat import heart
 from plait.checkpoint.log.joined import joined
 from plait.checkpoint.log.looking import LogReading
 from plait.checkpoint.log.recent import ROOM, ROOM_BESIDE, Recent
-from plait.checkpoint.log.requests import Drain, Pause, Renew
+from plait.checkpoint.log.requests import Drain, Renew
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.tending import Tending
 from plait.checkpoint.serde import Codec, Registry
@@ -154,26 +152,15 @@ class NativeSaver(Tending):
 
     def run(self, plan: Plan[T]) -> T:
         """Run a plan of this saver to its end."""
-        return run_plan(plan, self._execute)
+        return run_plan(plan, self.execute)
 
     def arun(self, plan: Plan[T]) -> Coroutine[Any, Any, T]:
         """Run a plan of this saver to its end, without blocking the event loop."""
-        return arun_plan(plan, self._aexecute)
+        return arun_plan(plan, self.aexecute)
 
     def join(self, plans: Sequence[Plan[Any]]) -> Plan[Any]:
         """One plan that does several of this saver in order, up to the first error."""
         return joined(plans)
-
-    def _execute(self, request: Any) -> Any:
-        if type(request) is Pause:
-            sleep(request.seconds)
-            return None
-        return self.execute(request)
-
-    def _aexecute(self, request: Any) -> Coroutine[Any, Any, Any]:
-        if type(request) is Pause:
-            return asyncio.sleep(request.seconds)
-        return self.aexecute(request)
 
     def _codec_of(self, registry: Registry | None) -> Codec:
         if registry is None and (run := serving.get()) is not None:
