@@ -148,7 +148,7 @@ class Turns:
 
 
 class NotHere(BaseException):
-    """A request cannot be done in the thread of an event loop now; nothing of it was done.
+    """A request cannot be done now by whoever made it; nothing of it was done.
 
     Nothing that handles the errors of requests may take it for one.
     """
@@ -266,16 +266,10 @@ class ThreadGroup:
 
     def do(self, request: Any) -> Any:
         """Do a request, alone or in company."""
-        turns, turn = self._turns, Turn()
         try:
-            if turns.enter(None, turn):
-                return self._execute(request)
-        finally:
-            try:
-                self._end(turns, turn)
-            except BaseException:  # a Ctrl-C: it comes once
-                self._end(turns, turn)
-                raise
+            return self._alone(self._execute, request)
+        except NotHere:  # somebody else is at work
+            pass
         ticket = Ticket(request)
         ticket.gate = allocate_lock()
         ticket.gate.acquire()
@@ -283,6 +277,24 @@ class ThreadGroup:
         if ticket.batch:
             self._lead(ticket.batch)
         return ticket.outcome()
+
+    def _alone(self, execute: Callable[[Any], Any], request: Any) -> Any:
+        """Do a request without looking for company.
+
+        Raises:
+            NotHere: Somebody else is at work, or `execute` does not do it; nothing was done.
+        """
+        turns, turn = self._turns, Turn()
+        try:
+            if turns.enter(None, turn):
+                return execute(request)
+        finally:
+            try:
+                self._end(turns, turn)
+            except BaseException:  # a Ctrl-C: it comes once
+                self._end(turns, turn)
+                raise
+        raise NotHere
 
     def _wait(self, ticket: Ticket) -> None:
         turns, turn = self._turns, Turn()
@@ -307,19 +319,21 @@ class ThreadGroup:
     async def ado(self, request: Any) -> Any:
         """Do a request of an event loop, alone or in company."""
         loop = asyncio.get_running_loop()
-        stays = self._here is not None and self._here.may(request)
-        if stays and _is_alone(loop):
+        here = self._here
+        if here is not None and not here.may(request):
+            here = None
+        if here is not None and _is_alone(loop):
             try:
-                answer = self._at_once(request)
+                answer = self._alone(here.execute, request)
             except NotHere:
-                stays = False
+                here = None
             else:
                 await asyncio.sleep(0)  # what else the loop has to do has its turn
                 return answer
         ticket = Ticket(request)
         ticket.loop = loop
         ticket.told = told = loop.create_future()
-        if not stays:
+        if here is None:
             self._ask([ticket])
             return await told
         round = self._round
@@ -332,25 +346,6 @@ class ThreadGroup:
         elif len(tickets) == MOST_HERE:
             self._begin(round)
         return await told
-
-    def _at_once(self, request: Any) -> Any:
-        """Do a request in the thread of its loop without looking for company.
-
-        Raises:
-            NotHere: The worker must do it; nothing was done.
-        """
-        here, turns, turn = self._here, self._turns, Turn()
-        assert here is not None
-        try:
-            if turns.enter(None, turn):
-                return here.execute(request)
-        finally:
-            try:
-                self._end(turns, turn)
-            except BaseException:  # a Ctrl-C: it comes once
-                self._end(turns, turn)
-                raise
-        raise NotHere
 
     def _begin(self, round: _Round) -> None:
         """Do what was asked for in a round, or see that it is done."""
