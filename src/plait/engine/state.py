@@ -61,6 +61,25 @@ def _who_wrote(key: str, tasks: Sequence[Task]) -> str:
     return f"Key {key!r} was written by {', '.join(shown)}."
 
 
+class _ViewsOf(dict[str, list[dict[str, Any]]]):
+    """The live views that have a key, of the keys that were written since there are views."""
+
+    __slots__ = ("all",)
+
+    all: dict[View, dict[str, Any]]
+    """The live views."""
+
+    def __missing__(self, key: str) -> list[dict[str, Any]]:
+        if not self.all:
+            return _NO_VIEWS
+        views: list[dict[str, Any]] = []
+        for view, values in self.all.items():
+            if key in view.members:
+                views.append(values)
+        self[key] = views
+        return views
+
+
 class State:
     """The channels of one run."""
 
@@ -82,9 +101,9 @@ class State:
         self._channels: dict[str, Channel] = {}
         self._values: dict[str, Any] = {}
         """The values of `plan.simple` keys, which need no channel to hold them."""
+        self._views_of = _ViewsOf()
         self._views: dict[View, dict[str, Any]] = {}
-        self._views_of: dict[str, list[dict[str, Any]]] = {}
-        """The live views that have a key, for the keys that were written since there are views."""
+        self._views_of.all = self._views
         self._foreseen: dict[str, Foreseen] = {}
         """What looks ahead have reduced since the last write, of the keys that hold lists."""
         self._fresh: set[str] = NO_ITEMS
@@ -173,18 +192,8 @@ class State:
 
     def _forget_views(self) -> None:
         """A key that was empty may hold something: it is to stand in its place among the others."""
-        self._views, self._views_of = {}, {}
-
-    def _views_with(self, key: str) -> list[dict[str, Any]]:
-        """The live views that have a key, which nobody has asked for yet."""
-        if not self._views:
-            return _NO_VIEWS
-        views: list[dict[str, Any]] = []
-        for view, values in self._views.items():
-            if key in view.members:
-                views.append(values)
-        self._views_of[key] = views
-        return views
+        self._views.clear()
+        self._views_of.clear()
 
     def peek(self, reads: Reads, writes: Writes) -> Any:
         """What `reads` would read if `writes` were applied; nothing is changed."""
@@ -289,8 +298,7 @@ class State:
                     raise
             if name in plain:
                 self.changed.add(name)
-                views = self._views_of.get(name)
-                for view in self._views_with(name) if views is None else views:
+                for view in self._views_of[name]:
                     view[name] = channel.value  # type: ignore[attr-defined]
             else:
                 self._touch(name, frontier)
@@ -320,8 +328,7 @@ class State:
             return
         if len(self._views) > 1:
             for name, value in values.items():
-                views = self._views_of.get(name)
-                for view in self._views_with(name) if views is None else views:
+                for view in self._views_of[name]:
                     view[name] = value
             return
         for view, shown in self._views.items():
@@ -411,9 +418,7 @@ class State:
         channel = self._channels[name]
         self.changed.add(name)
         available = channel.is_available()
-        views = self._views_of.get(name)
-        if views is None:
-            views = self._views_with(name)
+        views = self._views_of[name]
         if views:
             if available and name in views[0]:
                 value = channel.get()
