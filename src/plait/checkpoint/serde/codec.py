@@ -172,8 +172,8 @@ class Codec:
         self._failed = HookErrors()
         self.encoders: dict[type, Encoder] = dict(ENCODERS)
         self.objects: dict[bytes, Callable[[Any], Any]] = {}
-        self._restorers: dict[Callable[[Any], Any], bytes] = {}
-        """Decoders that keep nothing of a state but its values, and their wire names."""
+        self._restorers: set[Callable[[Any], Any]] = set()
+        """Decoders that keep nothing of a state but its values."""
         self.decoders: dict[int, Decoder] = {
             **DECODERS,
             OBJECT: self._decode_object,
@@ -322,7 +322,7 @@ class Codec:
         """Drop what was looked up in the registry, after a change there."""
         self.encoders = dict(ENCODERS)
         self.objects = {}
-        self._restorers = {}
+        self._restorers = set()
         self._pack = self._packer(0)
 
     # --- Encoding --------------------------------------------------------------------------------
@@ -529,7 +529,7 @@ class Codec:
         if entry is not None:  # langchain_core may yet be loaded
             self.objects[name] = decode
             if decode == getattr(entry.cls, "__plait_restore__", None):
-                self._restorers[decode] = name
+                self._restorers.add(decode)
         return decode
 
     def _known_error(self, name: str) -> type | None:
