@@ -383,7 +383,7 @@ class Loop(Running):
         """Whether any task's node is a breakpoint (None: every visible node is)."""
         if breakpoints is None:
             return any(not task.node.hidden for task in tasks)
-        return bool(breakpoints) and any(task.name in breakpoints for task in tasks)
+        return any(task.name in breakpoints for task in tasks)
 
     def _part(self) -> Flow:
         """Give the thread back, and tell what is left to tell."""

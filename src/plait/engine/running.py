@@ -162,10 +162,9 @@ class Running(Guards):
         while True:
             resolved: list[Task] = []
             for event in events:
-                kind = cast("type[Any]", type(event))
-                if self._expired and kind in (TaskFinished, TaskFailed):
+                if self._expired and isinstance(event, (TaskFinished, TaskFailed)):
                     event = self._as_expired(event)
-                    kind = cast("type[Any]", type(event))
+                kind = cast("type[Any]", type(event))
                 if kind is TaskFinished:
                     self._finished(event, resolved)
                 elif kind is Chunk:
