@@ -113,7 +113,7 @@ class SyncDriver:
 
     # --- driving ---------------------------------------------------------------------------------
 
-    def finish(self) -> Outcome:
+    def finish(self) -> None:
         """Run to the end without anybody listening."""
         try:
             self._advance(next(self._generator, None), until=None)
@@ -124,9 +124,7 @@ class SyncDriver:
             raise
         finally:
             self._leave()
-        outcome = self.outcome = self.loop.outcome
-        assert outcome is not None
-        return outcome
+        self.outcome = self.loop.outcome
 
     def parts(self) -> Generator[Part, None, None]:
         """Run to the end, yielding the parts of the stream as they come."""

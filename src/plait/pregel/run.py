@@ -12,7 +12,7 @@ from plait.drivers.base import Storage
 from plait.drivers.env import run_env
 from plait.engine.loop import Loop
 from plait.engine.plan import GraphPlan, Reads, View
-from plait.engine.spec import Env, RunSpec
+from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, NodeCancelledError, nearest
 from plait.forks import this_process
@@ -38,11 +38,6 @@ LIVE_MODES = frozenset({"custom", "messages", TOOLS_MODE})
 """Modes whose parts come from inside running tasks."""
 MODES = LIVE_MODES | {"values", "updates", "checkpoints", "tasks", "debug"}
 DURABILITIES = ("sync", "async", "exit")
-
-
-def current_env() -> Env:
-    """Where runs of this context get their ids and their time from."""
-    return run_env.get()
 
 
 class Options:
@@ -157,7 +152,7 @@ class Run:
     @property
     def configurable(self) -> dict[str, Any]:
         """What the config configures."""
-        return self.config.get("configurable") or {}
+        return (self._config or self.config).get("configurable") or {}
 
     @property
     def thread_id(self) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.checkpoint.base.port import Plan, Session, Snapshot, TaskWrites
 from plait.constants import CALL, COPY, END, INPUT, PUSH, START
 from plait.drivers.base import Storage
+from plait.drivers.env import run_env
 from plait.engine.frontier import Frontier, without
 from plait.engine.likeness import likeness
 from plait.engine.loop import Loop
@@ -18,7 +19,7 @@ from plait.engine.restore import adopt, input_writes, unknown_checkpoint
 from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task, order_of
 from plait.errors import ConfigError, InvalidUpdateError, nearest
-from plait.pregel import run as runs
+from plait.pregel.run import stored_metadata
 from plait.pregel.snapshots import addressed
 from plait.pregel.storage import checkpoint_id_of
 from plait.scope import current_scope
@@ -104,7 +105,7 @@ def _prepared(
         )
     updates = [[_checked(update) for update in step] for step in supersteps]
     session, claims = _session(storage, configurable)
-    facts = runs.stored_metadata(configurable, graph.config, config)
+    facts = stored_metadata(configurable, graph.config, config)
     return storage, _plan(graph, configurable, facts, session, claims, updates)
 
 
@@ -182,7 +183,7 @@ class _Update:
         self.claims = claims
         spec = RunSpec(graph.plan, saved=True, ns=session.ns, thread_id=session.thread_id)
         spec.metadata = facts
-        self.loop = Loop(spec, runs.current_env())
+        self.loop = Loop(spec, run_env.get())
 
     def plan(
         self, asked: str | None, updates: Sequence[StateUpdate]
