@@ -91,11 +91,10 @@ class _Roots:
     """The root lane after pruning, as the lanes of graphs inside its tasks see it."""
 
     head: bytes | None
+    """None: there is none, or no root lane."""
     left: set[bytes] = field(default_factory=set[bytes])
     pinned: dict[str, set[bytes]] = field(default_factory=dict[str, set[bytes]])
     """Checkpoints that a kept replay starts from: namespace -> ids."""
-    marks: list[Mark] = field(default_factory=list[Mark])
-    """All that there were, newest first."""
     past: Past | None = None
     """Who remembers what; made when the root lane is judged."""
 
@@ -142,11 +141,16 @@ def _judge_lanes(session: LogSession, law: Law, *, look: bool = False) -> Plan[l
     whether there is anything to drop, the first lane that loses something is enough."""
     lanes: list[LaneRow] = yield ListLanes(session.thread_id)
     judged: list[_Judged] = []
-    roots: _Roots | None = None
+    roots = _Roots(None)
     for lane in sorted(lanes, key=depth):
         reader = LaneReader(lane.thread_id, lane.ns, session.codec, lane.lane)
-        rows, kept, roots = yield from _judge(reader, lane, law, roots)
-        judged.append(_Judged(reader, rows, kept, lane.head, roots.past if roots else None))
+        rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane, newest_first=True)
+        if lane.ns == "":
+            roots = _Roots(lane.head)
+            kept = _judge_root(reader, rows, law, roots)
+        else:
+            kept = _judge_inside(reader, rows, lane.head, law, roots)
+        judged.append(_Judged(reader, rows, kept, lane.head, roots.past))
         if look and not judged[-1].stays:
             break
     return judged
@@ -157,35 +161,42 @@ def depth(lane: LaneRow) -> int:
     return 1 + lane.ns.count(NS_SEP) if lane.ns else 0
 
 
-def _judge(
-    reader: LaneReader, lane: LaneRow, law: Law, roots: _Roots | None
-) -> Plan[tuple[list[CheckpointRow], set[bytes], _Roots | None]]:
-    """The checkpoints of a lane, which of them are kept, and the root lane as it will be."""
-    rows: list[CheckpointRow] = yield ReadCheckpoints(lane.lane, newest_first=True)
+def _judge_root(
+    reader: LaneReader, rows: Sequence[CheckpointRow], law: Law, roots: _Roots
+) -> set[bytes]:
+    """Which checkpoints of the root lane are kept; `roots` learns of it."""
     kept: set[bytes] = set()
-    if lane.ns == "":
-        roots = _Roots(lane.head)
-    inside = roots if NS_END in lane.ns else None
-    pinned = roots.pinned.get(lane.ns, ()) if roots is not None else ()
-    memories: list[Remembered] = []
+    marks: list[Mark] = []
     for n, row in enumerate(rows):
         ts, metadata, frontier = reader.body(reader.open_checkpoint(row))
-        stays = law.keep(n, ts, metadata) or (law.spare_head and row.id == lane.head)
-        if inside is not None:
-            stays = stays and inside.reaches(metadata)
-        elif lane.ns != "":
+        marks.append(reader.mark_of(row, metadata, frontier))
+        if law.keep(n, ts, metadata) or (law.spare_head and row.id == roots.head):
+            kept.add(row.id)
+            roots.keep(row, frontier)
+    roots.past = Past(marks[::-1], kept)
+    return kept
+
+
+def _judge_inside(
+    reader: LaneReader, rows: Sequence[CheckpointRow], head: bytes | None, law: Law, roots: _Roots
+) -> set[bytes]:
+    """Which checkpoints of a graph inside a task are kept, or of one with a memory of its own."""
+    remembers = NS_END not in reader.ns
+    pinned = roots.pinned.get(reader.ns, ())
+    kept: set[bytes] = set()
+    memories: list[Remembered] = []
+    for n, row in enumerate(rows):
+        ts, metadata, _ = reader.body(reader.open_checkpoint(row))
+        stays = law.keep(n, ts, metadata) or (law.spare_head and row.id == head)
+        if remembers:
             memories.append(remembered(row.id, metadata))
-        elif roots is not None:
-            roots.marks.append(reader.mark_of(row, metadata, frontier))
+        else:
+            stays = stays and roots.reaches(metadata)
         if stays or row.id in pinned:
             kept.add(row.id)
-            if lane.ns == "" and roots is not None:
-                roots.keep(row, frontier)
-    if lane.ns == "" and roots is not None:
-        roots.past = Past(roots.marks[::-1], kept)
-    elif roots is not None and roots.past is not None and memories:
+    if roots.past is not None and memories:
         kept |= roots.past.recall(memories, kept, pin=law.recall)
-    return rows, kept, roots
+    return kept
 
 
 def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -> Plan[None]:
