@@ -7,7 +7,7 @@ nothing of which: they run on both.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -54,6 +54,19 @@ def new_place(kind: Kind, folder: Path, server: Server | None = None) -> Iterato
     assert server is not None
     with server.database() as url:
         yield Place(kind, url)
+
+
+class AfterReadingWrites:
+    """Lets something happen right after a run has read the task writes of its checkpoint."""
+
+    act: Callable[[], Any] | None = None
+
+    def execute(self, request: Any) -> Any:
+        answer = super().execute(request)  # type: ignore[misc]
+        if type(request).__name__ == "ReadWrites" and self.act is not None:
+            act, self.act = self.act, None
+            act()
+        return answer
 
 
 class OneWay:

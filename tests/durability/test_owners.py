@@ -18,7 +18,7 @@ from plait.testing.processes import GAVE_UP, Child
 from plait.types import Command, interrupt
 
 from .graphs import CONFIG, adder, chain, fan
-from .savers import OneWay, Place, ShortLease
+from .savers import AfterReadingWrites, OneWay, Place, ShortLease
 
 Start = Callable[..., Child]
 
@@ -351,7 +351,7 @@ def test_task_stored_by_an_owner_that_dies_while_another_loads_does_not_run_agai
         gate.open()
         owner.wait()
 
-    with db.open(AfterLoad) as late:
+    with db.open(AfterReadingWrites, OneWay) as late:
         late.act = owner_stores_and_dies
         graph = graph_of(late, lambda: None)
         with pytest.raises(ThreadBusyError):
@@ -372,17 +372,4 @@ class DyingOnceStored(OneWay):
         answer = super().execute(request)
         if early:
             os.kill(os.getpid(), signal.SIGKILL)
-        return answer
-
-
-class AfterLoad(OneWay):
-    """Lets something happen right after a run has read the task writes of its checkpoint."""
-
-    act: Callable[[], Any] | None = None
-
-    def execute(self, request: Any) -> Any:
-        answer = super().execute(request)
-        if type(request).__name__ == "ReadWrites" and self.act is not None:
-            act, self.act = self.act, None
-            act()
         return answer

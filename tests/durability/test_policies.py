@@ -20,7 +20,7 @@ from plait.errors import ConfigError, EmptyInputError, InvalidUpdateError, Threa
 from plait.testing.processes import GAVE_UP, Child
 
 from .graphs import CONFIG, abc, adder, chain, fan
-from .savers import Place, ShortLease
+from .savers import AfterReadingWrites, Place, ShortLease
 
 Start = Callable[..., Child]
 
@@ -134,7 +134,9 @@ def test_an_unknown_policy_is_an_error_before_anything_is_read() -> None:
 def test_the_policy_is_not_stored_with_the_checkpoint(saver: Any) -> None:
     graph = abc(saver)
     graph.invoke({"items": []}, asking("wait"))
-    assert all("thread_busy" not in each.metadata for each in graph.get_state_history(CONFIG))
+    told = [each.metadata for each in graph.get_state_history(CONFIG)]
+    assert len(told) == 5
+    assert all("thread_busy" not in each for each in told)
 
 
 @pytest.mark.parametrize("durability", ["sync", "async", "exit"])
@@ -188,19 +190,6 @@ class FrozenBeforeStoring(ShortLease):
         return answer
 
 
-class AfterReadingWrites(ShortLease):
-    """Lets something happen right after a run has read the task writes of its checkpoint."""
-
-    act: Callable[[], Any] | None = None
-
-    def execute(self, request: Any) -> Any:
-        answer = super().execute(request)
-        if type(request).__name__ == "ReadWrites" and self.act is not None:
-            act, self.act = self.act, None
-            act()
-        return answer
-
-
 def test_a_frozen_owner_acknowledges_nothing_once_another_run_has_loaded(
     db: Place, tmp_path: Path, start: Start
 ) -> None:
@@ -240,7 +229,7 @@ def test_a_frozen_owner_acknowledges_nothing_once_another_run_has_loaded(
         owner.signal(signal.SIGCONT)
         said.append(owner.hear())
 
-    with db.open(AfterReadingWrites) as late:
+    with db.open(AfterReadingWrites, ShortLease) as late:
         late.act = wake
         assert graph_of(late).invoke(None, CONFIG) == {"items": ["quick", "slow", "last"]}
     assert said == ["refused"]

@@ -1,6 +1,8 @@
 """ChatAnthropic over a real wire: the official SDK and a server on loopback."""
 
 import json
+from functools import reduce
+from operator import add
 
 import pytest
 from pydantic import BaseModel
@@ -88,13 +90,6 @@ def model(wire):
     return init_chat_model("anthropic:claude-test", base_url=wire.url, api_key="k", max_retries=0)
 
 
-def added(chunks):
-    total = chunks[0]
-    for chunk in chunks[1:]:
-        total = total + chunk
-    return total
-
-
 def same(whole, streamed):
     for name in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata", "id",
                  "additional_kwargs", "response_metadata"):  # fmt: skip
@@ -167,7 +162,7 @@ async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way, content):
     answered = asked.invoke("hi")
     if content is not RICH:  # a text beside tool calls is bare where it is streamed
         answered.content = str(answered.text)
-    same(answered, added(chunks))
+    same(answered, reduce(add, chunks))
 
 
 async def test_media_and_cache_marks_go_in_in_anthropics_form(model, wire):

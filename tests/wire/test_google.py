@@ -1,6 +1,8 @@
 """ChatGoogle over a real wire: the official SDK and a server on loopback."""
 
 import re
+from functools import reduce
+from operator import add
 
 import pytest
 from pydantic import BaseModel
@@ -61,13 +63,6 @@ def model(wire):
     return init_chat_model("google:gemini-test", base_url=wire.url, api_key="k", max_retries=0)
 
 
-def added(chunks):
-    total = chunks[0]
-    for chunk in chunks[1:]:
-        total = total + chunk
-    return total
-
-
 async def test_a_text_is_asked_and_answered_sync_and_async(wire):
     model = init_chat_model(
         "google_genai:gemini-test", base_url=wire.url, api_key="k", max_retries=0,
@@ -126,7 +121,7 @@ async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way):
             chunks = list(model.stream("hi"))
         else:
             chunks = [chunk async for chunk in model.astream("hi")]
-        total = added(chunks)
+        total = reduce(add, chunks)
         wire.answer(answer_of(RICH if parts is RICH else [{"text": "one two"}]))
         whole = model.invoke("hi")
         for name in ("content", "tool_calls", "usage_metadata", "id", "additional_kwargs",

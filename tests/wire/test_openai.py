@@ -1,5 +1,8 @@
 """ChatOpenAI over a real wire: the official SDK, a server on loopback, both APIs."""
 
+from functools import reduce
+from operator import add
+
 import pytest
 from pydantic import BaseModel
 
@@ -31,13 +34,6 @@ def model(wire):
     return init_chat_model(
         "openai:gpt-test", base_url=f"{wire.url}/v1", api_key="k", max_retries=0, temperature=0.5
     )
-
-
-def added(chunks):
-    total = chunks[0]
-    for chunk in chunks[1:]:
-        total = total + chunk
-    return total
 
 
 async def heard(stream, seen):
@@ -175,7 +171,7 @@ async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way):
         "tool_calls",
     )  # fmt: skip
     wire.answer(whole)
-    same(model.invoke("hi"), added(chunks))
+    same(model.invoke("hi"), reduce(add, chunks))
     assert chunks[-1].chunk_position == "last"
 
 
@@ -426,7 +422,7 @@ async def test_a_streamed_response_adds_up_to_the_whole(responses, wire, way):
     else:
         chunks = [chunk async for chunk in asked.astream("hi")]
     wire.answer(script.response(items))
-    same(asked.invoke("hi"), added(chunks))
+    same(asked.invoke("hi"), reduce(add, chunks))
 
 
 async def test_a_failed_response_is_an_error_whole_and_streamed(responses, wire):
