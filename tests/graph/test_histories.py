@@ -96,6 +96,7 @@ def lanes(graph: Any) -> list[Any]:
         for task in snapshot.tasks
         if task.state is not None
     ]
+    assert bool(inside) == ("inner" in graph.nodes)
     return [THREAD, *inside]
 
 
@@ -115,6 +116,7 @@ def test_whoever_changes_a_snapshot_changes_no_other(graph: Any) -> None:
     for lane in lanes(graph):
         shown = [*graph.get_state_history(lane)]
         before = deepcopy(shown)
+        assert len(shown) > 1
         for place, snapshot in enumerate(shown):
             snapshot.values.setdefault("out", []).append("mine")
             snapshot.values["n"] = "mine"

@@ -105,7 +105,9 @@ def test_the_state_of_each_is_shown() -> None:
     builder.add_conditional_edges(START, lambda state: sends, ["call"])
     graph = builder.compile(checkpointer=InMemorySaver())
     graph.invoke({"log": []}, THREAD)
-    for task in graph.get_state(THREAD, subgraphs=True).tasks:
+    tasks = graph.get_state(THREAD, subgraphs=True).tasks
+    assert [len(task.interrupts) for task in tasks] == [1, 1, 1]
+    for task in tasks:
         assert task.state.interrupts == task.interrupts
 
 

@@ -8,6 +8,7 @@ from .table import DOCUMENT, Mistake, document, message_of, mistakes
 @pytest.mark.parametrize("made", mistakes(), ids=lambda made: f"{made.chapter}-{made.name}")
 def test_mistake_gives_its_error_and_says_what_to_do(made: Mistake) -> None:
     message = message_of(made)
+    assert made.says
     for part in made.says:
         assert part in message
 

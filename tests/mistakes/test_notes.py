@@ -1,5 +1,6 @@
 """What plait adds to errors that are not its own: where they happened, and with what."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -128,6 +129,6 @@ async def test_a_result_that_async_code_asks_for_too_early_is_named() -> None:
     async def work(x: int) -> int:
         return double(x).result()
 
-    with pytest.raises(Exception, match="not set") as caught:
+    with pytest.raises(asyncio.InvalidStateError, match="not set") as caught:
         await work.ainvoke(1)
     assert "await f(x)" in notes_of(caught)

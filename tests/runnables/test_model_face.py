@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from plait.chat_models import init_chat_model
 from plait.documents import Document
@@ -78,7 +79,7 @@ def test_functions_and_classes_of_a_tool_are_told_in_json() -> None:
     written = json.loads(add.model_dump_json())
     assert written["args_schema"]["required"] == ["a"]
     assert written["func"].startswith("<function")
-    with pytest.raises(Exception, match="RunnableLambda"):
+    with pytest.raises(PydanticSerializationError, match="RunnableLambda"):
         RunnableLambda(len).map().model_dump_json()
 
 

@@ -357,3 +357,4 @@ def test_a_store_needs_no_setup_but_may_have_one() -> None:
         store.setup()
         store.setup()
         store.put(("u",), "k", {"v": 1})
+        assert store.get(("u",), "k").value == {"v": 1}
