@@ -139,6 +139,34 @@ class PageReader:
                 return [*lives, *grown[:most]]
         if wanted:
             rows = that_may_hold(rows, wanted) if self._reader.live else rows
+        found, later, waiting = self._open_rows(rows)
+        if wanted:
+            found = {id: each for id, each in found.items() if fits(metadata_of(each), wanted)}
+        for id in [*found][most:] if most is not None else ():
+            del found[id]
+        later = {id: frame for id, frame in later.items() if id in found}
+        maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
+        self.places = maps
+        opened = self._open_writes(waiting, found)
+        self._wholes = {
+            (ref.channel, ref.version): None
+            for _, frame in opened
+            for ref in [ref_of(data) for _, data in frame or ()]
+            if ref is not None and ref.length == ALL
+        }
+        yield from self._read_values(found, maps)
+        yield from self._reader.add_writes(opened, found, self._piece)
+        return [*lives, *found.values()]
+
+    def _open_rows(
+        self, rows: Rows
+    ) -> tuple[dict[bytes, Stored], dict[bytes, CheckpointFrame], list[WriteRow]]:
+        """Checkpoints as far as their own rows tell them.
+
+        Returns:
+            The checkpoints; the frames of those whose values are still to be read; and the writes
+            that are not opened yet.
+        """
         found: dict[bytes, Stored] = {}
         later: dict[bytes, CheckpointFrame] = {}
         waiting: list[WriteRow] = []
@@ -160,23 +188,7 @@ class PageReader:
             if values is None:
                 later[row.id], values = frame, {}
             found[row.id] = checkpoint, values, tasks
-        if wanted:
-            found = {id: each for id, each in found.items() if fits(metadata_of(each), wanted)}
-        for id in [*found][most:] if most is not None else ():
-            del found[id]
-        later = {id: frame for id, frame in later.items() if id in found}
-        maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
-        self.places = maps
-        opened = self._open_writes(waiting, found)
-        self._wholes = {
-            (ref.channel, ref.version): None
-            for _, frame in opened
-            for ref in [ref_of(data) for _, data in frame or ()]
-            if ref is not None and ref.length == ALL
-        }
-        yield from self._read_values(found, maps)
-        yield from self._reader.add_writes(opened, found, self._piece)
-        return [*lives, *found.values()]
+        return found, later, waiting
 
     def _maps(
         self, rows: Sequence[CheckpointRow], later: Mapping[bytes, CheckpointFrame]
@@ -381,11 +393,6 @@ class PageReader:
         ]
 
 
-def _follow_each_other(rows: Rows) -> bool:
-    """Whether each checkpoint is made from the next one."""
-    return all(row.parent == parent.id for (row, _), (parent, _) in pairwise(rows))
-
-
 def that_may_hold(rows: Rows, wanted: Mapping[str, Any]) -> Rows:
     """Those whose metadata may hold what is wanted, as far as that costs less than to look. Their
     parts may be read in place of bytes."""
@@ -422,7 +429,9 @@ def trace_of(wanted: Mapping[str, Any]) -> bytes | None:
 def _are_live_in_turn(rows: Rows) -> bool:
     """Whether each of these checkpoints but the last was read live, and made from the next."""
     records: list[Any] = [row.record for row, _ in rows[:-1]]
-    return bool(records) and {*map(type, records)} == {Deferred} and _follow_each_other(rows)
+    if {*map(type, records)} != {Deferred}:
+        return False
+    return all(row.parent == parent.id for (row, _), (parent, _) in pairwise(rows))
 
 
 def _grown(rows: Rows, base: Stored) -> list[Stored] | None:

@@ -126,9 +126,9 @@ def read_values(
     records: list[Any] = yield ReadValues(source.lane, keys, live=live)
     for (channel, key), record in zip(keys, records, strict=True):
         version, fixed = None, False
-        known = constants.get(channel)
-        if known is not None and known.id == key and _is_of(record, known.proof):
-            value = known.value
+        constant = constants.get(channel)
+        if constant is not None and constant.id == key and _is_of(record, constant.proof):
+            value = constant.value
             if small is not None:
                 small[channel] = value
         elif type(record) is Deferred:
