@@ -340,7 +340,7 @@ class entrypoint:
             output=END,
             stream=END,
         )
-        warn_of_missing_cache(plan, self.cache, "Use @entrypoint(cache=InMemoryCache())", 2)
+        warn_of_missing_cache(plan, self.cache, "Use @entrypoint(cache=InMemoryCache())")
         return Workflow(
             plan=plan,
             checkpointer=self.checkpointer,

@@ -494,7 +494,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
                 f"Unknown schedule {schedule!r}. {nearest(schedule, SCHEDULES)}"
             )
         plan = build_plan(self, name or "LangGraph", before, after, eager=schedule == "eager")
-        warn_of_missing_cache(plan, cache, "Use compile(cache=InMemoryCache())", 2)
+        warn_of_missing_cache(plan, cache, "Use compile(cache=InMemoryCache())")
         self.compiled = True
         return CompiledStateGraph(
             builder=self,

@@ -33,13 +33,13 @@ def namespace_of(code: Any) -> Namespace:
     return (_ROOT, f"{named.__module__}.{named.__qualname__}")
 
 
-def warn_of_missing_cache(plan: GraphPlan, cache: Any, remedy: str, stacklevel: int) -> None:
-    """Say that nodes have a cache policy where the graph has no cache."""
+def warn_of_missing_cache(plan: GraphPlan, cache: Any, remedy: str) -> None:
+    """Say, where the caller was called, that nodes have a cache policy and the graph no cache."""
     if cache is not None:
         return
     idle = [name for name, node in plan.nodes.items() if node.cache is not None]
     if idle:
-        tell_of_missing_cache(plan.name, ", ".join(map(repr, idle)), remedy, stacklevel + 1)
+        tell_of_missing_cache(plan.name, ", ".join(map(repr, idle)), remedy, 3)
 
 
 def tell_of_missing_cache(graph: str, idle: str, remedy: str, stacklevel: int) -> None:

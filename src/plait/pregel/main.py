@@ -139,7 +139,7 @@ class Pregel(
                 retry=self.retry_policy,
                 cache=cache_policy,
             )
-            warn_of_missing_cache(plan, cache, "Use Pregel(cache=InMemoryCache())", 2)
+            warn_of_missing_cache(plan, cache, "Use Pregel(cache=InMemoryCache())")
         self.plan = plan
         self.checkpointer = checkpointer
         self.store = store

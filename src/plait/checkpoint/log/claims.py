@@ -69,7 +69,7 @@ class _Identities:
             pid = os.getpid()
             self._mine = Identity(
                 _read("/proc/sys/kernel/random/boot_id"),
-                _link("/proc/self/ns/pid"),
+                _pid_namespace(),
                 pid,
                 _started(pid) or "?",
                 socket.gethostname().replace("|", "_"),
@@ -91,9 +91,10 @@ def _read(path: str) -> str:
         return "?"
 
 
-def _link(path: str) -> str:
+def _pid_namespace() -> str:
+    """Where the number of this process counts: each container has its own."""
     try:
-        return os.readlink(path)
+        return os.readlink("/proc/self/ns/pid")
     except OSError:
         return "?"
 
