@@ -309,24 +309,16 @@ class Running(Guards):
         if isinstance(error, ParentCommand):
             command = error.args[0]
             if command.graph is None and task.node.command is not None:
-                self._inflight[task] = task.attempt
-                try:
-                    writes = task.node.command(task, command)
-                except Exception as exc:
-                    yield from self._failed(TaskFailed(task, task.attempt, exc), resolved)
-                else:
-                    self._finished(TaskFinished(task, task.attempt, writes), resolved)
+                yield from self._commanded(task, task.node.command, command, resolved)
                 return
-        elif self._may_retry(task, error):
-            delay = retry_delay(task.node.retry, error, task.attempt, self.env.jitter)
-            if delay is not None:
-                task.attempt += 1
-                if task.calls is not None:
-                    task.calls.restart()
-                self._timers = self._timers or set()
-                self._timers.add(task)
-                yield Sleep(task, delay)
-                return
+        elif (delay := self._delay_of_retry(task, error)) is not None:
+            task.attempt += 1
+            if task.calls is not None:
+                task.calls.restart()
+            self._timers = self._timers or set()
+            self._timers.add(task)
+            yield Sleep(task, delay)
+            return
         if self._is_handled(task, error):
             yield from self._hand_over(task, error)
             return
@@ -339,10 +331,26 @@ class Running(Guards):
                 self._inflight.pop(stopped, None)
             self._drop(never_began, resolved)
 
-    def _may_retry(self, task: Task, error: BaseException) -> bool:
+    def _commanded(
+        self, task: Task, apply: Callable[..., Writes], command: Any, resolved: list[Task]
+    ) -> Flow:
+        """A graph inside the task has ended with a command for this one: what that writes is what
+        the task writes."""
+        self._inflight[task] = task.attempt
+        try:
+            writes = apply(task, command)
+        except Exception as error:
+            yield from self._failed(TaskFailed(task, task.attempt, error), resolved)
+        else:
+            self._finished(TaskFinished(task, task.attempt, writes), resolved)
+
+    def _delay_of_retry(self, task: Task, error: BaseException) -> float | None:
+        """Seconds until the next attempt at a task (None: there is none)."""
         if not task.node.retry or self._failure is not None or task in self._cut:
-            return False
-        return not (task.started and is_unknown(error))
+            return None
+        if task.started and is_unknown(error):
+            return None
+        return retry_delay(task.node.retry, error, task.attempt, self.env.jitter)
 
     def _give_up(self, task: Task, error: BaseException, resolved: list[Task]) -> None:
         """A task has failed for good: a called one tells its caller, others end the run."""
