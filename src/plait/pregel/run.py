@@ -291,13 +291,19 @@ class Run:
     def _spec(self, given: Any, options: Options, native: Literal["sync", "async"]) -> RunSpec:
         graph, plan, parent, storage = self.graph, self.graph.plan, self.parent, self.storage
         modes, config = self.modes, self._config
-        if config is not None:
-            thread_id = self.configurable.get("thread_id")
-        else:
-            thread_id = None if parent is None else parent.run.thread_id
         before, after = options.interrupt_before, options.interrupt_after
         live = modes and (modes & LIVE_MODES or self.subgraphs)
-        spec = RunSpec(plan, given, storage is not None, thread_id)
+        spec = RunSpec(plan, given, storage is not None)
+        if config is not None:
+            spec.thread_id = self.configurable.get("thread_id")
+            if "recursion_limit" in config:
+                spec.recursion_limit = config["recursion_limit"]
+            spec.max_concurrency = config.get("max_concurrency")
+        elif parent is not None:
+            outer = parent.run.loop.spec
+            spec.thread_id = outer.thread_id
+            spec.recursion_limit = outer.recursion_limit
+            spec.max_concurrency = outer.max_concurrency
         if self.nest is None:
             spec.ns = ""
         else:
@@ -318,13 +324,6 @@ class Run:
             command = cast("Command[Any]", given)
             spec.resume = MISSING if command.resume is None else command.resume
             spec.null_writes = graph.command_writes(command)
-        if config is not None:
-            if "recursion_limit" in config:
-                spec.recursion_limit = config["recursion_limit"]
-            spec.max_concurrency = config.get("max_concurrency")
-        elif parent is not None:
-            spec.recursion_limit = parent.run.loop.spec.recursion_limit
-            spec.max_concurrency = parent.run.loop.spec.max_concurrency
         if parent is not None and parent.task.questions is not None:
             spec.answers = parent.task.questions.answers
             spec.heard = parent.run.loop.spec.heard
