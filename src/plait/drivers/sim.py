@@ -26,7 +26,7 @@ from collections.abc import (
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from plait.checkpoint.base.plans import run_plan
 from plait.closing import STARTED, read_inside
@@ -122,38 +122,19 @@ class SimDriver:
         self._parts: list[Part] = []
         self._behind: list[tuple[Command, Any]] = []
         self._generator = loop.run()
-        self._handlers: dict[type[Command], Callable[[Any], Any]] = {
-            Run: self._run,
-            Start: self._start,
-            Wait: self._wait,
-            Emit: self._emit,
-            Sleep: self._sleep,
-            Unset: self._unset,
-            Expire: self._expire,
-            ReadCache: self._read_cache,
-            WriteCache: self._write_cache,
-            Cancel: self._cancel,
-            Resolve: self._resolve,
-            Load: self._store,
-            Newest: self._store,
-            Claim: self._store,
-            SaveWrites: self._store,
-            Commit: self._store,
-            Release: self._store,
-        }
 
     # --- driving ---------------------------------------------------------------------------------
 
     def parts(self) -> Generator[Part, None, None]:
         """Run to the end, yielding the parts of the stream between commands."""
-        send, throw, handlers = self._generator.send, self._generator.throw, self._handlers
+        send, throw, handlers = self._generator.send, self._generator.throw, self._HANDLERS
         advance: Callable[[Any], Command] = send
         answer: Any = None
         try:
             while True:
                 command = advance(answer)
                 try:
-                    answer = handlers[type(command)](command)
+                    answer = handlers[type(command)](self, command)
                     advance = send
                 except SimulatedCrash:
                     raise
@@ -208,7 +189,7 @@ class SimDriver:
         """Do commands until one of type `until` comes (None: until the loop ends)."""
         while type(command) is not until:
             try:
-                answer = self._handlers[type(command)](command)
+                answer = self._HANDLERS[type(command)](self, command)
             except SimulatedCrash:
                 raise
             except BaseException as error:
@@ -302,6 +283,27 @@ class SimDriver:
             return self._world.request(saver.run, plan, command, self.loop.spec.ns)
         world, ns = self._world, self.loop.spec.ns
         return run_plan(plan, lambda each: world.request(execute, each, command, ns), world.pause)
+
+    _HANDLERS: ClassVar[dict[type[Command], Callable[[Any, Any], Any]]] = {
+        Run: _run,
+        Start: _start,
+        Wait: _wait,
+        Emit: _emit,
+        Sleep: _sleep,
+        Unset: _unset,
+        Expire: _expire,
+        ReadCache: _read_cache,
+        WriteCache: _write_cache,
+        Cancel: _cancel,
+        Resolve: _resolve,
+        Load: _store,
+        Newest: _store,
+        Claim: _store,
+        SaveWrites: _store,
+        Commit: _store,
+        Release: _store,
+    }
+    """What does each command."""
 
     # --- tasks -----------------------------------------------------------------------------------
 
