@@ -6,10 +6,11 @@ token, end and error. A handler with `wants_tokens` makes an invoked model strea
 
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from plait.callbacks.context import finds_config
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
+from plait.chat_models.answering import complete, end_after, message_of, so_far, to_messages
 from plait.chat_models.caching import cache_of, known_chat, prompt_key, to_keep
 from plait.chat_models.language import BaseLanguageModel
 from plait.chat_models.listening import arun_given, run_given
@@ -22,12 +23,11 @@ from plait.chat_models.results import (
     add_up,
     result_of_stream,
 )
-from plait.errors import ConfigError, InvalidValueError, nearest
+from plait.errors import ConfigError, nearest
 from plait.fields import fields_of
 from plait.ids import new_id
 from plait.lazy import lazily
-from plait.messages import AIMessage, AIMessageChunk, HumanMessage, convert_to_messages
-from plait.messages.base import give_id
+from plait.messages import AIMessage, AIMessageChunk
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
 
@@ -446,12 +446,12 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         if self.rate_limiter is not None:
             self.rate_limiter.acquire(blocking=True)
         for last in self._stream(messages, stop=stop, **kwargs):
-            _complete(last, run_id)
+            complete(last, run_id)
             form(last)
             if run is not None:
                 run.on_llm_new_token(last.message.content, chunk=last)
             yield last
-        if (end := _end_after(last, run_id)) is not None:
+        if (end := end_after(last, run_id)) is not None:
             if run is not None:
                 run.on_llm_new_token("", chunk=end)
             yield end
@@ -470,12 +470,12 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
         if self.rate_limiter is not None:
             await self.rate_limiter.aacquire(blocking=True)
         async for last in self._astream(messages, stop=stop, **kwargs):
-            _complete(last, run_id)
+            complete(last, run_id)
             form(last)
             if run is not None:
                 await run.on_llm_new_token(last.message.content, chunk=last)
             yield last
-        if (end := _end_after(last, run_id)) is not None:
+        if (end := end_after(last, run_id)) is not None:
             if run is not None:
                 await run.on_llm_new_token("", chunk=end)
             yield end
@@ -532,75 +532,6 @@ class BaseChatModel(Projected, BaseLanguageModel[AIMessage], init=False):
 
 def _run_id_of(config: RunnableConfig | None) -> Any:
     return (config.get("run_id") if config else None) or new_id()
-
-
-def to_messages(input: Any) -> list[Any]:
-    """The messages that a model is asked with: of a text, a sequence of messages, a prompt value.
-
-    Raises:
-        ValueError: It is none of these.
-    """
-    if input.__class__ is list:
-        return convert_to_messages(input)
-    if isinstance(input, str):
-        return [HumanMessage(input)]
-    if callable(getattr(input, "to_messages", None)):
-        return list(input.to_messages())
-    if isinstance(input, Sequence):
-        return list(convert_to_messages(cast("Sequence[Any]", input)))
-    raise ValueError(
-        f"Invalid input type {type(input)}. Must be a PromptValue, str, or list of BaseMessages "
-        "(put a single message into a list)."
-    )
-
-
-def message_of(result: ChatResult, run_id: Any) -> Any:
-    """The answer: the first candidate's message. All get an id, and what the provider said."""
-    if not getattr(result, "generations", None):
-        raise InvalidValueError(
-            f"_generate() of a chat model gave {result!r}, which has no answer. Return "
-            "ChatResult(generations=[ChatGeneration(message=AIMessage(...))])."
-        )
-    shared = result.llm_output if len(result.generations) == 1 else None  # else it is of them all
-    for index, generation in enumerate(result.generations):
-        message = generation.message
-        if message.id is None:
-            give_id(message, f"lc_run--{run_id}-{index}")
-        if shared or generation.generation_info:
-            told = {**(shared or {}), **(generation.generation_info or {})}
-            message.response_metadata = {**told, **message.response_metadata}
-    return result.generations[0].message
-
-
-def _complete(chunk: ChatGenerationChunk, run_id: Any) -> None:
-    """All chunks of a stream carry one id, and what the provider said of them."""
-    try:
-        message = chunk.message
-    except AttributeError:
-        raise InvalidValueError(
-            f"_stream() of a chat model gave {chunk!r}. Yield "
-            "ChatGenerationChunk(message=AIMessageChunk(...))."
-        ) from None
-    if message.id is None:
-        give_id(message, f"lc_run--{run_id}")
-    if chunk.generation_info:
-        message.response_metadata = {**chunk.generation_info, **message.response_metadata}
-
-
-def _end_after(last: ChatGenerationChunk | None, run_id: Any) -> ChatGenerationChunk | None:
-    """An empty chunk that marks the stream's end, unless the last one does."""
-    if last is None:
-        raise ValueError("No generation chunks were returned")
-    if getattr(last.message, "chunk_position", None) == "last":
-        return None
-    empty: Any = [] if isinstance(last.message.content, list) else ""
-    end = AIMessageChunk(content=empty, id=f"lc_run--{run_id}", chunk_position="last")
-    return ChatGenerationChunk(message=end)
-
-
-def so_far(seen: list[ChatGenerationChunk]) -> LLMResult:
-    """What handlers are told of an answer that failed on its way."""
-    return LLMResult([[add_up(seen)] if seen else []])
 
 
 # The peer's path of it.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plait.callbacks.inside import inside
 from plait.callbacks.manager import AsyncCallbackManager, CallbackManager
+from plait.chat_models.answering import message_of, so_far
 from plait.chat_models.language import listening_config
 from plait.chat_models.results import ChatGenerationChunk, ChatResult, LLMResult, RunInfo
 from plait.runnables.config import ensure_config
@@ -49,8 +50,6 @@ def generate(
     **kwargs: Any,
 ) -> LLMResult:
     """`BaseChatModel.generate`."""
-    from plait.chat_models.base import message_of, so_far  # that module builds on this one
-
     setup = Setup(model, stop, callbacks, kwargs)
     asked = [list(one) for one in messages]
     runs = setup.manager(CallbackManager).on_chat_model_start(
@@ -84,8 +83,6 @@ async def agenerate(
     **kwargs: Any,
 ) -> LLMResult:
     """`BaseChatModel.agenerate`."""
-    from plait.chat_models.base import message_of, so_far  # that module builds on this one
-
     setup = Setup(model, stop, callbacks, kwargs)
     asked = [list(one) for one in messages]
     runs = await setup.manager(AsyncCallbackManager).on_chat_model_start(

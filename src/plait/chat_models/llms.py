@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.inside import achunks_inside, chunks_inside, inside
+from plait.chat_models.answering import to_messages
 from plait.chat_models.caching import cache_of
 from plait.chat_models.language import BaseLanguageModel, listening_config
 from plait.chat_models.listening import arun_given, run_given
@@ -462,8 +463,7 @@ def to_text(input: Any) -> str:
         return input
     if callable(getattr(input, "to_string", None)):
         return input.to_string()
-    from plait.chat_models.base import to_messages  # few text models are asked with messages
-    from plait.messages.buffer import get_buffer_string
+    from plait.messages.buffer import get_buffer_string  # few text models are asked with messages
 
     return get_buffer_string(to_messages(input))
 
