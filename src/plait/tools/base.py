@@ -260,8 +260,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
             color: Told to handlers, and the color of what is printed; `start_color` has no use.
         """
         del start_color
-        parts = _parts(callbacks, tags, metadata, run_name, run_id)
-        config = {**(config or {}), **parts} or None
+        config = _with_parts(config, callbacks, tags, metadata, run_name, run_id)
         told = {"color": color, **kwargs}
         return self._call(tool_input, tool_call_id, config, told, self.verbose or bool(verbose))
 
@@ -283,8 +282,7 @@ class BaseTool(AnnotatedFields, Runnable[Any, Any]):
     ) -> Any:
         """The async twin of `run`."""
         del start_color
-        parts = _parts(callbacks, tags, metadata, run_name, run_id)
-        config = {**(config or {}), **parts} or None
+        config = _with_parts(config, callbacks, tags, metadata, run_name, run_id)
         told = {"color": color, **kwargs}
         loud = self.verbose or bool(verbose)
         return await self._acall(tool_input, tool_call_id, config, told, loud)
@@ -557,7 +555,15 @@ def _fields(tool: BaseTool) -> dict[str, Any]:
     return {name: value for name, value in vars(tool).items() if name != "_plan"}
 
 
-def _parts(callbacks: Any, tags: Any, metadata: Any, run_name: Any, run_id: Any) -> dict[str, Any]:
+def _with_parts(
+    config: RunnableConfig | None,
+    callbacks: Any,
+    tags: Any,
+    metadata: Any,
+    run_name: Any,
+    run_id: Any,
+) -> RunnableConfig | None:
+    """A config and the parts of it that were given as arguments."""
     parts = {
         "callbacks": callbacks,
         "tags": tags,
@@ -565,7 +571,8 @@ def _parts(callbacks: Any, tags: Any, metadata: Any, run_name: Any, run_id: Any)
         "run_name": run_name,
         "run_id": run_id,
     }
-    return {name: value for name, value in parts.items() if value is not None}
+    given = {name: value for name, value in parts.items() if value is not None}
+    return {**(config or {}), **given} or None
 
 
 # What programs import from here; made elsewhere, and only when asked for.
