@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plait.chat_models.results import ChatGeneration, ChatResult
 from plait.errors import ConfigError
 from plait.globals import get_llm_cache
+from plait.messages import AIMessage
 
 if TYPE_CHECKING:
     from plait.caches import BaseCache
@@ -61,8 +62,6 @@ def to_keep(result: ChatResult) -> list[ChatGeneration]:
 def _known(generation: Any) -> ChatGeneration:
     message = getattr(generation, "message", None)
     if message is None:
-        from plait.messages import AIMessage
-
         message = AIMessage(generation.text)
     elif getattr(message, "usage_metadata", None):
         message = message.model_copy(

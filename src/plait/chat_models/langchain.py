@@ -10,7 +10,7 @@ import langchain_core.messages as theirs  # pyright: ignore[reportMissingImports
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.language import LangSmithParams
 from plait.chat_models.results import ChatGeneration, ChatGenerationChunk, ChatResult
-from plait.messages import messages_from_dict, messages_to_dict
+from plait.messages import AIMessageChunk, messages_from_dict, messages_to_dict
 from plait.messages.foreign import is_foreign
 from plait.runnables.base import Runnable
 
@@ -125,8 +125,6 @@ def to_ours(message: Any) -> Any:
 
 def _chunk(message: Any) -> Any:
     """A chunk of plait's; a model that does not stream gives one whole message."""
-    from plait.messages import AIMessageChunk
-
     ours = to_ours(message)
     if isinstance(ours, AIMessageChunk):
         return ours

@@ -263,7 +263,7 @@ class Called(Runnable[Any, Any]):
         context: Any,
         extras: dict[str, Any],
         control: RunControl | None,
-        subgraphs: bool = False,
+        subgraphs: bool,
     ) -> Run:
         """One call, from its arguments to a run that a driver can take."""
         debugs, deadline = self.debug, None

@@ -20,6 +20,7 @@ from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task, order_of
 from plait.errors import ConfigError, InvalidUpdateError, nearest
 from plait.pregel.run import stored_metadata
+from plait.pregel.scope import TaskScope
 from plait.pregel.snapshots import addressed
 from plait.pregel.storage import checkpoint_id_of
 from plait.scope import current_scope
@@ -145,8 +146,6 @@ def _session(storage: Storage, configurable: dict[str, Any]) -> tuple[Session, b
 
     Inside a node of a run on the same thread, the update belongs to that run's claim.
     """
-    from plait.pregel.scope import TaskScope
-
     scope = current_scope.get()
     if isinstance(scope, TaskScope) and scope.run.storage is not None:
         outer = scope.run.storage.session
