@@ -104,6 +104,11 @@ def state_around() -> Any:
     return scope.state() if isinstance(scope, TaskScope) else {}
 
 
+_ANYTHING = (MISSING, Any, object)
+"""What an argument called `runtime` may be annotated with, to be the `ToolRuntime`: nothing that a
+model could give."""
+
+
 class Injections:
     """Which arguments of one tool are filled, and with what.
 
@@ -120,7 +125,7 @@ class Injections:
         self.their_runtimes: dict[str, type[Any]] = {}
         hidden: set[str] = set()
         for name, annotation in _annotations(tool):
-            if name == "runtime" and annotation is MISSING:
+            if name == "runtime" and (annotation in _ANYTHING or is_injected(annotation)):
                 self.runtimes.add(name)
                 hidden.add(name)
             if not is_injected(annotation) or is_call_id(annotation):

@@ -700,3 +700,43 @@ def case_savers_that_hold_another(env):
             return self.held.get_next_version(current, channel)
 
     return written_by(Counting(InMemorySaver()))
+
+
+def case_savers_of_ones_own_that_change_what_is_stored(env):
+    class Trims(BaseCheckpointSaver):
+        def __init__(self, held):
+            super().__init__(serde=held.serde)
+            self.held = held
+
+        def put(self, config, checkpoint, metadata, new_versions):
+            values = dict(checkpoint["channel_values"])
+            if "messages" in values:
+                values["messages"] = values["messages"][-2:]
+            return self.held.put(
+                config, {**checkpoint, "channel_values": values}, metadata, new_versions
+            )
+
+        def put_writes(self, *args):
+            return self.held.put_writes(*args)
+
+        def get_tuple(self, config):
+            return self.held.get_tuple(config)
+
+        def list(self, config, **kwargs):
+            return self.held.list(config, **kwargs)
+
+        def get_next_version(self, current, channel):
+            return self.held.get_next_version(current, channel)
+
+    def reply(state):
+        return {"messages": [AIMessage(f"heard {len(state['messages'])}")]}
+
+    saver = Trims(InMemorySaver())
+    graph = graph_of(saver, ("reply", reply), schema=MessagesState)
+    for turn in range(3):
+        graph.invoke({"messages": [HumanMessage(f"turn {turn}")]}, CONFIG, **SYNC)
+    stored = saver.get_tuple(CONFIG).checkpoint["channel_values"]["messages"]
+    return (
+        [m.content for m in stored],
+        [m.content for m in graph.get_state(CONFIG).values["messages"]],
+    )

@@ -10,7 +10,8 @@ A `ForeignSession` speaks the native port of `port.py` over them. The promise is
 
 What is stored does not depend on the saver's serializer: values made of None, bool, int, float,
 text, bytes, lists and dicts are handed over as they are; any other value, and every pending write,
-is handed over as bytes of plait's codec, in a dict marked by `MARK`.
+is handed over as bytes of plait's codec, in a dict marked by `MARK`. If its serializer is plait's,
+so are all values that this knows by itself, such as messages: the saver may look at them.
 """
 
 from __future__ import annotations
@@ -27,8 +28,14 @@ from plait.checkpoint.base.model import LATEST_VERSION, WRITES_IDX_MAP
 from plait.checkpoint.base.plans import arun_plan, in_order, run_plan
 from plait.checkpoint.base.port import Mark, NewCheckpoint, Plan, Snapshot, TaskWrites
 from plait.checkpoint.serde import Codec
+from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.constants import FRONTIER
-from plait.errors import ConfigError, CorruptCheckpointError, WeakDurabilityWarning
+from plait.errors import (
+    ConfigError,
+    CorruptCheckpointError,
+    UnregisteredTypeError,
+    WeakDurabilityWarning,
+)
 
 MARK = "__plait__"
 """The key of a dict that holds plait's bytes of a value."""
@@ -122,6 +129,9 @@ class ForeignSession:
         self.ns = ns
         self.config = dict(config or {})
         self.codec = codec or Codec()
+        serde = getattr(saver, "serde", None)
+        self._theirs = serde.codec if isinstance(serde, JsonPlusSerializer) else None
+        """Knows what the saver's serializer knows, if that is plait's."""
         self.parked = False
         self.gone: Callable[[], bool] = lambda: False
         self._known: dict[str, _Known] = {}
@@ -269,14 +279,20 @@ class ForeignSession:
             if type(handed[MARK]) is not bytes:
                 raise _damaged()
             return self.codec.loads(handed[MARK])
-        return _copy(handed)
+        return _copy(handed) if _is_plain(handed) else self.codec.loads(self.codec.dumps(handed))
 
     # --- Writing ---------------------------------------------------------------------------------
 
     def _hand_over(self, value: Any) -> Any:
         if _is_plain(value):
             return _copy(value)
-        return {MARK: self.codec.dumps(value)}
+        packed = self.codec.dumps(value)
+        if self._theirs is not None and not _is_marked(value):
+            try:
+                return self._theirs.loads(packed)
+            except UnregisteredTypeError:  # only this graph's schema names it
+                pass
+        return {MARK: packed}
 
     def _encode_writes(self, task: TaskWrites) -> Batch:
         raw = [(channel, self.codec.dumps(value)) for channel, value in task.writes]
