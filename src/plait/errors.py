@@ -552,6 +552,10 @@ class UnknownKeyWarning(PlaitWarning):
     config has a key that looks like a slip of the pen, and it goes to `configurable`."""
 
 
+class UnknownNodeWarning(PlaitWarning):
+    """A call names a breakpoint at a node that its graph does not have."""
+
+
 class UnknownToolWarning(PlaitWarning):
     """An option of a middleware names a tool that its agent does not have."""
 
@@ -667,6 +671,7 @@ __all__ = [
     "UnknownInterruptError",
     "UnknownKeyWarning",
     "UnknownNodeError",
+    "UnknownNodeWarning",
     "UnknownToolWarning",
     "UnreachableNodeWarning",
     "UnreadableCacheWarning",

@@ -22,6 +22,7 @@ from plait.errors import (
     UncountedToolsWarning,
     UnknownCheckpointError,
     UnknownKeyWarning,
+    UnknownNodeWarning,
 )
 from plait.func import task
 from plait.graph import START, StateGraph
@@ -81,6 +82,16 @@ def unknown_stream_mode() -> None:
 )
 def misspelled_config_key() -> None:
     graph_of(a=nothing).compile().invoke({"text": ""}, {"recursion_limt": 5})
+
+
+@mistake(
+    "A breakpoint of a call at a node that does not exist",
+    UnknownNodeWarning,
+    "'aprove'",
+    "Did you mean 'approve'?",
+)
+def unknown_breakpoint() -> None:
+    saved(approve=nothing).invoke({"text": ""}, THREAD, interrupt_before=["aprove"])
 
 
 @mistake("A durability that does not exist", ConfigError, "'synch'", "Did you mean 'sync'?")

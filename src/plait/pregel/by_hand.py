@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
+from warnings import warn
 
 from plait.channels.base import BaseChannel
-from plait.constants import RESERVED
+from plait.constants import RESERVED, START
 from plait.engine.plan import ByHand, CachePlan, Channel, GraphPlan, NodePlan, View, Writes
 from plait.engine.tasks import Task
-from plait.errors import InvalidGraphError, InvalidNodeError, nearest
+from plait.errors import InvalidGraphError, InvalidNodeError, UnknownNodeWarning, nearest
 from plait.managed import is_managed_value
 from plait.pregel.caching import namespace_of
 from plait.pregel.node import NodeBuilder, NodeCode, PregelNode
 from plait.scope import Scope, heard
 from plait.types import CachePolicy, RetryPolicy
 from plait.typing import MISSING
+from plait.warnings import program_level
 
 if TYPE_CHECKING:
     from plait.engine.state import State
@@ -86,6 +88,22 @@ def breakpoints(nodes: Names | None) -> frozenset[str] | None:
     if nodes == "*":
         return None
     return frozenset((nodes,) if isinstance(nodes, str) else nodes or ())
+
+
+def breakpoints_of_call(plan: GraphPlan, nodes: Names) -> frozenset[str] | None:
+    """Breakpoints that one call names; a node that the graph does not have is told.
+
+    It is no error, as it is when a graph is built: a program may call several graphs alike.
+    """
+    named = breakpoints(nodes)
+    for node in sorted((named or frozenset()) - plan.nodes.keys() - {START}, key=str):
+        warn(
+            f"The call of graph {plan.name!r} names {node!r} as a breakpoint, which is no node of "
+            f"it: the run does not stop there. {nearest(node, plan.nodes)}",
+            UnknownNodeWarning,
+            stacklevel=program_level(),
+        )
+    return named
 
 
 def _prototype(key: str, channel: Channel) -> Channel:

@@ -16,6 +16,7 @@ from plait.engine.spec import RunSpec
 from plait.engine.tasks import Task
 from plait.errors import ConfigError, NodeCancelledError, nearest
 from plait.forks import this_process
+from plait.pregel.by_hand import breakpoints_of_call
 from plait.pregel.configs import inherited, is_plain, run_config, told_metadata
 from plait.pregel.later import INSTEAD, refuse
 from plait.pregel.nested import Nest
@@ -310,8 +311,12 @@ class Run:
             spec.nest = self.nest
         spec.modes = modes
         spec.inline = "none" if live or graph.step_timeout is not None else native
-        spec.interrupt_before = plan.interrupt_before if before is None else _breakpoints(before)
-        spec.interrupt_after = plan.interrupt_after if after is None else _breakpoints(after)
+        spec.interrupt_before = (
+            plan.interrupt_before if before is None else breakpoints_of_call(plan, before)
+        )
+        spec.interrupt_after = (
+            plan.interrupt_after if after is None else breakpoints_of_call(plan, after)
+        )
         if options.output_keys is not None:
             spec.output = _output(plan, options.output_keys)
         if graph.step_timeout is not None:
@@ -549,7 +554,3 @@ def _output(plan: GraphPlan, keys: Reads | Sequence[str]) -> Reads:
         if key not in plan.channels:
             raise ConfigError(f"Key {key!r} is not in channels. {nearest(key, plan.channels)}")
     return keys if isinstance(keys, str) else View(keys)
-
-
-def _breakpoints(asked: Sequence[str] | str) -> frozenset[str] | None:
-    return None if asked == "*" else frozenset(asked)

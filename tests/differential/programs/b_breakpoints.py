@@ -97,6 +97,28 @@ def walk_two(env):
     return walk(line(env.saver("two")), interrupt_after="*")
 
 
+def reviewed(saver):
+    """START -> draft -> review -> review_all."""
+    builder = StateGraph(State)
+    builder.add_sequence([(name, add(name)) for name in ("draft", "review", "review_all")])
+    builder.add_edge(START, "draft")
+    return builder.compile(checkpointer=saver)
+
+
+def case_a_text_is_the_name_of_a_node(env):
+    before = walk(reviewed(env.saver("before")), interrupt_before="review")
+    after = walk(reviewed(env.saver("after")), interrupt_after="review")
+    return before, after, walk(reviewed(env.saver("none")), interrupt_after="")
+
+
+def case_a_text_is_part_of_another_name(env):
+    return walk(reviewed(env.saver()), interrupt_after="review_all")
+
+
+def case_a_breakpoint_at_no_node(env):
+    return walk(line(env.saver()), interrupt_before=["nope", "c"])
+
+
 def case_invoke_overrides_compile(env):
     graph = line(env.saver(), interrupt_before=["b"])
     return graph.invoke({"items": []}, CONFIG, interrupt_before=["c"]), graph.get_state(CONFIG).next
