@@ -61,6 +61,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_drawing::long_graphs": "Pictures of long graphs",
     "c_drawing::names_that_are_syntax_or_markup": "Names in Mermaid text",
     "c_drawing::nodes_of_one_name_in_two_boxes": "Nested boxes in Mermaid text",
+    "c_error_handlers::state_of_what_was_handled_beside_a_question": (
+        "Handled errors beside a question"
+    ),
     "c_error_handlers::get_state_shows_the_question_of_a_handler": (
         "The question of an error handler"
     ),

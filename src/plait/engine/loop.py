@@ -414,6 +414,8 @@ class Loop(Running):
         asked = self._report_asked(waiting)
         if not asked:
             self._report_breakpoint()
+        if self._handlers:
+            tasks = self._with_handlers(tasks)
         kept = [task for task in tasks if task.saved]
         self._report_stopped(kept)
         if self.parts:

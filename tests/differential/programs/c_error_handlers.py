@@ -344,6 +344,49 @@ def case_sibling_fails_for_good(env):
     return env.error(lambda: graph.invoke({"items": []}, CONFIG)), graph.invoke(None, CONFIG)
 
 
+def beside_a_question(saver, **options):
+    nodes = {
+        "a": (bad, {"error_handler": lambda state: {"items": ["handled"]}}),
+        "b": (lambda state: {"items": [interrupt("what of b?")]}, {}),
+        "c": (add("c"), {}),
+    }
+    return graph_of(nodes, ["a", "b", "c"], saver)
+
+
+def case_handled_beside_a_question(env):
+    graph = beside_a_question(env.saver())
+    asked = graph.invoke({"items": []}, CONFIG)
+    return asked, list(graph.stream(Command(resume="B"), CONFIG, stream_mode="values"))
+
+
+async def case_handled_beside_a_question_async(env):
+    async with env.asaver() as saver:
+        graph = beside_a_question(saver)
+        parts = [p async for p in graph.astream({"items": []}, CONFIG, stream_mode="values")]
+        return parts[-1], await graph.ainvoke(Command(resume="B"), CONFIG)
+
+
+def case_handled_of_a_fan_out_with_a_question(env):
+    def work(state):
+        if state["x"] == 1:
+            raise AppError("bad")
+        return {"items": [interrupt("what?") if state["x"] == 2 else state["x"]]}
+
+    handler = {"error_handler": lambda state: {"items": [f"handled {state['x']}"]}}
+    builder = StateGraph(State)
+    builder.add_node("work", work, **handler)
+    builder.add_conditional_edges(START, lambda _: [Send("work", {"x": n}) for n in range(4)])
+    graph = builder.compile(checkpointer=env.saver())
+    return graph.invoke({"items": []}, CONFIG), graph.invoke(Command(resume="two"), CONFIG)
+
+
+def case_state_of_what_was_handled_beside_a_question(env):
+    graph = beside_a_question(env.saver())
+    graph.invoke({"items": []}, CONFIG)
+    state = graph.get_state(CONFIG)
+    return state.values, state.next, [(t.name, t.result) for t in state.tasks]
+
+
 def case_exit_durability(env):
     graph, calls = crashing(env)
     error = env.error(lambda: graph.invoke({"items": ["in"]}, CONFIG, durability="exit"))
