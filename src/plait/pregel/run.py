@@ -312,11 +312,9 @@ class Run:
         spec.modes = modes
         spec.inline = "none" if live or graph.step_timeout is not None else native
         spec.interrupt_before = (
-            plan.interrupt_before if before is None else breakpoints_of_call(plan, before)
+            breakpoints_of_call(plan, before) if before else plan.interrupt_before
         )
-        spec.interrupt_after = (
-            plan.interrupt_after if after is None else breakpoints_of_call(plan, after)
-        )
+        spec.interrupt_after = breakpoints_of_call(plan, after) if after else plan.interrupt_after
         if options.output_keys is not None:
             spec.output = _output(plan, options.output_keys)
         if graph.step_timeout is not None:

@@ -124,6 +124,11 @@ def case_invoke_overrides_compile(env):
     return graph.invoke({"items": []}, CONFIG, interrupt_before=["c"]), graph.get_state(CONFIG).next
 
 
+def case_none_given_at_invoke(env):
+    graph = line(env.saver(), interrupt_before=["c"], interrupt_after=["a"])
+    return walk(graph, interrupt_before=[], interrupt_after=())
+
+
 def case_before_the_first_node(env):
     graph = line(env.saver(), interrupt_before=["a"])
     first = graph.invoke({"items": ["i"]}, CONFIG)
