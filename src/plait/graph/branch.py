@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from plait.constants import END, ROUTE, START, TASKS
@@ -139,8 +139,8 @@ def _checked_send(send: Send, nodes: Mapping[str, Any], source: str) -> Send:
 
 
 def goto_writes(goto: Any, nodes: Mapping[str, Any], source: str) -> Writes:
-    """What a Command's goto writes."""
-    goals = cast("Sequence[Any]", goto) if isinstance(goto, (list, tuple)) else [goto]
+    """What a Command's goto writes: one goal, or as many as a list, set or generator has."""
+    goals = cast("Iterable[Any]", goto) if isinstance(goto, (list, tuple)) else _goals(goto)
     written: Writes = []
     for goal in goals:
         if isinstance(goal, Send):
@@ -148,6 +148,11 @@ def goto_writes(goto: Any, nodes: Mapping[str, Any], source: str) -> Writes:
         elif goal != END:
             written.append((route(checked(goal, nodes, source)), None))
     return written
+
+
+def _goals(goto: Any) -> Iterable[Any]:
+    one = isinstance(goto, (str, bytes, Send)) or not isinstance(goto, Iterable)
+    return (goto,) if one else cast("Iterable[Any]", goto)
 
 
 def _ends(path: Any, path_map: Mapping[Any, str] | Sequence[str] | None) -> dict[Any, str] | None:

@@ -60,6 +60,19 @@ def case_goto_tuple_and_end(env):
     ]
 
 
+def case_goto_of_other_collections(env):
+    """A set, the keys of a dict, a generator of Sends."""
+    sends = lambda s: (Send(name, {}) for name in "bc")  # noqa: E731
+    nodes = [
+        lambda s: Command(goto={"b"}),
+        lambda s: Command(goto=frozenset({"b", "c"}), update={"n": 1}),
+        lambda s: Command(goto={"c": "why"}.keys()),
+        lambda s: Command(goto=map(str, ["b"])),
+        lambda s: Command(goto=sends(s)),
+    ]
+    return [list(with_first(node).stream({"n": 0})) for node in nodes]
+
+
 def case_goto_adds_to_the_edges(env):
     graph = StateGraph(State)
     graph.add_node("a", lambda s: Command(goto="c"))
