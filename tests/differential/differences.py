@@ -18,6 +18,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "a_edges::order_of_keys_for_a_path_function": "Keys that a path function sees",
     "a_overwrite::overwrite_without_reducer": "Overwrite of a key without a reducer",
     "a_runs::unknown_keyword_of_a_call": "Unknown keywords of a call",
+    "a_runs::tuple_of_stream_modes": "Tuples of stream modes",
     "a_runs::unknown_stream_mode": "Unknown stream modes",
     "a_schemas::conflicting_reducers": "Two different lambdas as reducers of one key",
     "a_schemas::pydantic_input_schema_is_not_enforced": "A pydantic input schema is enforced",

@@ -96,6 +96,8 @@ def start_payload(task: Task, metadata: Mapping[str, Any]) -> dict[str, Any]:
         "triggers": tuple(task.triggers),
     }
     shown = {**metadata, **(task.node.metadata or {})}
+    if task.node.tags:
+        shown["tags"] = [*shown.get("tags", ()), *task.node.tags]
     if shown:
         payload["metadata"] = shown
     return payload

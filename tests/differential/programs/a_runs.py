@@ -155,6 +155,10 @@ def case_unknown_stream_mode(env):
     return env.error(lambda: list(app_of(plus).stream({"n": 1}, stream_mode="unknown")))
 
 
+def case_tuple_of_stream_modes(env):
+    return list(app_of(plus).stream({"n": 1}, stream_mode=("values", "updates")))
+
+
 def case_graph_in_a_pipe(env):
     chain = (
         RunnableLambda(lambda n: {"n": n}) | app_of(plus) | RunnableLambda(lambda s: s["n"] * 10)

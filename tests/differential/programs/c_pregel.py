@@ -498,3 +498,13 @@ def case_outputs_that_live_for_one_step(env):
         list(app().stream(1, output_keys="b")),
         [saved.invoke(1, CONFIG), saved.invoke(None, CONFIG)],
     ]
+
+
+def case_tags_of_a_node(env):
+    one = NodeBuilder().subscribe_only("a").do(lambda a: a + 1).write_to("b").meta("x", "y", k=1)
+    channels = {"a": EphemeralValue(int), "b": LastValue(int)}
+    app = Pregel(nodes={"one": one}, channels=channels, input_channels="a", output_channels="b")
+    config = {"tags": ["mine"], "metadata": {"m": 2}}
+    return list(app.stream(1, stream_mode="tasks")), list(
+        app.stream(1, config, stream_mode="debug")
+    )
