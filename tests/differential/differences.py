@@ -62,6 +62,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_drawing::long_graphs": "Pictures of long graphs",
     "c_drawing::names_that_are_syntax_or_markup": "Names in Mermaid text",
     "c_drawing::nodes_of_one_name_in_two_boxes": "Nested boxes in Mermaid text",
+    "c_error_handlers::a_handler_leads_out_of_its_graph": (
+        "Error handlers that lead out of a graph"
+    ),
     "c_error_handlers::state_of_what_was_handled_beside_a_question": (
         "Handled errors beside a question"
     ),

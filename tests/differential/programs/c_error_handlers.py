@@ -387,6 +387,13 @@ def case_state_of_what_was_handled_beside_a_question(env):
     return state.values, state.next, [(t.name, t.result) for t in state.tasks]
 
 
+def case_a_handler_leads_out_of_its_graph(env):
+    leave = Command(graph=Command.PARENT, goto="next", update={"items": ["handled"]})
+    inner = graph_of({"a": (bad, {"error_handler": lambda state: leave})}, ["a"])
+    graph = graph_of({"sub": (inner, {}), "next": (add("next"), {})}, ["sub"], env.saver())
+    return env.error(lambda: graph.invoke({"items": []}, CONFIG))
+
+
 def case_exit_durability(env):
     graph, calls = crashing(env)
     error = env.error(lambda: graph.invoke({"items": ["in"]}, CONFIG, durability="exit"))
