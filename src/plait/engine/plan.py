@@ -107,6 +107,8 @@ class NodePlan:
     """Makes the state object that its code is handed from the keys that it reads; None: a dict."""
     code: Any = None
     """The function or Runnable that the user gave, for those who look at it or call it alone."""
+    enters: Callable[[Any, RunSpec], Writes] | None = None
+    """Of the start: what an input writes, its conditional edges aside; refuses what is none."""
     own: Callable[[Any, RunSpec], Writes] | None = None
     """The engine's own code, in place of a user's, for an input of a run: it needs no context, and
     never waits."""

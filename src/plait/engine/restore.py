@@ -36,6 +36,7 @@ from plait.errors import (
     InvalidInputError,
     UnknownCheckpointError,
     UnknownInterruptError,
+    UnregisteredTypeError,
 )
 from plait.timers import TimedInterrupt
 from plait.types import Send
@@ -128,11 +129,22 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     loop.frontier.deferred = deferred
     loop.last = ()
     if loop.saving:
-        yield Commit(loop.new_checkpoint("input"), claim=True)
+        try:
+            yield Commit(loop.new_checkpoint("input"), claim=True)
+        except UnregisteredTypeError:
+            _refuse(loop)
+            raise
     elif loop.spec.saved:
         yield Claim()
         loop.unsaved_checkpoint("input")
     loop.step += 1
+
+
+def _refuse(loop: Loop) -> None:
+    """An input that cannot be stored may be none at all: then the start says what is wrong."""
+    plan = loop.plan
+    if plan.entry is not None and (enters := plan.nodes[plan.entry].enters) is not None:
+        enters(loop.spec.input, loop.spec)
 
 
 def _is_unseen(loop: Loop) -> bool:

@@ -250,6 +250,9 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
             _warn_of_input(known, keys, input_schema)
         return {key: value for key, value in known.items() if key in keys}
 
+    def enters(entered: Any, run: RunSpec) -> Writes:
+        return writer.update(given(entered, run))
+
     def acall(task: Task, scope: Scope) -> Coroutine[Any, Any, Writes]:
         entered = _known(given(task.input, task.step.spec))
         return writer.afinish(task, MISSING, entered, scope)
@@ -263,7 +266,8 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         hidden=True,
         told=bool(writer.branches),
         update=writer.by_hand,
-        own=None if writer.branches else lambda entered, run: writer.update(given(entered, run)),
+        enters=enters,
+        own=None if writer.branches else enters,
     )
 
 

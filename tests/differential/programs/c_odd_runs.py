@@ -4,7 +4,9 @@ import asyncio
 import functools
 import operator
 import threading
+from collections import UserDict
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, TypedDict
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
@@ -516,3 +518,16 @@ async def case_a_cancelled_run_whose_thread_still_works(env):
         await env.aerror(running)
         result = await graph.ainvoke(None, config)
         return [message.content for message in result["messages"]], len(ran)
+
+
+def case_inputs_that_are_none_and_cannot_be_stored(env):
+    def refused(graph):
+        inputs = (UserDict(items=[1]), MappingProxyType({"items": [1]}), object(), dict)
+        return [env.error(lambda given=given: graph.invoke(given, on("1"))) for given in inputs]
+
+    plain = chain(add(1), checkpointer=env.saver())
+    builder = StateGraph(State)
+    builder.add_node("n", add(1))
+    builder.add_conditional_edges(START, lambda state: "n")
+    deciding = builder.compile(checkpointer=env.saver("deciding"))
+    return refused(plain), refused(deciding), plain.invoke({"items": [0]}, on("1"))
