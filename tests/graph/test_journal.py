@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import operator
 import subprocess
 import sys
@@ -362,6 +363,43 @@ def test_an_error_that_was_asked_for_is_no_warning() -> None:
 
     assert flow.invoke(1) == "ConnectionError('no')"
     assert asyncio.run(aflow.ainvoke(1)) == ["ConnectionError('no')"]
+
+
+@pytest.mark.parametrize("end", ["fails", "calls what fails", "is cancelled"])
+def test_calls_that_were_stopped_with_their_run_are_no_error_that_nobody_asked_for(
+    end: str,
+) -> None:
+    told: list[str] = []
+    begun = asyncio.Event()
+
+    @task
+    async def slow() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    @entrypoint()
+    async def flow(x: int) -> None:
+        call = slow()
+        await begun.wait()
+        if end == "fails":
+            raise KeyError("flow")
+        await (arefuses() if end == "calls what fails" else call)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+        run = asyncio.create_task(flow.ainvoke(1))
+        await begun.wait()
+        if end == "is cancelled":
+            run.cancel()
+        await asyncio.wait([run])
+        assert run.cancelled() or run.exception() is not None
+        del run
+        gc.collect()  # asyncio tells of an error when nobody can ask for it any more
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert told == []
 
 
 def test_a_node_in_a_file_finds_its_calls_in_another_process_life(tmp_path: Any) -> None:

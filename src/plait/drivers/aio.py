@@ -72,6 +72,8 @@ class AioCall(asyncio.Future[Any]):
             self.set_exception(RuntimeError(f"The task raised {error!r}."))
         except BaseException as error:
             self.set_exception(error)
+            if _was_stopped(error):
+                self.exception()  # else asyncio says aloud that nobody asked for it
         else:
             self.set_result(result)
 
@@ -460,6 +462,13 @@ def _being_cancelled() -> bool:
     """Whether somebody asked the current asyncio task to stop."""
     current = asyncio.current_task()
     return current is not None and current.cancelling() > 0
+
+
+def _was_stopped(error: BaseException) -> bool:
+    """Whether a task that ended so was stopped with its run, and did not fail."""
+    if isinstance(error, NodeCancelledError):
+        return error.stopped
+    return isinstance(error, asyncio.CancelledError)
 
 
 def _self_cancelled(task: Task, error: BaseException) -> NodeCancelledError:
