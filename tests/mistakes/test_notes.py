@@ -132,3 +132,37 @@ async def test_a_result_that_async_code_asks_for_too_early_is_named() -> None:
     with pytest.raises(asyncio.InvalidStateError, match="not set") as caught:
         await work.ainvoke(1)
     assert "await f(x)" in notes_of(caught)
+
+
+def takes_an_item(call: Any) -> Any:
+    return call["x"]
+
+
+def takes_a_field(call: Any) -> Any:
+    return call.x
+
+
+def adds_to_it(call: Any) -> Any:
+    return call + 1
+
+
+@pytest.mark.parametrize("use", [takes_an_item, takes_a_field, adds_to_it])
+async def test_a_call_that_is_taken_for_its_outcome_is_named(use: Any) -> None:
+    @task
+    def double(x: int) -> int:
+        return 2 * x
+
+    @entrypoint()
+    def work(x: int) -> Any:
+        return use(double(x))
+
+    @entrypoint()
+    async def awork(x: int) -> Any:
+        return use(double(x))
+
+    with pytest.raises((AttributeError, TypeError)) as caught:
+        work.invoke(1)
+    assert "its outcome is `f(x).result()`" in notes_of(caught)
+    with pytest.raises((AttributeError, TypeError)) as caught:
+        await awork.ainvoke(1)
+    assert "its outcome is `await f(x)`" in notes_of(caught)

@@ -24,7 +24,8 @@ STORE_CALLS = frozenset(
 
 def explain(error: BaseException, run: Run) -> None:
     """Add a note to an error that ends a run, where the call or the compilation explains it."""
-    note = _missing(error, run) if isinstance(error, AttributeError) else _unawaited(error)
+    missing = _missing(error, run) if isinstance(error, AttributeError) else None
+    note = missing or _unawaited(error)
     if note is not None and note not in getattr(error, "__notes__", ()):
         error.add_note(note)
 
@@ -69,7 +70,14 @@ def _fields(schema: Any) -> Any:
 
 
 def _unawaited(error: BaseException) -> str | None:
+    """A call of a @task was taken for its outcome."""
+    said = str(error)
     # By its name: asyncio is not loaded for sync runs.
-    if type(error).__name__ == "InvalidStateError" and str(error) == "Result is not set.":
+    if type(error).__name__ == "InvalidStateError" and said == "Result is not set.":
         return "In async code, the call of a @task is awaited: `await f(x)`, not `f(x).result()`."
+    if isinstance(error, (AttributeError, TypeError)):
+        if "'ThreadCall'" in said:
+            return "The call of a @task gives a future; its outcome is `f(x).result()`."
+        if "'AioCall'" in said:
+            return "The call of a @task gives a future; its outcome is `await f(x)`."
     return None
