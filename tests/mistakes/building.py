@@ -34,7 +34,7 @@ from plait.managed import IsLastStep, ManagedValue
 from plait.prebuilt import ToolNode
 from plait.store.memory import InMemoryStore
 from plait.tools import tool
-from plait.types import CachePolicy, Command
+from plait.types import CachePolicy, Command, RetryPolicy
 
 from .table import State, graph_of, mistake
 
@@ -375,6 +375,17 @@ def class_as_store() -> None:
 def retry_policy_that_is_none() -> None:
     policy: Any = {"max_attempts": 3}
     graph_of().add_node("a", nothing, retry_policy=policy).add_edge(START, "a").compile()
+
+
+@mistake(
+    "A retry policy that names no errors",
+    InvalidNodeError,
+    "an exception class",
+    "'ConnectionError'",
+)
+def retry_on_a_name() -> None:
+    policy = RetryPolicy(retry_on=cast("Any", "ConnectionError"))
+    graph_of().add_node("a", nothing, retry_policy=policy)
 
 
 @mistake("A limit of time that is none", ValueError, "run_timeout", "timedelta", "'5s'")

@@ -25,7 +25,19 @@ def policies_of(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[Retr
                 f"retry_policy is a RetryPolicy or a list of them, got {policy!r}. "
                 "Write RetryPolicy(max_attempts=3)."
             )
+        if not _names_errors(policy.retry_on):
+            raise InvalidNodeError(
+                "RetryPolicy.retry_on is an exception class, a sequence of them, or a function "
+                f"that takes the error; got {policy.retry_on!r}."
+            )
     return tuple(policies)
+
+
+def _names_errors(retry_on: object) -> bool:
+    if isinstance(retry_on, Sequence):
+        named = cast("Sequence[object]", retry_on)
+        return not isinstance(retry_on, (str, bytes)) and all(isinstance(k, type) for k in named)
+    return callable(retry_on)
 
 
 def retry_delay(
@@ -60,9 +72,4 @@ def _matches(policy: RetryPolicy, error: Exception) -> bool:
         return isinstance(error, retry_on)
     if isinstance(retry_on, Sequence):
         return isinstance(error, tuple(cast("Sequence[type[Exception]]", retry_on)))
-    if callable(retry_on):
-        return bool(retry_on(error))
-    raise TypeError(
-        f"RetryPolicy.retry_on must be an exception class, a sequence of them, or a function; "
-        f"got {retry_on!r}."
-    )
+    return bool(retry_on(error))

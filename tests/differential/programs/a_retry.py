@@ -73,6 +73,13 @@ def case_retry_on_function(env):
     return [attempt(env, Flaky(fails), policy) for fails in (1, 2)]
 
 
+def case_retry_on_what_is_no_error(env):
+    return [
+        env.error(lambda on=on: attempt(env, Flaky(0), fast(retry_on=on)))
+        for on in ("ConnectionError", {ConnectionError}, None, ["ConnectionError"])
+    ]
+
+
 def case_first_matching_policy_wins(env):
     policies = [fast(retry_on=KeyError, max_attempts=2), fast(retry_on=Exception, max_attempts=4)]
     return [attempt(env, Flaky(9, error), policies) for error in (KeyError, ValueError)]
