@@ -27,6 +27,7 @@ from typing import (
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
 from plait.constants import END, PREVIOUS, RETURN, START
+from plait.engine.inside import tasks_called
 from plait.engine.journal import CallMark
 from plait.engine.likeness import likeness
 from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
@@ -360,10 +361,29 @@ class Workflow(Pregel):
         super().__init__(**kwargs)
         self._function = function
         self._takes_extras = binding.takes_extras
+        self._registry: Any = None
+        self._annotated: tuple[Any, ...] | None = None
+        """Its function, and those of the tasks that it calls, once they were looked for."""
 
     @property
     def takes_extras(self) -> bool:
         return self._takes_extras
+
+    def registry(self) -> Any:
+        """The closed registry of this workflow: what the annotations of its function, and of the
+        tasks that it calls, name. Made when first stored."""
+        if self._registry is None:
+            from plait.checkpoint.serde import GLOBAL  # only workflows that store need it
+
+            registry = self._registry = GLOBAL.child()
+            self.teach(registry)
+        return self._registry
+
+    def teach(self, registry: Any) -> None:
+        if self._annotated is None:
+            self._annotated = (self._function, *tasks_called(self._function))
+        for function in self._annotated:
+            registry.register_schema(function)
 
     @property
     def InputType(self) -> Any:

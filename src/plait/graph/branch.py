@@ -152,7 +152,7 @@ def goto_writes(goto: Any, nodes: Mapping[str, Any], source: str) -> Writes:
 
 def _goals(goto: Any) -> Iterable[Any]:
     one = isinstance(goto, (str, bytes, Send)) or not isinstance(goto, Iterable)
-    return (goto,) if one else cast("Iterable[Any]", goto)
+    return cast("Iterable[Any]", (goto,) if one else goto)
 
 
 def _ends(path: Any, path_map: Mapping[Any, str] | Sequence[str] | None) -> dict[Any, str] | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
 from plait.constants import END, ROOT, START
+from plait.engine.inside import tasks_called
 from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
 from plait.errors import InvalidGraphError
 from plait.graph.branch import route
@@ -151,6 +153,8 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
         super().__init__(stream_mode="updates", context_schema=builder.context_schema, **kwargs)
         self.builder = builder
         self._registry: Any = None
+        self._tasks: tuple[Any, ...] | None = None
+        """The functions of the tasks that its nodes call, once they were looked for."""
 
     @property
     def nodes(self) -> Mapping[str, PregelNode]:
@@ -219,3 +223,8 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
     def teach(self, registry: Any) -> None:
         for schema in self.builder.schemas:
             registry.register_schema(schema)
+        if self._tasks is None:
+            codes = [node.code for node in self.plan.nodes.values()]
+            self._tasks = tuple(chain.from_iterable(map(tasks_called, codes)))
+        for function in self._tasks:
+            registry.register_schema(function)

@@ -2,6 +2,7 @@
 
 import asyncio
 import warnings
+from dataclasses import dataclass
 from typing import TypedDict
 
 from langchain_core.runnables import RunnableConfig
@@ -11,6 +12,7 @@ from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import CachePolicy, Command, RetryPolicy, StreamWriter, interrupt
+from pydantic import BaseModel
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 FAST = {"initial_interval": 0.001, "backoff_factor": 1.0, "jitter": False}
@@ -635,3 +637,65 @@ def case_namespaces_of_what_tasks_stream(env):
 
     parts = workflow.stream(1, stream_mode=["custom", "updates"], subgraphs=True)
     return [([level.split(":")[0] for level in namespace], *rest) for namespace, *rest in parts]
+
+
+# --- models as inputs, results and what is saved --------------------------------------------------
+
+
+class Order(BaseModel):
+    n: int
+
+
+class Bill(BaseModel):
+    total: int
+
+
+@dataclass
+class Ledger:
+    bills: int
+
+
+@task
+def priced(order: Order) -> Bill:
+    return Bill(total=order.n * 10)
+
+
+@task
+def checked(n: int) -> int:
+    return priced(Order(n=n)).result().total
+
+
+def billing(env):
+    """A workflow as another process would make it: a new one over the same database."""
+
+    @entrypoint(checkpointer=env.saver())
+    def bill(order: Order, *, previous: Ledger | None = None) -> entrypoint.final[Bill, Ledger]:
+        ready = priced(order).result()
+        total = checked(order.n).result()
+        if not interrupt({"total": ready.total}):
+            total = 0
+        before = previous.bills if previous else 0
+        return entrypoint.final(value=Bill(total=total), save=Ledger(bills=before + 1))
+
+    return bill
+
+
+def case_models_of_workflows_and_tasks(env):
+    billing(env).invoke(Order(n=2), CONFIG)
+    first = billing(env).invoke(Command(resume=True), CONFIG)
+    billing(env).invoke(Order(n=3), CONFIG)
+    second = list(billing(env).stream(Command(resume=False), CONFIG))
+    return first, second, billing(env).get_state(CONFIG).values
+
+
+def case_models_of_tasks_in_a_node(env):
+    def node(state: State):
+        total = priced(Order(n=state["n"])).result().total
+        return {"said": f"{total} {interrupt('sure?')}"}
+
+    def graph():
+        builder = StateGraph(State).add_node("node", node).add_edge(START, "node")
+        return builder.compile(checkpointer=env.saver())
+
+    graph().invoke({"n": 4}, CONFIG)
+    return graph().invoke(Command(resume="yes"), CONFIG)

@@ -51,7 +51,8 @@ def unregistered(cls: type) -> UnregisteredTypeError:
     how = _line(cls.__module__, cls.__qualname__)
     return UnregisteredTypeError(
         f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored yet. Name the type "
-        f"in the graph's state schema, or register it once: {how}"
+        "in the graph's state schema, or in the annotations of its entrypoint or task, or register "
+        f"it once: {how}"
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, TypeVar, overload
 from weakref import WeakSet
 
@@ -49,7 +50,7 @@ class Registry:
         self._types: dict[type, Entry] = {}
         self._names: dict[str, Entry] = {}
         self._schemas: WeakSet[Any] = WeakSet()
-        """Classes whose annotations were looked through: a graph is called again and again."""
+        """What had its annotations looked through: a graph is called again and again."""
         self._listeners: WeakSet[Any] = WeakSet()
         self._children: WeakSet[Registry] = WeakSet()
         self.codec: Any = None
@@ -140,7 +141,7 @@ class Registry:
                     self.register(cls)
                 except TypeError:  # its state cannot be seen: refused by name at the first write
                     continue
-        if names is None and isinstance(tp, type):
+        if names is None and isinstance(tp, (type, FunctionType)):
             self._schemas.add(tp)
 
     def by_type(self, cls: type) -> Entry | None:
