@@ -25,7 +25,7 @@ from plait.pipeline import (
     create_parallel_pipeline,
     create_sequential_pipeline,
 )
-from plait.tools import tool
+from plait.tools import StructuredTool, tool
 
 CHOICES = ["about cats", "about dogs", "about fish"]
 
@@ -199,6 +199,22 @@ async def test_a_router_over_tools_is_asked_directly_and_joins_by_default():
     assert QueryPipeline(chain=[engine]).run("?") == "Purr. and Woof."
     with pytest.raises(InvalidGraphError, match="needs a model"):
         RouterQueryEngine(LLMMultiSelector(), [cats, dogs]).query("?")
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        LLMSingleSelector(llm=lambda prompt: "2"),
+        LLMMultiSelector(llm=lambda prompt: "2, 1", max_outputs=1),
+        EmbeddingSingleSelector(
+            embeddings=lambda texts: [[float("dogs" in t), 1.0] for t in texts]
+        ),
+    ],
+)
+def test_who_picks_one_needs_no_model_to_join_several(selector):
+    cats = StructuredTool.from_function(lambda query: "Purr.", name="c", description="On cats.")
+    dogs = StructuredTool.from_function(lambda query: "Woof.", name="d", description="On dogs.")
+    assert RouterQueryEngine(selector, [cats, dogs]).query("On dogs?") == "Woof."
 
 
 # --- evaluators ----------------------------------------------------------------------------------

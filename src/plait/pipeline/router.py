@@ -75,7 +75,8 @@ class RouterComponent(LLMComponent):
 
     @property
     def lacks_model(self) -> bool:
-        parts = (self.selector, self.summarizer, *self.components)
+        joins = () if getattr(self.selector, "picks_one", False) else (self.summarizer,)
+        parts = (self.selector, *joins, *self.components)
         return any(isinstance(part, LLMComponent) and part.lacks_model for part in parts)
 
     def _run_component(self, **inputs: Any) -> dict[str, Any]:

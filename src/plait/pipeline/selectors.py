@@ -34,6 +34,11 @@ class LLMSingleSelector(LLMComponent):
     _form = "its number"
 
     @property
+    def picks_one(self) -> bool:
+        """Whether it never picks several, so that nothing has to be joined."""
+        return True
+
+    @property
     def _input_keys(self) -> Sequence[str]:
         return ("choices", "query")
 
@@ -81,6 +86,10 @@ class LLMMultiSelector(LLMSingleSelector):
     _what = "ones serve"
     _form = "their numbers, best first,"
 
+    @property
+    def picks_one(self) -> bool:
+        return self.max_outputs == 1
+
     def _kept(self, numbers: list[int]) -> list[int]:
         return numbers[: self.max_outputs]
 
@@ -95,6 +104,11 @@ class EmbeddingSingleSelector(CustomQueryComponent):
     """
 
     embeddings: Any
+
+    @property
+    def picks_one(self) -> bool:
+        """Whether it never picks several, so that nothing has to be joined."""
+        return True
 
     @property
     def _input_keys(self) -> Sequence[str]:
