@@ -25,7 +25,7 @@ from plait.haystack import (
     component,
     register,
 )
-from plait.haystack.type_names import read_type, write_type
+from plait.haystack.type_names import deserialize_type, serialize_type
 from plait.haystack.values import read_value, write_value
 
 from .script import Scripted, add
@@ -204,7 +204,7 @@ types = st.recursive(
 @given(types)
 def test_a_type_comes_back_as_it_was(kind):
     register(Point)
-    assert read_type(write_type(kind)) == kind
+    assert deserialize_type(serialize_type(kind)) == kind
 
 
 @pytest.mark.parametrize(
@@ -213,13 +213,13 @@ def test_a_type_comes_back_as_it_was(kind):
 )
 def test_texts_that_are_no_types_are_refused(text):
     with pytest.raises(DeserializationError):
-        read_type(text)
+        deserialize_type(text)
 
 
 @given(st.text(max_size=20))
 def test_no_text_is_anything_but_a_type_or_refused(text):
     try:
-        read_type(text)
+        deserialize_type(text)
     except DeserializationError:
         pass
 

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
         ToolBreakpoint,
     )
     from plait.haystack.component_tool import ComponentTool
-    from plait.haystack.components import component, default_from_dict, default_to_dict
+    from plait.haystack.components import (
+        component,
+        default_from_dict,
+        default_to_dict,
+        deserialize_chatgenerator_inplace,
+    )
     from plait.haystack.errors import (
         BreakpointException,
         ComponentError,
@@ -48,7 +53,7 @@ if TYPE_CHECKING:
     )
     from plait.haystack.openai import OpenAIChatGenerator
     from plait.haystack.registry import deserialize_callable, register, serialize_callable
-    from plait.haystack.secrets import Secret, deserialize_secrets_inplace
+    from plait.haystack.secrets import Secret, SecretType, deserialize_secrets_inplace
     from plait.haystack.snapshots import load_pipeline_snapshot, save_pipeline_snapshot
     from plait.haystack.state import State, merge_lists, replace_values
     from plait.haystack.streaming import (
@@ -71,6 +76,7 @@ if TYPE_CHECKING:
         serialize_tools_or_toolset,
         warm_up_tools,
     )
+    from plait.haystack.type_names import deserialize_type, serialize_type
 
 __getattr__ = lazily(
     __name__,
@@ -84,7 +90,13 @@ __getattr__ = lazily(
             "breakpoints",
         ),
         "ComponentTool": "component_tool",
-        **dict.fromkeys(("component", "default_from_dict", "default_to_dict"), "components"),
+        **dict.fromkeys(
+            (
+                *("component", "default_from_dict", "default_to_dict"),
+                "deserialize_chatgenerator_inplace",
+            ),
+            "components",
+        ),
         **dict.fromkeys(
             (
                 *("BreakpointException", "ComponentError", "DeserializationError"),
@@ -108,7 +120,7 @@ __getattr__ = lazily(
         ),
         "OpenAIChatGenerator": "openai",
         **dict.fromkeys(("deserialize_callable", "register", "serialize_callable"), "registry"),
-        **dict.fromkeys(("Secret", "deserialize_secrets_inplace"), "secrets"),
+        **dict.fromkeys(("Secret", "SecretType", "deserialize_secrets_inplace"), "secrets"),
         **dict.fromkeys(("load_pipeline_snapshot", "save_pipeline_snapshot"), "snapshots"),
         **dict.fromkeys(("State", "merge_lists", "replace_values"), "state"),
         **dict.fromkeys(
@@ -126,6 +138,7 @@ __getattr__ = lazily(
             ),
             "tools",
         ),
+        **dict.fromkeys(("deserialize_type", "serialize_type"), "type_names"),
     },
 )
 
@@ -154,6 +167,7 @@ __all__ = [
     "ReasoningContent",
     "SchemaGenerationError",
     "Secret",
+    "SecretType",
     "SerializationError",
     "State",
     "StreamingCallbackT",
@@ -178,8 +192,10 @@ __all__ = [
     "default_from_dict",
     "default_to_dict",
     "deserialize_callable",
+    "deserialize_chatgenerator_inplace",
     "deserialize_secrets_inplace",
     "deserialize_tools_or_toolset_inplace",
+    "deserialize_type",
     "flatten_tools_or_toolsets",
     "load_pipeline_snapshot",
     "merge_lists",
@@ -190,6 +206,7 @@ __all__ = [
     "select_streaming_callback",
     "serialize_callable",
     "serialize_tools_or_toolset",
+    "serialize_type",
     "tool",
     "warm_up_tools",
 ]

@@ -14,8 +14,11 @@ from plait.haystack.breakpoints import (
     PipelineSnapshot,
     ToolBreakpoint,
 )
-from plait.haystack.components import component_from_dict, component_to_dict, default_to_dict
-from plait.haystack.errors import DeserializationError
+from plait.haystack.components import (
+    component_to_dict,
+    default_to_dict,
+    deserialize_chatgenerator_inplace,
+)
 from plait.haystack.generators import ChatModelGenerator, as_generator
 from plait.haystack.guests import GuestGenerator, own, own_message, own_tools
 from plait.haystack.invoker import ToolInvoker
@@ -358,9 +361,7 @@ class Agent(HaystackComponent):
             DeserializationError: It is damaged, or names something that is not registered.
         """
         init = dict(data.get("init_parameters", {}))
-        if "chat_generator" not in init:
-            raise DeserializationError("Missing 'chat_generator' in serialization data")
-        init["chat_generator"] = component_from_dict(init["chat_generator"])
+        deserialize_chatgenerator_inplace(init)
         deserialize_tools_or_toolset_inplace(init)
         init["state_schema"] = read_schema(init.get("state_schema") or {})
         if init.get("streaming_callback") is not None:

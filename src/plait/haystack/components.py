@@ -189,6 +189,21 @@ def component_from_dict(data: Any) -> Any:
     return read(held) if callable(read) else default_from_dict(cls, held)
 
 
+def deserialize_chatgenerator_inplace(data: dict[str, Any], key: str = "chat_generator") -> None:
+    """Read the chat generator under a key of serialized data, and put it there.
+
+    Args:
+        data: What a component is made with again.
+        key: Where its generator is.
+
+    Raises:
+        DeserializationError: It is missing, damaged, or of a class that is not registered.
+    """
+    if key not in data:
+        raise DeserializationError(f"Missing '{key}' in serialization data")
+    data[key] = component_from_dict(data[key])
+
+
 __all__ = [
     "Input",
     "component",
@@ -196,5 +211,6 @@ __all__ = [
     "component_to_dict",
     "default_from_dict",
     "default_to_dict",
+    "deserialize_chatgenerator_inplace",
     "inputs_of",
 ]

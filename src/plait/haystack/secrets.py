@@ -5,10 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from enum import Enum
+from typing import Any, cast
 
 from plait.errors import ConfigError
 from plait.haystack.errors import DeserializationError
+
+
+class SecretType(Enum):
+    """How a secret is held."""
+
+    TOKEN = "token"
+    ENV_VAR = "env_var"
+
+    def __str__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True)
@@ -41,8 +52,19 @@ class Secret:
         Args:
             env_vars: Their names.
             strict: Raise if none is set.
+
+        Raises:
+            ConfigError: No name is given.
         """
-        return Secret((env_vars,) if isinstance(env_vars, str) else tuple(env_vars), strict)
+        names = (env_vars,) if isinstance(env_vars, str) else tuple(env_vars)
+        if not names:
+            raise ConfigError("Secret.from_env_var needs the name of an environment variable.")
+        return Secret(names, strict)
+
+    @property
+    def type(self) -> SecretType:
+        """Whether it is the key itself, or where the key is."""
+        return SecretType.ENV_VAR if self.token is None else SecretType.TOKEN
 
     def resolve_value(self) -> str | None:
         """The key.
@@ -84,15 +106,25 @@ class Secret:
         return cls(tuple(data["env_vars"]), data.get("strict", True))
 
 
-def deserialize_secrets_inplace(data: dict[str, Any], keys: Iterable[str]) -> None:
+def deserialize_secrets_inplace(
+    data: dict[str, Any], keys: Iterable[str], *, recursive: bool = False
+) -> None:
     """Read the secrets under some keys of serialized data, and put them there.
+
+    Args:
+        data: The data.
+        keys: Where secrets are.
+        recursive: Look into the dicts inside, too.
 
     Raises:
         DeserializationError: One is of another kind.
     """
-    for key in keys:
-        if data.get(key) is not None:
-            data[key] = Secret.from_dict(data[key])
+    wanted = set(keys)
+    for key, value in data.items():
+        if key in wanted and value is not None:
+            data[key] = Secret.from_dict(value)
+        elif recursive and isinstance(value, dict):
+            deserialize_secrets_inplace(cast("dict[str, Any]", value), wanted, recursive=True)
 
 
-__all__ = ["Secret", "deserialize_secrets_inplace"]
+__all__ = ["Secret", "SecretType", "deserialize_secrets_inplace"]

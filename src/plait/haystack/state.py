@@ -9,7 +9,13 @@ from typing import Any, TypeVar, cast
 from plait.errors import InvalidValueError, nearest
 from plait.haystack.messages import ChatMessage
 from plait.haystack.registry import lookup_function, name_of, remember
-from plait.haystack.type_names import is_list, is_type, read_type, remember_types, write_type
+from plait.haystack.type_names import (
+    deserialize_type,
+    is_list,
+    is_type,
+    remember_types,
+    serialize_type,
+)
 from plait.haystack.values import read_value, write_value
 
 T = TypeVar("T")
@@ -178,7 +184,7 @@ def write_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """
     written: dict[str, Any] = {}
     for key, entry in schema.items():
-        written[key] = {"type": write_type(entry["type"])}
+        written[key] = {"type": serialize_type(entry["type"])}
         if entry.get("handler") is not None:
             written[key]["handler"] = name_of(entry["handler"])
     return written
@@ -192,7 +198,7 @@ def read_schema(data: Mapping[str, Any]) -> Schema:
     """
     schema: Schema = {}
     for key, entry in data.items():
-        schema[key] = {"type": read_type(entry["type"])}
+        schema[key] = {"type": deserialize_type(entry["type"])}
         if entry.get("handler") is not None:
             schema[key]["handler"] = lookup_function(entry["handler"])
     return schema

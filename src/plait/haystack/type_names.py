@@ -43,10 +43,10 @@ def remember_types(value: Any) -> None:
         remember_types(part)
 
 
-def write_type(value: Any) -> str:
+def serialize_type(value: Any) -> str:
     """A type as text.
 
-    >>> write_type(dict[str, int]), write_type(typing.Optional[str])
+    >>> serialize_type(dict[str, int]), serialize_type(typing.Optional[str])
     ('dict[str, int]', 'typing.Optional[str]')
     """
     if value is None or value is NoneType:
@@ -63,14 +63,14 @@ def write_type(value: Any) -> str:
     head = name_of(origin) if origin not in _BARE else origin.__name__
     if type(value).__module__ == "typing":  # typing.List[int], and not list[int]
         head = f"typing.{value._name}"
-    return f"{head}[{', '.join(write_type(part) for part in inner)}]" if inner else head
+    return f"{head}[{', '.join(serialize_type(part) for part in inner)}]" if inner else head
 
 
 def _union(parts: tuple[Any, ...]) -> str:
     others = [part for part in parts if part is not NoneType]
     if len(others) == 1 and len(parts) == 2:
-        return f"typing.Optional[{write_type(others[0])}]"
-    return f"typing.Union[{', '.join(map(write_type, parts))}]"
+        return f"typing.Optional[{serialize_type(others[0])}]"
+    return f"typing.Union[{', '.join(map(serialize_type, parts))}]"
 
 
 def _named(value: Any) -> str:
@@ -79,13 +79,13 @@ def _named(value: Any) -> str:
     return name_of(value)
 
 
-def read_type(text: str) -> Any:
+def deserialize_type(text: str) -> Any:
     """The type that a text means.
 
     Raises:
         DeserializationError: It is none, or names a class that is not registered.
 
-    >>> read_type("typing.Optional[list[str]]") == (list[str] | None)
+    >>> deserialize_type("typing.Optional[list[str]]") == (list[str] | None)
     True
     """
     reader = _Reader(text)
@@ -164,4 +164,4 @@ class _Reader:
             self._at += 1
 
 
-__all__ = ["is_list", "is_type", "read_type", "remember_types", "write_type"]
+__all__ = ["deserialize_type", "is_list", "is_type", "remember_types", "serialize_type"]

@@ -25,8 +25,11 @@ from haystack.tools import (
 from haystack.utils import (
     Secret,
     deserialize_callable,
+    deserialize_chatgenerator_inplace,
     deserialize_secrets_inplace,
+    deserialize_type,
     serialize_callable,
+    serialize_type,
 )
 
 say = ChatMessage.from_assistant
@@ -206,7 +209,59 @@ def case_secrets(env):
         env.error(lambda: Secret.from_token("")),
         env.error(lambda: Secret.from_token("t").to_dict()),
         env.error(lambda: OpenAIChatGenerator(api_key=Secret.from_token("t")).to_dict()),
+        env.error(lambda: Secret.from_env_var([])),
+        (by_name.type, str(Secret.from_token("t").type)),
     )
+
+
+def case_secrets_inside_of_other_data(env):
+    key = Secret.from_env_var("SOME_KEY", strict=False)
+
+    def read(keys, **how):
+        data = {"deep": {"key": key.to_dict(), "list": [{"key": key.to_dict()}]}, "key": None}
+        deserialize_secrets_inplace(data, keys=keys, **how)
+        return data["deep"]["key"] == key, data["deep"]["list"][0]["key"] == key, data["key"]
+
+    return read(["key", "absent"]), read(["key", "absent"], recursive=True), read([])
+
+
+@component
+class Asks:
+    """A component that has a chat generator, as authors write them."""
+
+    def __init__(self, chat_generator):
+        self.chat_generator = chat_generator
+
+    @component.output_types(answer=str)
+    def run(self, question: str):
+        replies = self.chat_generator.run([ChatMessage.from_user(question)])["replies"]
+        return {"answer": replies[0].text}
+
+    def to_dict(self):
+        return default_to_dict(self, chat_generator=self.chat_generator.to_dict())
+
+    @classmethod
+    def from_dict(cls, data):
+        deserialize_chatgenerator_inplace(data["init_parameters"])
+        return default_from_dict(cls, data)
+
+
+def case_a_component_that_has_a_generator(env):
+    made = Asks(Whole(Secret.from_env_var("SOME_KEY", strict=False)))
+    back = Asks.from_dict(json.loads(json.dumps(made.to_dict())))
+    wrong = [{}, {"chat_generator": None}, {"chat_generator": {"no": "type"}}]
+    return (
+        back.to_dict() == made.to_dict(),
+        back.run("?") == made.run("?"),
+        [env.error(lambda d=d: deserialize_chatgenerator_inplace(d)) for d in wrong],
+        env.error(lambda: deserialize_chatgenerator_inplace({}, key="other")),
+    )
+
+
+def case_types_as_text(env):
+    kinds = [str, list[str], dict[str, list[int]], Optional[int], Any, list[ChatMessage], list]
+    texts = [serialize_type(kind) for kind in kinds]
+    return texts, [deserialize_type(text) == kind for text, kind in zip(texts, kinds, strict=True)]
 
 
 @component
