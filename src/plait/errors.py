@@ -425,7 +425,7 @@ class ModelError(LangChainException):
 
 
 class ModelAuthenticationError(ModelError, PermissionError):
-    """The provider does not know the key, or the key may not do this."""
+    """There is no key, the provider does not know it, or it may not do this."""
 
     __str__ = Exception.__str__
 

@@ -72,6 +72,13 @@ TOO_LONG = (
 )
 """What providers, and servers that imitate them, write where no code says that it is too long."""
 
+NO_KEY = (
+    "Missing credentials",  # OpenAI
+    "Could not resolve authentication method",  # Anthropic
+    "No API key was provided",  # Google
+)
+"""What SDKs write that were given no key; none of them has a class for that."""
+
 ADVICE: dict[type[ModelError], str] = {
     ModelAuthenticationError: "Check the key (api_key=..., or the environment) and what it may do.",
     ModelNotFoundError: "Check the model's name and base_url.",
@@ -155,6 +162,13 @@ def of_transport(error: BaseException, provider: str, model: str) -> ModelError 
     names = {c.__name__ for c in type(error).__mro__}
     kind = ModelTimeoutError if "TimeoutException" in names else ModelConnectionError
     return failure(error, provider=provider, model=model, kind=kind)
+
+
+def of_no_key(error: BaseException, provider: str, model: str) -> ModelError | None:
+    """plait's error for an SDK's that asks for a key; None for others."""
+    if not any(words in str(error) for words in NO_KEY):
+        return None
+    return failure(error, provider=provider, model=model, kind=ModelAuthenticationError)
 
 
 def of_sdk(sdk: Any, error: Exception, provider: str, model: str) -> ModelError | None:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 from plait.chat_models.base import BaseChatModel
+from plait.chat_models.failures import of_no_key
 from plait.chat_models.language import LangSmithParams
 from plait.chat_models.results import ChatGenerationChunk, ChatResult
 from plait.errors import MissingExtraError, ModelConnectionError
@@ -273,7 +274,7 @@ class RemoteChatModel(BaseChatModel):
 
     def _raise(self, error: Exception) -> None:
         """Raises plait's error for one of the SDK's; leaves others to the caller."""
-        translated = self._translated(error)
+        translated = self._translated(error) or of_no_key(error, self.provider, self.model)
         if translated is not None:
             raise translated from error
 
