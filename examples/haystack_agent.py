@@ -17,6 +17,7 @@ import argparse
 from pathlib import Path
 from typing import Annotated, Any
 
+from ending import told
 from loopback import Asked, Call, Reply, chat_model, model_option
 
 from plait.haystack import (
@@ -87,13 +88,19 @@ def main() -> None:
     """Ask, stop, or go on."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("question", nargs="?", default=QUESTION)
-    parser.add_argument("--stop", metavar="FOLDER", help="stop before the tools run")
-    parser.add_argument("--resume", metavar="FILE", help="go on from a snapshot")
-    parser.add_argument("--set", metavar="ITEM=NUMBER", action="append", default=[])
-    parser.add_argument("--draw", action="store_true", help="print the agent as Mermaid text")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--stop", metavar="FOLDER", help="stop before the tools run")
+    way.add_argument("--resume", metavar="FILE", help="go on from a snapshot")
+    way.add_argument("--draw", action="store_true", help="print the agent as Mermaid text")
+    parser.add_argument(
+        "--set", metavar="ITEM=NUMBER", type=changed, action="append", default=[],
+        help="change the stock in the snapshot",
+    )  # fmt: skip
     model_option(parser)
     options = parser.parse_args()
-    with chat_model(options.model, script) as model:
+    if options.set and not options.resume:
+        parser.error("--set changes a snapshot: give one with --resume")
+    with told(), chat_model(options.model, script) as model:
         agent = agent_of(model)
         agent.warm_up()
         if options.draw:
@@ -116,13 +123,19 @@ def ask(agent: Agent, question: str, folder: str | None) -> None:
         print(f"{error}. The snapshot: {error.pipeline_snapshot_file_path}")
 
 
-def edited(path: str, changes: list[str]) -> Any:
+def changed(text: str) -> tuple[str, int]:
+    """What `--set` asks for."""
+    item, _, number = text.partition("=")
+    if not item or not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"not ITEM=NUMBER: {text}")
+    return item, int(number)
+
+
+def edited(path: str, changes: list[tuple[str, int]]) -> Any:
     """The agent's snapshot in a file, with the stock changed."""
     snapshot = load_pipeline_snapshot(Path(path)).agent_snapshot
     assert snapshot is not None
-    for change in changes:
-        item, _, number = change.partition("=")
-        snapshot.values["stock"][item] = int(number)
+    snapshot.values["stock"].update(changes)
     return snapshot
 
 

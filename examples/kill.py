@@ -15,12 +15,13 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 from inspection import documents
-from workflow import AT_ONCE, THREAD, Place, build, database, go_on, inspect, note_effect
+from workflow import AT_ONCE, Place, build, database, go_on, inspect, note_effect
 
 from plait.runtime import Runtime
 
@@ -80,7 +81,7 @@ def compare(place: Place, kept: set[str], killed: int) -> None:
 def acknowledged(place: Place) -> set[str]:
     """The documents whose findings are in the database, as any process can see."""
     with database(place) as saver:
-        tasks = build(saver).get_state(THREAD).tasks
+        tasks = build(saver).get_state(place.thread).tasks
     results = [task.result for task in tasks if task.result is not None]
     return {finding.path for result in results for finding in result["findings"]}
 
@@ -127,5 +128,8 @@ def say(word: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("usage: kill.py ROOT OUT [FINISH]; to see it: python examples/survey.py --demo")
     root, out, *orders = sys.argv[1:]
-    work(Place(Path(root), Path(out)), int(orders[0]) if orders else None)
+    with suppress(KeyboardInterrupt):  # whoever started it says that it is stopped
+        work(Place(Path(root), Path(out)), int(orders[0]) if orders else None)

@@ -60,6 +60,8 @@ def tell(agent: Any, question: str) -> Iterator[str]:
 def script(asked: Asked) -> Reply:
     """Search for the word in capitals, or the last one; then read the first page found."""
     words = asked.user.rstrip("?.").replace(",", "").split()
+    if not words:
+        return "What is the question?"
     word = next((w for w in words if w.isupper() and len(w) > 1), words[-1])
     if not asked.results:
         return [Call("search", {"word": word})]

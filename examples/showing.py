@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ending import told
 from loopback import Script, chat_model, model_option
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -31,16 +32,27 @@ def show(
     """
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--ask", default=question, help="what is asked")
-    parser.add_argument("--picture", metavar="FILE", help="write the graph as an SVG file instead")
+    picture_option(parser, "write the graph as an SVG file instead")
     model_option(parser)
     given = parser.parse_args()
-    with chat_model(given.model, script) as model:
+    with told(), chat_model(given.model, script) as model:
         graph = build(model)
         if given.picture:
-            Path(given.picture).write_text(graph.get_graph().draw_svg())
+            given.picture.write_text(graph.get_graph().draw_svg())
             return
         for line in tell(graph, given.ask):
             print(line)
+
+
+def picture_option(parser: argparse.ArgumentParser, about: str) -> None:
+    """Let the command line ask for a picture."""
+    parser.add_argument("--picture", metavar="FILE.svg", type=_svg, help=about)
+
+
+def _svg(text: str) -> Path:
+    if (path := Path(text)).suffix != ".svg":
+        raise argparse.ArgumentTypeError(f"pictures are SVG: name a file that ends in .svg: {text}")
+    return path
 
 
 def title(page: Path) -> str:

@@ -16,10 +16,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from ending import told
 from loopback import Asked, Call, Reply, chat_model, model_option
+from showing import picture_option
 
 from plait.agents import create_agent, create_supervisor
 from plait.checkpoint.memory import InMemorySaver
@@ -111,6 +112,8 @@ def script(asked: Asked) -> Reply:
 
 
 def _supervisor(asked: Asked) -> Reply:
+    if not any(city in asked.user for city in SKIES):
+        return f"Which city is it? We know {', '.join(SKIES)}."
     done = " ".join(asked.results)
     if "transferred to forecaster" not in done:
         return [Call("transfer_to_forecaster", {}), Call("transfer_to_railwayman", {})]
@@ -131,13 +134,13 @@ def main() -> None:
     """Ask the team, or draw it."""
     parser = argparse.ArgumentParser(description="A supervisor of three agents.")
     parser.add_argument("--ask", default=QUESTION, help="the question")
-    parser.add_argument("--picture", metavar="FILE", help="write the team as an SVG file instead")
+    picture_option(parser, "write the team as an SVG file instead")
     model_option(parser)
     given = parser.parse_args()
-    with chat_model(given.model, script) as model:
+    with told(), chat_model(given.model, script) as model:
         app = team(model)
         if given.picture:
-            Path(given.picture).write_text(app.get_graph().draw_svg())
+            given.picture.write_text(app.get_graph().draw_svg())
             return
         for line in said(app, given.ask):
             print(line)

@@ -22,7 +22,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+from ending import told
 from loopback import Asked, Call, Reply, chat_model, model_option
+from showing import picture_option
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
@@ -131,10 +133,10 @@ def main() -> None:
     from support_story import tell
 
     parser = argparse.ArgumentParser(description="Customer support with approvals.")
-    parser.add_argument("--serve", type=int, metavar="PORT", help="run one server (0: a free port)")
+    parser.add_argument("--serve", type=port, metavar="PORT", help="run a server (0: a free port)")
     parser.add_argument("--out", type=Path, default=Path("demo-run"), help="where files go")
     parser.add_argument("--db", help="a Postgres URL or a SQLite file; else support.sqlite in out")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the agent as SVG")
+    picture_option(parser, "write the agent as an SVG file, while it waits")
     model_option(parser)
     given = parser.parse_args()
     if given.picture is not None:
@@ -150,5 +152,13 @@ def main() -> None:
         serve(agent, given.serve)
 
 
+def port(text: str) -> int:
+    """What `--serve` asks for."""
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"not a port, 0 to 65535: {text}")
+    return int(text)
+
+
 if __name__ == "__main__":
-    main()
+    with told():
+        main()

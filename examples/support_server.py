@@ -7,7 +7,8 @@
 A server holds nothing between two requests. Each answer is the conversation: `says` is the agent's
 last message, `questions` are those that wait, by id. What cannot be done has the error's name:
 409 for an answer that comes too late and for a thread that another server is working on, 422 for
-one that does not fit its question, which stays open.
+one that does not fit its question, which stays open, 400 for a request that is none, 502 for a
+model that fails.
 """
 
 from __future__ import annotations
@@ -16,19 +17,23 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from plait.errors import InvalidAnswerError, ThreadBusyError, UnknownInterruptError
+from plait.errors import InvalidAnswerError, ModelError, ThreadBusyError, UnknownInterruptError
 from plait.types import Command
 
 REFUSALS: dict[type[Exception], int] = {
     UnknownInterruptError: 409,
     ThreadBusyError: 409,
     InvalidAnswerError: 422,
+    ModelError: 502,
 }
 
 
 def serve(agent: Any, port: int) -> None:
     """Serve until the process ends; tells its address on stdout first."""
-    server = ThreadingHTTPServer(("127.0.0.1", port), handler_of(agent))
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), handler_of(agent))
+    except OSError as error:
+        raise OSError(f"No server at port {port}: {error.strerror}. 0 takes a free one.") from error
     print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
     server.serve_forever()
 
@@ -66,16 +71,23 @@ def handler_of(agent: Any) -> type[BaseHTTPRequestHandler]:
             self._do(None)
 
         def do_POST(self) -> None:
-            self._do(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            body = self.rfile.read(int(self.headers["content-length"] or 0))
+            try:
+                self._do(json.loads(body))
+            except json.JSONDecodeError as error:
+                self._send(400, {"error": "BadRequest", "message": f"no JSON: {error}"})
 
         def _do(self, body: Any) -> None:
-            match self.path.split("/")[1:]:
-                case ["threads", thread] if body is None:
+            match self.path.split("/")[1:], body:
+                case ["threads", thread], None:
                     action = None
-                case ["threads", thread, "messages"] if body is not None:
-                    action = write, body["text"]
-                case ["threads", thread, "answers"] if body is not None:
-                    action = answer, body
+                case ["threads", thread, "messages"], {"text": str(text)}:
+                    action = write, text
+                case ["threads", thread, "answers"], dict(answers):
+                    action = answer, answers
+                case ["threads", _, "messages" | "answers" as what], _:
+                    self._send(400, {"error": "BadRequest", "message": f"no {what}: {body!r:.80}"})
+                    return
                 case _:
                     self._send(404, {"error": "NotFound", "message": self.path})
                     return

@@ -32,7 +32,7 @@ class Server:
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
         if not self.address:
-            raise RuntimeError(f"No server came up: {' '.join(command)}")
+            raise ConnectionError(f"No server came up: {' '.join(command)}")
 
     def call(self, path: str, body: Any = None) -> tuple[int, Any]:
         """The status and what comes back."""
@@ -70,7 +70,9 @@ def tell(out: Path, url: str, model: str | None) -> None:
         print(f"Server A, process {a.process.pid}.")
         text = "My lamp, order 7, came broken, and so did the mug, order 9. I want a refund."
         print(f"  customer: {text}")
-        _, seen = a.call(f"{thread}/messages", {"text": text})
+        status, seen = a.call(f"{thread}/messages", {"text": text})
+        if status != 200:
+            sys.exit(f"Server A answers {status} {seen['error']}: {seen['message']}")
         questions = _shown(seen)
         a.kill()
         print("Server A is killed.\n")

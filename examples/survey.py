@@ -13,12 +13,15 @@ The graph is in workflow.py, the work on one document in inspection.py.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import textwrap
 from pathlib import Path
 
+from ending import told
+from inspection import KINDS, documents
 from kill import demonstrate
-from workflow import THREAD, Place, build, database, go_on
+from workflow import Place, build, database, go_on
 
 from plait.graph.state import CompiledStateGraph
 from plait.types import Command
@@ -35,8 +38,12 @@ def main() -> None:
     parser.add_argument("--yes", action="store_true", help="approve without asking")
     parser.add_argument("--demo", action="store_true", help="kill it halfway, resume, and count")
     given = parser.parse_args()
+    if not given.root.is_dir():
+        parser.error(f"there is no folder {given.root}")
     place = Place(given.root.resolve(), given.out.resolve())
     place.out.mkdir(parents=True, exist_ok=True)
+    if not documents(place.root, place.out):
+        sys.exit(f"Nothing to survey: {given.root} has no documents ({', '.join(KINDS.values())}).")
     if given.demo:
         demonstrate(place)
     with database(place) as saver:
@@ -46,17 +53,17 @@ def main() -> None:
             for _ in go_on(graph, place):
                 print(".", end="", flush=True)
         answer(graph, place, given.yes)
-        print_history(graph)
+        print_history(graph, place)
 
 
 def answer(graph: CompiledStateGraph, place: Place, yes: bool) -> None:
     """Show the draft, ask, and let the graph finish with the answer."""
-    for question in graph.get_state(THREAD).interrupts:
+    for question in graph.get_state(place.thread).interrupts:
         print("\nThe draft, as the database kept it\n")
         for line in question.value["report"].splitlines():
             print(textwrap.indent(shorten(line, WIDTH - 3), "   "))
         approved = ask(f"\n{question.value['question']} [y/n] ", yes)
-        done = graph.invoke(Command(resume={question.id: approved}), THREAD, context=place)
+        done = graph.invoke(Command(resume={question.id: approved}), place.thread, context=place)
         print(f"Written: {_short(Path(done['written']))}" if approved else "Nothing was written.")
 
 
@@ -71,10 +78,10 @@ def ask(question: str, yes: bool) -> bool:
     return typed == "y"
 
 
-def print_history(graph: CompiledStateGraph) -> None:
+def print_history(graph: CompiledStateGraph, place: Place) -> None:
     """Every checkpoint of the thread, oldest first."""
     print("\nThe history, from the database\n\n   step   made at (UTC)     runs next")
-    for snapshot in reversed(list(graph.get_state_history(THREAD))):
+    for snapshot in reversed(list(graph.get_state_history(place.thread))):
         count = len(snapshot.next)
         following = f"{snapshot.next[0]}{f' x {count}' if count > 1 else ''}" if count else "-"
         made = (snapshot.created_at or "")[11:26]
@@ -91,7 +98,6 @@ def _short(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    try:
+    again = shlex.join(["python", *(each for each in sys.argv if each != "--demo")])
+    with told(f"Stopped. To go on from here: {again}"):
         main()
-    except (KeyboardInterrupt, EOFError):
-        sys.exit("\nStopped. To go on from here: python examples/survey.py")

@@ -24,7 +24,6 @@ from plait.types import Command, Overwrite, Send, interrupt
 
 AT_ONCE = 4
 """Documents that are in work at the same time."""
-THREAD: Any = {"configurable": {"thread_id": "survey"}, "max_concurrency": AT_ONCE}
 
 
 class Survey(TypedDict):
@@ -42,6 +41,11 @@ class Place:
 
     root: Path
     out: Path
+
+    @property
+    def thread(self) -> Any:
+        """The survey of this folder: its thread in the database, and how many tasks run at once."""
+        return {"configurable": {"thread_id": str(self.root)}, "max_concurrency": AT_ONCE}
 
 
 def find(state: Survey, runtime: Runtime[Place]) -> dict[str, Any]:
@@ -112,11 +116,11 @@ def go_on(graph: CompiledStateGraph, place: Place) -> Iterator[str]:
 
     Yields the path of each document whose finding is now safe in the database.
     """
-    now = graph.get_state(THREAD)
+    now = graph.get_state(place.thread)
     if now.interrupts:
         return  # the question of an earlier run still waits
     given = None if now.next else {"findings": Overwrite([])}  # None goes on with what is stored
-    for update in graph.stream(given, THREAD, context=place, stream_mode="updates"):
+    for update in graph.stream(given, place.thread, context=place, stream_mode="updates"):
         if "inspect" in update and not is_retold(update):
             yield from (finding.path for finding in update["inspect"]["findings"])
 

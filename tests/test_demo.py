@@ -108,6 +108,25 @@ def test_a_person_at_a_terminal_can_leave_and_come_back_and_say_no(
     assert begun(tmp_path) == inspected, "the question waited; no work was done again"
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo terminal")
+def test_the_survey_of_one_folder_waits_while_another_is_surveyed(
+    project: Path, tmp_path: Path
+) -> None:
+    left = at_terminal("\x04", project, "--out", tmp_path)  # Ctrl-D
+    assert left.rstrip().endswith(
+        f"Stopped. To go on from here: python {SURVEY} {project} --out {tmp_path}"
+    )
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "one.md").write_text("# One\n", "utf-8")
+    assert "Markdown: 1 documents" in survey(other, "--out", tmp_path)
+
+    inspected = begun(tmp_path)
+    assert len(inspected) == DOCUMENTS + 1
+    assert f"Python: {DOCUMENTS - 1} documents" in survey(project, "--out", tmp_path)
+    assert begun(tmp_path) == inspected, "its question waited; no work was done again"
+
+
 def at_terminal(typed: str, *arguments: object) -> str:
     """Run the survey at a pseudo terminal, with something typed ahead."""
     ours, theirs = pty.openpty()

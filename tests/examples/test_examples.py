@@ -1,6 +1,8 @@
 """The worked examples run from the command line, over the real openai SDK and a real socket."""
 
+import os
 import re
+import socket
 import subprocess
 import sys
 from importlib import import_module
@@ -107,7 +109,7 @@ def test_the_picture_in_the_documents_is_that_of_the_example(tmp_path: Path, nam
 def test_every_example_is_in_the_documents() -> None:
     told = "".join(page.read_text("utf-8") for page in DOCS.glob("*.md"))
     named = set(re.findall(r"examples/(\w+)\.py", told + (ROOT / "README.md").read_text("utf-8")))
-    parts = {"inspection", "kill", "report", "survey", "support_server", "support_story"}
+    parts = {"ending", "inspection", "kill", "report", "support_server", "support_story"}
     there = {path.stem for path in (ROOT / "examples").glob("*.py")}
     assert there - parts - {"loopback", "showing"} <= named
 
@@ -133,3 +135,50 @@ def test_a_model_may_answer_without_looking_anything_up(
 
     import_module("haystack_agent").report(Agent())
     assert capsys.readouterr().out == "Found: nothing\n"
+
+
+STOPPED = [
+    ("react --picture it.png", 2, "name a file that ends in .svg: it.png"),
+    ("react --picture nowhere/it.svg", 1, "FileNotFoundError: "),
+    ("react --model nope:x", 1, "UnknownProviderError: Unable to infer the model provider"),
+    ("react --model openai:x", 1, "ModelAuthenticationError: openai:x failed: "),
+    ("supervisor --model openai:x", 1, "ModelAuthenticationError: openai:x failed: "),
+    ("haystack_agent --model openai:x", 1, "Error: openai:x failed: Missing credentials."),
+    ("haystack_agent --resume nowhere.json", 1, "FileNotFoundError: File not found: nowhere.json"),
+    ("haystack_agent --resume text", 1, "JSONDecodeError: Invalid JSON file text"),
+    ("haystack_agent --stop text", 1, "FileExistsError: "),
+    ("haystack_agent --set apples=3", 2, "--set changes a snapshot: give one with --resume"),
+    ("haystack_agent --resume text --set apples", 2, "argument --set: not ITEM=NUMBER: apples"),
+    ("haystack_agent --resume text --stop here", 2, "--stop: not allowed with argument --resume"),
+    ("survey nowhere", 2, "there is no folder nowhere"),
+    ("survey empty", 1, "Nothing to survey: empty has no documents (Python, Markdown)."),
+    ("survey --out text", 1, "FileExistsError: "),
+    ("kill", 1, "usage: kill.py ROOT OUT [FINISH]; "),
+    ("support --serve 99999", 2, "argument --serve: not a port, 0 to 65535: 99999"),
+    ("support --serve PORT", 1, "Address already in use. 0 takes a free one."),
+    ("support --model openai:x", 1, "Server A answers 502 ModelAuthenticationError: openai:x "),
+]
+
+
+@pytest.mark.parametrize(("line", "status", "last"), STOPPED, ids=[line for line, *_ in STOPPED])
+def test_what_stops_an_example_is_told_in_a_line(
+    tmp_path: Path, line: str, status: int, last: str
+) -> None:
+    (tmp_path / "text").write_text("no snapshot")
+    (tmp_path / "empty").mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        name, *arguments = line.replace("PORT", str(taken.getsockname()[1])).split()
+        keyless = {key: value for key, value in os.environ.items() if not key.endswith("_KEY")}
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "examples" / f"{name}.py"), *arguments],
+            cwd=tmp_path, env=keyless, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    assert last in done.stderr.splitlines()[-1]
+
+
+def test_a_question_that_a_script_cannot_answer_is_asked_back() -> None:
+    assert run("react", "--ask", "") == ["What is the question?"]
+    asked = ["supervisor: Which city is it? We know Delft, Bruges, Ghent."]
+    assert run("supervisor", "--ask", "Where to?") == asked

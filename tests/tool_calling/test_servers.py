@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from threading import Barrier
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import pytest
@@ -153,6 +155,25 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays_open(pair
     assert waiting(a.call(thread)[1]) == asked
     assert b.call(f"{thread}/answers", {asked[9]: YES})[0] == 200
     assert paid(out, before) == [(9, 12.0)]
+
+
+@pytest.mark.parametrize(
+    ("what", "body", "said"),
+    [
+        ("messages", {}, "no messages: {}"),
+        ("messages", {"text": 5}, "no messages: {'text': 5}"),
+        ("messages", None, "no JSON: "),
+        ("answers", [], "no answers: []"),
+    ],
+)
+def test_a_request_that_is_none_is_told_so(pair, thread, what, body, said):
+    a, _, _ = pair
+    data = b"text" if body is None else json.dumps(body).encode()
+    with pytest.raises(HTTPError) as refused:
+        urlopen(Request(f"{a.address}{thread}/{what}", data))
+    told = json.load(refused.value)
+    assert (refused.value.code, told["error"]) == (400, "BadRequest")
+    assert told["message"].startswith(said)
 
 
 def test_the_story_of_the_example_ends_with_what_was_approved(url, tmp_path):
