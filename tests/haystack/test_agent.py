@@ -1,5 +1,6 @@
 """Haystack's Agent beyond Haystack: threads, questions to people, streams, pictures, models."""
 
+from functools import partial
 from typing import Annotated, ClassVar, TypedDict
 
 import langchain_core.language_models.fake_chat_models as lc
@@ -339,3 +340,9 @@ def test_sets_of_tools_are_warmed_up_once():
     agent.warm_up()
     agent.warm_up()
     assert warmed == ["set", "tool"]
+
+
+@pytest.mark.parametrize("thing", [partial(int, base=2), 5])
+def test_what_is_no_function_is_no_tool_and_the_way_out_is_told(thing):
+    with pytest.raises(ToolDefinitionError, match="Wrap what it calls in a def"):
+        create_tool_from_function(thing, name="thing")

@@ -35,7 +35,7 @@ def create_tool_from_function(
         outputs_to_state: Keys of the state to what goes there (see `Tool`).
 
     Raises:
-        ToolDefinitionError: A parameter has no type.
+        ToolDefinitionError: It is no function, or a parameter has no type.
         SchemaGenerationError: A type has no JSON schema.
 
     >>> def add(a: int, b: int = 1) -> int:
@@ -44,6 +44,11 @@ def create_tool_from_function(
     >>> create_tool_from_function(add).parameters["required"]
     ['a']
     """
+    if not callable(function) or not hasattr(function, "__name__"):
+        raise ToolDefinitionError(
+            f"A tool is made of a function, not of {function!r:.100}. Wrap what it calls in a def, "
+            "or make a Tool(name, description, parameters, function)."
+        )
     name = name or function.__name__
     description = (function.__doc__ or "") if description is None else description
     filled = set((inputs_from_state or {}).values())

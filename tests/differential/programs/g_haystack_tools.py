@@ -144,6 +144,9 @@ def case_tools_that_are_none(env):
         env.error(lambda: made(outputs_to_state={"a": {"handler": None}})),
         env.error(lambda: made(outputs_to_string={"source": None})),
         env.error(lambda: made(outputs_to_string={"handler": None})),
+        env.error(lambda: tool(5)),
+        env.error(lambda: tool("add")),
+        env.error(lambda: create_tool_from_function(5, name="five")),
     ]
 
 
