@@ -16,11 +16,13 @@ from plait.haystack import (
     DeserializationError,
     PipelineInvalidPipelineSnapshotError,
     PipelineRuntimeError,
+    PipelineState,
     ToolBreakpoint,
     ToolCall,
     component,
     load_pipeline_snapshot,
     register,
+    save_pipeline_snapshot,
 )
 from plait.haystack import create_tool_from_function as own_tool
 
@@ -191,6 +193,21 @@ def test_the_name_of_a_file_says_agent_component_and_visit(tmp_path):
     point = Breakpoint("chat_generator", 1, str(tmp_path))
     error = stopped(point, call("add", a=1, b=2))
     assert Path(error.pipeline_snapshot_file_path).name.startswith("helper_chat_generator_1_")
+
+
+def test_any_snapshot_is_saved_and_loaded(tmp_path):
+    snapshot = at_tools().pipeline_snapshot
+    assert snapshot.pipeline_state == PipelineState(
+        inputs={}, component_visits={}, pipeline_outputs={}
+    )
+    paths = [save_pipeline_snapshot(snapshot, tmp_path / "new" / "folder")]
+    with pytest.raises(FileExistsError):  # never over another one
+        save_pipeline_snapshot(snapshot, tmp_path / "new" / "folder")
+    assert [str(path) for path in (tmp_path / "new" / "folder").iterdir()] == paths
+    loaded = load_pipeline_snapshot(paths[0])
+    assert loaded.to_dict() == snapshot.to_dict()
+    done = agent(say("done")).run([], snapshot=loaded)
+    assert done["messages"][2].tool_call_result.result == "3"
 
 
 def test_an_error_s_snapshot_is_from_before_the_tools():

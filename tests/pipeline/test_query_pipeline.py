@@ -641,3 +641,11 @@ def test_only_pipelines_with_branches_of_different_lengths_are_scheduled_eagerly
     assert not is_uneven("a>b", "a>c", "b>d", "c>d")
     assert is_uneven("a>b", "a>c", "b>d")
     assert is_uneven("a>b", "b>d", "c>d")
+
+
+def test_a_chain_goes_on_from_modules_that_are_there():
+    pipeline = QueryPipeline(chain=[str.strip])
+    pipeline.add_chain(["strip", str.upper, len])
+    assert pipeline.run(" abc ") == 3
+    with pytest.raises(UnknownNodeError, match="there is no module 'nowhere'"):
+        pipeline.add_chain(["nowhere", len])
