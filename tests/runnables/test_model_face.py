@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from plait.chat_models import init_chat_model
@@ -104,6 +104,16 @@ def test_a_dict_in_the_place_of_an_object_is_read_or_refused_with_its_field() ->
         Holder.model_validate({"parser": {"nmae": "x"}, "document": Document("x")})
     with pytest.raises(ValidationError, match="page_content"):
         Holder.model_validate({"parser": {}, "document": {}})
+
+
+def test_a_default_made_from_other_fields_is_written_like_any_other() -> None:
+    class Titled(Document):
+        title: str = "plait"
+        short: str = Field(default_factory=lambda held: held["title"][:3])
+
+    titled = Titled(page_content="x", title="braid", short="b.")
+    assert Titled.model_validate_json(titled.model_dump_json()) == titled
+    assert "short" not in Titled(page_content="x").model_dump(exclude_unset=True)
 
 
 def test_a_class_that_was_asked_goes_once_nobody_has_it() -> None:

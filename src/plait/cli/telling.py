@@ -93,9 +93,12 @@ def size_of(number: int) -> str:
 @contextmanager
 def progress(what: str) -> Generator[Callable[[Any], None]]:
     """Tell people on stderr how far long work is; gives the function to call after each thread."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"))
     where = Console(stderr=True)
-    with Bar(*columns, console=where, transient=True, disable=not where.is_terminal) as bar:
+    if not where.is_terminal:  # a disabled bar of rich before 14.3 writes an empty line
+        yield lambda at: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"))
+    with Bar(*columns, console=where, transient=True) as bar:
         task = bar.add_task(what)
 
         def tell(at: Any) -> None:

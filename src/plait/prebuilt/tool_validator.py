@@ -37,7 +37,7 @@ class ValidationNode(Runnable[Any, Any]):
     >>> from pydantic import create_model
     >>> from plait.messages import AIMessage
     >>> call = {"name": "Select", "args": {"number": "7"}, "id": "1"}
-    >>> node = ValidationNode([create_model("Select", number=int)])
+    >>> node = ValidationNode([create_model("Select", number=(int, ...))])
     >>> node.invoke([AIMessage("", tool_calls=[call])])
     [ToolMessage(content='{"number":7}', name='Select', tool_call_id='1')]
     """

@@ -46,7 +46,7 @@ def describe(error: Any) -> str:
 
     >>> from pydantic import create_model
     >>> try:
-    ...     create_model("add", a=int)(a="x")
+    ...     create_model("add", a=(int, ...))(a="x")
     ... except ValueError as error:
     ...     print(describe(error))
     Tool input validation error. Mend these arguments and call the tool again:
