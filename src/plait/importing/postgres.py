@@ -6,8 +6,6 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
-import psycopg
-
 from plait.errors import ConfigError, StorageUnavailableError
 from plait.importing.rows import (
     PeerCheckpoint,
@@ -19,6 +17,7 @@ from plait.importing.rows import (
     told,
 )
 from plait.importing.values import Stored, Tree
+from plait.postgres import psycopg
 
 _PAGE = 64
 _EMPTY = "empty"

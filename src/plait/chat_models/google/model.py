@@ -171,7 +171,7 @@ class ChatGoogle(RemoteChatModel):
         return PartReader()
 
     def _translated(self, error: Exception) -> Exception | None:
-        errors = self._sdk("google.genai.errors")
+        errors = self._sdk("google.genai").errors
         if isinstance(error, errors.APIError):
             known: Any = error
             response = getattr(known, "response", None)

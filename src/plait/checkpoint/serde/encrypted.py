@@ -22,7 +22,7 @@ from typing import Any
 
 from plait.checkpoint.serde.base import CipherProtocol, SerializerProtocol
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
-from plait.errors import ConfigError, CorruptCheckpointError
+from plait.errors import ConfigError, CorruptCheckpointError, MissingExtraError
 from plait.reflection import signature
 
 _NONCE = 12
@@ -42,10 +42,17 @@ class AesGcmCipher:
 
     Raises:
         ConfigError: No key, a key of another size, or an id with ":" or "+" in it.
+        MissingExtraError: The package cryptography is not installed.
     """
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # the extra `encrypt`
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                "AesGcmCipher, and so EncryptedSerializer, needs cryptography, which is not "
+                "installed. Install it: pip install 'plait[encrypt]'."
+            ) from error
 
         if not keys:
             raise ConfigError('AesGcmCipher needs a key: {"1": os.urandom(32)}.')
