@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.differential.loading import programs, translate
 
 import plait
 
@@ -81,3 +82,32 @@ def test_no_module_takes_the_place_of_a_public_name(name: str) -> None:
         before = getattr(package, both)
         importlib.import_module(f"{name}.{both}")
         assert getattr(package, both) is before, f"{name}.{both}"
+
+
+def names_that_programs_import() -> dict[str, set[str]]:
+    """The names that the differential programs import from the peers, by plait's modules."""
+    found: dict[str, set[str]] = {}
+    for program in programs():
+        for node in ast.walk(ast.parse(program.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                module = translate(node.module)
+                if module.startswith("plait"):
+                    found.setdefault(module, set()).update(each.name for each in node.names)
+    return found
+
+
+def test_checkers_let_programs_import_what_runs() -> None:
+    """What a module has only imported is private to strict checkers, unless `__all__` names it."""
+    private: list[str] = []
+    for module, names in names_that_programs_import().items():
+        tree = ast.parse(Path(str(importlib.import_module(module).__file__)).read_text("utf-8"))
+        imported = {
+            each.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for each in node.names
+            if each.asname != each.name
+        }
+        public = getattr(importlib.import_module(module), "__all__", ())
+        private += [f"{module}.{name}" for name in sorted(names & imported) if name not in public]
+    assert private == []

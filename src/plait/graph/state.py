@@ -548,3 +548,6 @@ def _command_ends(hints: dict[str, Any]) -> tuple[str, ...]:
         if getattr(hint, "__origin__", None) is Command:
             return literals(hint.__args__[0])
     return ()
+
+
+__all__ = ["CompiledStateGraph", "StateGraph"]

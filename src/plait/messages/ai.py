@@ -20,7 +20,14 @@ from plait.messages.merge import merge_lists
 from plait.messages.usage import add_usage, check_usage, subtract_usage
 
 if TYPE_CHECKING:
-    from plait.messages.content import InvalidToolCall, ToolCall, ToolCallChunk, UsageMetadata
+    from plait.messages.content import (
+        InputTokenDetails,
+        InvalidToolCall,
+        OutputTokenDetails,
+        ToolCall,
+        ToolCallChunk,
+        UsageMetadata,
+    )
 
 # Ids that LangChain makes up: for a run, and for anything. A provider's own id is better.
 LC_AUTO_PREFIX = "lc_"
@@ -206,6 +213,9 @@ __all__ = [
     "LC_ID_PREFIX",
     "AIMessage",
     "AIMessageChunk",
+    "InputTokenDetails",
+    "OutputTokenDetails",
+    "UsageMetadata",
     "add_ai_message_chunks",
     "add_usage",
     "subtract_usage",

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
-from typing import Any, cast
+from typing import Any, Protocol, TypeAlias, cast, overload
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
 from plait.agents.middleware.requests import ModelRequest, system_message_of
@@ -17,8 +17,68 @@ Wrapper = Callable[[Any, Any], Any]
 """A function of (request, handler), sync or async."""
 Prompter = Callable[[Any], Any]
 """A function of the request, sync or async."""
+Made: TypeAlias = AgentMiddleware[Any, Any, Any]
 
 
+class _OfHook(Protocol):
+    """A decorator of hooks, with and without arguments."""
+
+    @overload
+    def __call__(
+        self,
+        func: Hook,
+        *,
+        state_schema: type[Any] | None = None,
+        tools: list[Any] | None = None,
+        can_jump_to: list[JumpTo] | None = None,
+        name: str | None = None,
+    ) -> Made: ...
+    @overload
+    def __call__(
+        self,
+        func: None = None,
+        *,
+        state_schema: type[Any] | None = None,
+        tools: list[Any] | None = None,
+        can_jump_to: list[JumpTo] | None = None,
+        name: str | None = None,
+    ) -> Callable[[Hook], Made]: ...
+
+
+class _OfWrapper(Protocol):
+    """A decorator of wrappers, with and without arguments."""
+
+    @overload
+    def __call__(
+        self,
+        func: Wrapper,
+        *,
+        state_schema: type[Any] | None = None,
+        tools: list[Any] | None = None,
+        name: str | None = None,
+    ) -> Made: ...
+    @overload
+    def __call__(
+        self,
+        func: None = None,
+        *,
+        state_schema: type[Any] | None = None,
+        tools: list[Any] | None = None,
+        name: str | None = None,
+    ) -> Callable[[Wrapper], Made]: ...
+
+
+def _of_hook(decorator: Callable[..., Any]) -> _OfHook:
+    """A decorator as checkers shall see it."""
+    return cast("_OfHook", decorator)
+
+
+def _of_wrapper(decorator: Callable[..., Any]) -> _OfWrapper:
+    """A decorator as checkers shall see it."""
+    return cast("_OfWrapper", decorator)
+
+
+@_of_hook
 def before_agent(
     func: Hook | None = None,
     *,
@@ -42,6 +102,7 @@ def before_agent(
     return _decorate(func, _method("before_agent", can_jump_to), state_schema, tools, name)
 
 
+@_of_hook
 def before_model(
     func: Hook | None = None,
     *,
@@ -61,6 +122,7 @@ def before_model(
     return _decorate(func, _method("before_model", can_jump_to), state_schema, tools, name)
 
 
+@_of_hook
 def after_model(
     func: Hook | None = None,
     *,
@@ -73,6 +135,7 @@ def after_model(
     return _decorate(func, _method("after_model", can_jump_to), state_schema, tools, name)
 
 
+@_of_hook
 def after_agent(
     func: Hook | None = None,
     *,
@@ -85,6 +148,7 @@ def after_agent(
     return _decorate(func, _method("after_agent", can_jump_to), state_schema, tools, name)
 
 
+@_of_wrapper
 def wrap_model_call(
     func: Wrapper | None = None,
     *,
@@ -114,6 +178,7 @@ def wrap_model_call(
     return _decorate(func, _method("wrap_model_call"), state_schema, tools, name)
 
 
+@_of_wrapper
 def wrap_tool_call(
     func: Wrapper | None = None,
     *,
@@ -131,6 +196,10 @@ def wrap_tool_call(
     return _decorate(func, _method("wrap_tool_call"), state_schema, tools, name)
 
 
+@overload
+def dynamic_prompt(func: Prompter) -> Made: ...
+@overload
+def dynamic_prompt(func: None = None) -> Callable[[Prompter], Made]: ...
 def dynamic_prompt(func: Prompter | None = None) -> Any:
     """Middleware that makes the system message of each call of the model.
 
