@@ -134,7 +134,7 @@ def _native(saver: Any) -> Any:
         return saver
     raise ConfigError(
         f"{type(saver).__name__} cannot list the heads of its threads: check_deploy reads "
-        "plait's own savers (InMemorySaver, SqliteSaver)."
+        "plait's own savers (InMemorySaver, SqliteSaver, PostgresSaver)."
     )
 
 

@@ -101,6 +101,28 @@ def test_a_renewal_that_fails_is_tried_again_and_hinders_no_other() -> None:
     first.held = second.held = False
 
 
+def test_a_renewal_that_hangs_hinders_none_of_other_savers() -> None:
+    heart, fine, later = Heart(), SimpleQueue[Renew](), SimpleQueue[Renew]()
+    asked, answers = SimpleQueue[Renew](), threading.Event()
+
+    def hangs(renew: Renew) -> None:
+        asked.put(renew)
+        answers.wait(GAVE_UP)
+
+    first, second, third = held(hangs, 1), held(fine.put, 2), held(later.put, 3)
+    heart.keep(first)
+    asked.get(timeout=GAVE_UP)
+    heart.keep(second)
+    heart.keep(third)
+    for _ in range(3):
+        wait_until(fine, {(2, 20)})
+        wait_until(later, {(3, 30)})
+    assert asked.empty(), "who has not answered is not asked again"
+    answers.set()
+    asked.get(timeout=GAVE_UP)
+    first.held = second.held = third.held = False
+
+
 def test_a_hold_that_no_other_process_can_see_is_not_renewed() -> None:
     heart, renewals = Heart(), SimpleQueue[Renew]()
     here, there = held(None, 1), held(renewals.put, 2)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import time
+from time import monotonic, time
 
 import pytest
 
 from plait.checkpoint.base.plans import run_plan
 from plait.checkpoint.base.port import Plan
-from plait.checkpoint.log.claims import Hold, is_owned
+from plait.checkpoint.log import identity
+from plait.checkpoint.log.claims import LEASE, Hold, is_owned
 from plait.checkpoint.log.requests import Done, LaneRow, ReadLane, Transact
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import ThreadBusyError
@@ -105,6 +106,40 @@ def test_an_owner_that_says_nothing_of_its_process_is_respected_until_its_lease_
     assert not is_owned(lane._replace(lease=time() - 1))
     with pytest.raises(ThreadBusyError, match="owned by another run;"):
         claim(lane)
+
+
+@pytest.mark.parametrize("set_by", [3600.0, -3600.0])
+@pytest.mark.parametrize("changed", [{}, {"namespace": "pid:[1]"}], ids=["here", "container"])
+def test_a_wall_clock_that_is_set_ends_no_lease_and_makes_none_longer(
+    path: Path,
+    owner: Child,
+    changed: dict[str, str],
+    set_by: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lane = said_otherwise(lane_of(path), **changed)
+    monkeypatch.setattr(identity, "time", lambda: time() + set_by)
+    assert is_owned(lane)
+    monkeypatch.setattr(identity, "monotonic", lambda: monotonic() + LEASE + 1)
+    assert not is_owned(lane), "but a lease that was not renewed has ended"
+
+
+def test_a_lease_of_another_machine_is_told_by_the_wall_clock(
+    path: Path, owner: Child, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane = said_otherwise(lane_of(path), boot="another-boot")
+    monkeypatch.setattr(identity, "monotonic", lambda: monotonic() + 3600.0)
+    assert is_owned(lane)
+    monkeypatch.setattr(identity, "time", lambda: time() + LEASE + 1)
+    assert not is_owned(lane)
+
+
+def test_a_claim_of_an_older_plait_is_respected_by_the_wall_clock(path: Path, owner: Child) -> None:
+    lane = said_otherwise(lane_of(path), serial="7")
+    assert is_owned(lane)
+    assert not is_owned(lane._replace(lease=time() - 1))
+    owner.kill()
+    assert not is_owned(lane)
 
 
 def test_leases_are_told_by_the_clock_of_the_storage_where_it_has_one() -> None:

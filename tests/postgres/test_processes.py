@@ -110,17 +110,15 @@ def test_leases_are_told_by_the_servers_clock(
 ) -> None:
     """A machine whose clock is a day ahead neither takes a living owner's thread over nor
     holds one for a day."""
-    from plait.checkpoint.log import claims
-    from plait.checkpoint.postgres import rows
+    from plait.checkpoint.log import identity
 
     with PostgresSaver(postgres_url) as saver, psycopg.connect(postgres_url) as conn:
         session = saver.open_session("t", lease=60)
         saver.run(session.claim())
         conn.execute("UPDATE plait_lanes SET owner = 'a|b|1|c|elsewhere|1'")
         conn.commit()
-        real = claims.time
-        for module in (claims, rows):
-            monkeypatch.setattr(module, "time", lambda: real() + 86400)
+        for name, real in (("time", identity.time), ("monotonic", identity.monotonic)):
+            monkeypatch.setattr(identity, name, lambda real=real: real() + 86400)
         with pytest.raises(ThreadBusyError, match="elsewhere"):
             saver.run(saver.open_session("t").claim())
         conn.execute("UPDATE plait_lanes SET lease = plait_clock() - 1")

@@ -1,4 +1,4 @@
-"""Who owns a thread: identity of processes, holds, and the judgement of a claim.
+"""Who owns a thread: holds, and the judgement of a claim.
 
 A claim is a compare-and-swap on the root lane: the claimer reads fence, owner and lease, judges
 whether the owner must be respected, and takes the lane only if fence and lease are still what it
@@ -13,17 +13,21 @@ start another run), or whose event loop was closed; or the policy is "takeover".
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Callable
-from itertools import count
-from pathlib import Path
-from time import time
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 from plait.checkpoint.base.plans import Pause
 from plait.checkpoint.base.port import Plan
+from plait.checkpoint.log.identity import (
+    Owner,
+    is_dead,
+    is_mine,
+    lease_time,
+    new_token,
+    parse,
+    time_for,
+)
 from plait.checkpoint.log.requests import Claim, Done, LaneRow, ReadLane, Refused, Transact
 from plait.errors import ConfigError, SupersededError, ThreadBusyError, nearest
 
@@ -47,82 +51,7 @@ _FIRST_PAUSE: Final = 0.02
 _LAST_PAUSE: Final = 0.5
 
 
-class Identity(NamedTuple):
-    """What tells one process from every other, on this host and elsewhere."""
-
-    boot: str
-    pid_namespace: str
-    pid: int
-    started: str
-    host: str
-
-
-class _Identities:
-    """The identity of this process, made anew in a forked child."""
-
-    def __init__(self) -> None:
-        self._mine: Identity | None = None
-        self.prefix = ""
-
-    def mine(self) -> Identity:
-        if self._mine is None or self._mine.pid != os.getpid():
-            pid = os.getpid()
-            self._mine = Identity(
-                _read("/proc/sys/kernel/random/boot_id"),
-                _pid_namespace(),
-                pid,
-                _started(pid) or "?",
-                socket.gethostname().replace("|", "_"),
-            )
-            boot, namespace, _, started, host = self._mine
-            self.prefix = f"{boot}|{namespace}|{pid}|{started}|{host}|"
-        return self._mine
-
-
-_identities = _Identities()
-_serials = count(1)
 _live: WeakValueDictionary[str, Hold] = WeakValueDictionary()
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text("ascii").strip()
-    except OSError:
-        return "?"
-
-
-def _pid_namespace() -> str:
-    """Where the number of this process counts: each container has its own."""
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return "?"
-
-
-def _started(pid: int) -> str | None:
-    """When a process of this host started, in ticks since boot; None: no such live process."""
-    stat = _read(f"/proc/{pid}/stat")
-    fields = stat.rpartition(")")[2].split()  # the name before ")" may hold anything
-    if len(fields) < 20 or fields[0] in "ZX":  # a zombie runs nothing any more
-        return None
-    return fields[19]
-
-
-def _parse(owner: str) -> tuple[Identity, str] | None:
-    parts = owner.split("|")
-    if len(parts) != 6 or not parts[2].isdecimal():
-        return None
-    boot, namespace, pid, started, host, _ = parts
-    return Identity(boot, namespace, int(pid), started, host), owner
-
-
-def _provably_dead(other: Identity, mine: Identity) -> bool:
-    """Whether the process cannot be alive. Says no wherever it cannot know."""
-    if "?" in (mine.boot, mine.pid_namespace, mine.started, other.boot, other.started):
-        return False
-    if (other.boot, other.pid_namespace) != (mine.boot, mine.pid_namespace):
-        return False
-    return _started(other.pid) != other.started
 
 
 def _never() -> bool:
@@ -222,8 +151,7 @@ class Hold:
             ThreadBusyError: Another live run owns the thread, or one finished in between, or the
                 thread was deleted.
         """
-        _identities.mine()
-        self.token = token = f"{_identities.prefix}{next(_serials)}"
+        self.token = token = new_token()
         row, looked = self.seen, self.looked
         self.seen, self.looked = None, False
         busy, self._busy = self._busy, False
@@ -231,7 +159,6 @@ class Hold:
             row = yield ReadLane(self.thread_id, "")
         pause = _FIRST_PAUSE
         while True:
-            now = time()
             if row is not None and self.policy != "takeover" and (busy or _respected(row)):
                 if self.policy != "wait" or self.leaving:
                     raise _busy(row)
@@ -243,7 +170,7 @@ class Hold:
             if moved(row):
                 raise _moved(self.thread_id, row)
             fence, lease = (row.fence, row.lease) if row else (batch.seed, None)
-            batch.claim = Claim(fence, lease, token, now + self.lease_seconds)
+            batch.claim = Claim(fence, lease, token, lease_time() + self.lease_seconds)
             _live[token], self.asking = self, True  # first: others see it as soon as it is stored
             try:
                 answer: Done | Refused = yield batch
@@ -282,30 +209,29 @@ class Hold:
                 "this commit was stored."
             )
         return ThreadBusyError(
-            f"Thread {self.thread_id!r} was taken over by {_name(root)}; this run lost its claim "
-            f"(fence {self.fence}, now {root.fence}) and nothing of this commit was stored. Its "
+            f"Thread {self.thread_id!r} was taken over by {_name(_owner_of(root))}; this run lost "
+            f"its claim (fence {self.fence}, now {root.fence}) and nothing of it was stored. Its "
             "process was stopped, or cut off from the database, for longer than its lease, or a "
             "clock was set forward. Read the thread's state to see how the other run went on."
         )
 
 
-def _clock(row: LaneRow) -> float:
+def _clock(row: LaneRow, owner: Owner | None) -> float:
     """What time it was by the clock that the row's lease is told by."""
-    return row.clock if row.clock is not None else time()
+    return row.clock if row.clock is not None else time_for(owner)
 
 
 def _respected(row: LaneRow) -> bool:
     """Whether the owner of a root lane may still be at work."""
     if row.owner is None:
         return False
-    parsed = _parse(row.owner)
-    mine = _identities.mine()
-    if parsed is not None and parsed[0] == mine:
+    owner = parse(row.owner)
+    if owner is not None and is_mine(owner):
         hold = _live.get(row.owner)  # its lease does not matter: we know whether it lives
         return hold is not None and (hold.held or hold.asking) and hold.driven()
-    if row.lease is None or row.lease <= _clock(row):
+    if row.lease is None or row.lease <= _clock(row, owner):
         return False
-    return parsed is None or not _provably_dead(parsed[0], mine)
+    return owner is None or not is_dead(owner)
 
 
 def is_owned(row: LaneRow) -> bool:
@@ -313,20 +239,24 @@ def is_owned(row: LaneRow) -> bool:
     return _respected(row)
 
 
-def _name(row: LaneRow) -> str:
-    parsed = _parse(row.owner) if row.owner is not None else None
-    if parsed is None:
+def _name(owner: Owner | None) -> str:
+    if owner is None:
         return "another run"
-    if parsed[0] == _identities.mine():
+    if is_mine(owner):
         return "another run of this process"
-    return f"another run (process {parsed[0].pid} on host {parsed[0].host!r})"
+    return f"another run (process {owner.process.pid} on host {owner.process.host!r})"
+
+
+def _owner_of(row: LaneRow) -> Owner | None:
+    return parse(row.owner) if row.owner is not None else None
 
 
 def _busy(row: LaneRow) -> ThreadBusyError:
-    now = _clock(row)
+    owner = _owner_of(row)
+    now = _clock(row, owner)
     left = max(0.0, (row.lease or now) - now)
     return ThreadBusyError(
-        f"Thread {row.thread_id!r} is owned by {_name(row)}; its claim lasts {left:.0f} s more "
+        f"Thread {row.thread_id!r} is owned by {_name(owner)}; its claim lasts {left:.0f} s more "
         "unless it is renewed. Wait for that run to end, or choose what to do when a thread is "
         'busy, by thread_busy= of the saver or of one call\'s configurable: "wait" (start when it '
         'is free), "takeover" (stop the other run at its next commit) or "allow" (run both, '

@@ -1,23 +1,29 @@
 """How a claim stays alive while its run does: one daemon thread per process renews all leases.
 
-It starts with the first claim that other processes can see, wakes several times per lease, renews
-every held lease of a saver in one statement, and ends when nothing is held any more. It works on
-connections of its own, so that neither a node that blocks nor a long transaction delays it.
+It starts with the first claim that other processes can see, wakes several times per lease, has
+every held lease of a saver renewed in one statement, and ends when nothing is held any more. It
+works on connections of its own, so that neither a node that blocks nor a long transaction delays
+it; and it waits for no answer, so that a server that hangs costs the runs on other ones nothing.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from threading import Event, Lock, Thread
-from time import time
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakSet
 
 from plait.checkpoint.log.claims import Hold
+from plait.checkpoint.log.identity import lease_time
 from plait.checkpoint.log.requests import Renew
 from plait.errors import StorageUnavailableError
 
+_Renewing: TypeAlias = Callable[[Renew], Any]
+"""A saver's `renew`."""
+_Lanes: TypeAlias = dict[float, list[tuple[int, int]]]
+"""The root lanes that it holds and their fences, by the length of their leases."""
 _BEATS = 4
 """Renewals per lease: three may fail before it is lost."""
 
@@ -36,6 +42,8 @@ class Heart:
         self._running = False
         self._pause = 0.0
         """How long the thread sleeps now, unless it is woken."""
+        self._asked: set[_Renewing] = set()
+        """The savers whose storage has not answered yet."""
 
     def keep(self, hold: Hold) -> None:
         """Renew a hold's lease until it is given back, lost or dropped.
@@ -77,22 +85,36 @@ class Heart:
                 if not held:
                     self._running = False
                     return
-            _renew(held)
+            self._renew(held)
             del held  # a dropped hold must not live on here
 
+    def _renew(self, held: list[Hold]) -> None:
+        """Ask each saver's storage; one that still owes an answer is not asked again."""
+        savers: dict[_Renewing, _Lanes] = {}
+        for hold in held:
+            if hold.root is not None and hold.renew is not None:
+                lanes = savers.setdefault(hold.renew, {})
+                lanes.setdefault(hold.lease_seconds, []).append((hold.root, hold.fence))
+        with self._lock:
+            free = savers.keys() - self._asked
+            self._asked |= free
+        for renew in free:
+            ask = partial(self._ask, renew, savers[renew])
+            try:
+                Thread(target=ask, name="plait-renewal", daemon=True).start()
+            except RuntimeError:  # the system has no thread: then the others must wait
+                ask()
 
-def _renew(held: list[Hold]) -> None:
-    """One statement for each saver and length of lease."""
-    groups: dict[tuple[Callable[[Any], Any], float], list[tuple[int, int]]] = {}
-    for hold in held:
-        if hold.root is not None and hold.renew is not None:
-            key = (hold.renew, hold.lease_seconds)
-            groups.setdefault(key, []).append((hold.root, hold.fence))
-    for (renew, seconds), lanes in groups.items():
+    def _ask(self, renew: _Renewing, lanes: _Lanes) -> None:
+        """One statement for each length of lease."""
         try:
-            renew(Renew(lanes, time() + seconds))
+            for seconds, claims in lanes.items():
+                renew(Renew(claims, lease_time() + seconds))
         except Exception:
             pass  # the next beat tries again; a lease that is lost is refused at the commit
+        finally:
+            with self._lock:
+                self._asked.discard(renew)
 
 
 heart = Heart()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from time import time
 from typing import Any, TypeAlias
 
+from plait.checkpoint.log.identity import lease_time
 from plait.checkpoint.log.requests import (
     CheckpointRow,
     Done,
@@ -238,7 +238,7 @@ def transact(request: Transact) -> Steps[Done | Refused]:
             request.seed,
             request.fence,
             *(
-                (claim.owner, claim.fence, claim.lease, claim.new_lease - time())
+                (claim.owner, claim.fence, claim.lease, claim.new_lease - lease_time())
                 if claim is not None
                 else _NO_CLAIM
             ),
@@ -303,7 +303,7 @@ def transact_all(request: Together) -> Steps[list[Done | Refused]]:
     claims = [each.claim for each in sorted_]
     companies = [company_of(each) for each in sorted_]
     parts = [_rows(each, company) for each, company in zip(sorted_, companies, strict=True)]
-    now = time()
+    now = lease_time()
     rows = yield (
         SQL.transact_all,
         (
@@ -356,7 +356,7 @@ def renew(request: Renew) -> Steps[None]:
     """Prolong claims, in one statement."""
     lanes = [lane for lane, _ in request.lanes]
     fences = [fence for _, fence in request.lanes]
-    yield SQL.renew, (lanes, fences, request.lease - time())
+    yield SQL.renew, (lanes, fences, request.lease - lease_time())
 
 
 _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
