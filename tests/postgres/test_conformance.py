@@ -12,7 +12,7 @@ from psycopg_pool import ConnectionPool
 
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.postgres.aio import AsyncPostgresSaver
-from plait.testing.savers import NativeSaverConformance
+from plait.testing import NativeSaverConformance
 
 from .server import Server
 

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     )
     from plait.testing.faults import FaultySaver, InjectedCrash, InjectedFailure
     from plait.testing.models import ScriptedChatModel
+    from plait.testing.native_savers import NativeSaverConformance
     from plait.testing.processes import Child, fork
     from plait.testing.proxy import NetworkFault, PostgresProxy
-    from plait.testing.savers import NativeSaverConformance, SaverConformance
+    from plait.testing.savers import SaverConformance
     from plait.testing.simulation import (
         Crash,
         SimEnv,
@@ -47,7 +48,7 @@ _HOMES = {
     "FaultySaver": "faults",
     "InjectedCrash": "faults",
     "InjectedFailure": "faults",
-    "NativeSaverConformance": "savers",
+    "NativeSaverConformance": "native_savers",
     "NetworkFault": "proxy",
     "PostgresProxy": "proxy",
     "SaverConformance": "savers",

@@ -9,9 +9,9 @@
             yield MySaver()
 
 `SaverConformance` is for any saver with LangGraph's port (`put`, `put_writes`, `get_tuple`,
-`list`). `NativeSaverConformance` adds what plait's commit port promises: commits that are whole,
-one owner per thread, stale owners refused. Every promise is checked through the sync and through
-the async methods. Nothing but the standard library is needed; failed promises are `assert`s.
+`list`); what plait's commit port promises besides is in `native_savers`. Every promise is checked
+through the sync and through the async methods. Nothing but the standard library is needed; failed
+promises are `assert`s.
 """
 
 from __future__ import annotations
@@ -24,20 +24,16 @@ from contextlib import AbstractAsyncContextManager
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypedDict
 
 from plait.checkpoint.base import CheckpointTuple, empty_checkpoint, new_checkpoint_id
-from plait.checkpoint.base.port import NewCheckpoint, TaskWrites
-from plait.errors import StorageError, ThreadBusyError
+from plait.constants import INTERRUPT, RESUME
 from plait.graph import START, StateGraph
-from plait.testing.crashes import auntil_done, until_done
-from plait.testing.faults import FaultySaver, InjectedFailure
 from plait.types import Command, interrupt
 
 Surface: TypeAlias = Literal["sync", "async"]
 HOSTILE = (
     *("a'b", 'a"b', "') OR 1=1 --", "a|b", "50%", "a_b", "", " ", "*", "é", "日本", "\U0001f600"),
-    *("a\\b", "a/b", "$.x", "{}", "x" * 500),
+    *("a\\b", "a/b", "$.x", "{}", "x" * 500, "x" * 500 + "y", "A_B", "e\u0301", "a ", "t|a"),
 )
 """Names that are text like any other, though something may read more into them."""
-_TS = "2026-01-01T00:00:00.000000+00:00"
 
 
 class SaverFace:
@@ -66,17 +62,39 @@ class SaverFace:
         return await asyncio.to_thread(lambda: list(self.saver.list(*args, **kwargs)))
 
     async def put(
-        self, at: Any, values: dict[str, Any], metadata: Any = None, version: int = 1
+        self, at: Any, values: dict[str, Any], metadata: Any = None, version: int = 1, **more: Any
     ) -> Any:
-        """Put a checkpoint of these values; returns its config."""
+        """Put a checkpoint of these values, and what `more` says of it; returns its config."""
         versions = dict.fromkeys(values, version)
-        checkpoint = {**empty_checkpoint(), "channel_values": values, "channel_versions": versions}
+        checkpoint = {
+            **empty_checkpoint(),
+            "channel_values": values,
+            "channel_versions": versions,
+            **more,
+        }
         facts = metadata or {"source": "loop", "step": 1}
-        return await self.call("put", at, checkpoint, facts, versions)
+        new = {k: v for k, v in checkpoint["channel_versions"].items() if v == version}
+        return await self.call("put", at, checkpoint, facts, new)
+
+    async def values(self, at: Any) -> dict[str, Any]:
+        """The values of a checkpoint that must be there."""
+        return (await self.get(at)).checkpoint["channel_values"]
+
+    async def writes(self, at: Any) -> list[tuple[str, str, Any]]:
+        """What tasks wrote at a checkpoint that must be there; of each task in its order."""
+        return sorted((await self.get(at)).pending_writes or [], key=lambda each: each[0])
+
+    async def ids(self, *args: Any, **kwargs: Any) -> list[str]:
+        """The ids of the checkpoints that `list` gives."""
+        return [each.checkpoint["id"] for each in await self.list(*args, **kwargs)]
 
     async def run(self, plan: Any) -> Any:
         """Run a plan of a session."""
         return await self.call("run", plan)
+
+    async def execute(self, request: Any) -> Any:
+        """Do one storage request."""
+        return await self.call("execute", request)
 
     async def invoke(self, graph: Any, *args: Any) -> Any:
         """Run a graph that has this saver."""
@@ -107,6 +125,31 @@ async def refused(awaitable: Awaitable[Any], *errors: type[BaseException]) -> No
     except errors:
         return
     raise AssertionError(f"expected {[each.__name__ for each in errors]}, got {result!r}")
+
+
+def id_of(at: Any) -> str:
+    """The id of the checkpoint that a config names."""
+    return at["configurable"]["checkpoint_id"]
+
+
+def told(found: CheckpointTuple) -> dict[str, Any]:
+    """What a tuple says of its checkpoint, in a form that can be compared."""
+    checkpoint = found.checkpoint
+    parent: Any = found.parent_config
+    return {
+        "config": config_of(found.config),
+        "parent": parent and config_of(parent),
+        "ts": checkpoint["ts"],
+        "values": repr(checkpoint["channel_values"]),  # by type, and in order
+        "versions": checkpoint["channel_versions"],
+        "writes": sorted(found.pending_writes or [], key=lambda each: each[0]),
+    }
+
+
+def config_of(at: Any) -> tuple[str, ...]:
+    """Thread, namespace and checkpoint of a config."""
+    keys = ("thread_id", "checkpoint_ns", "checkpoint_id")
+    return tuple(at["configurable"][key] for key in keys)
 
 
 def config(thread: str = "t", ns: str = "", id: str | None = None) -> Any:
@@ -200,6 +243,86 @@ class SaverConformance(ABC):
         assert await saver.list(config(), filter={"step": "3' OR '1'='1"}) == []
 
     @promise
+    async def test_a_history_is_of_what_was_asked_for(self, saver: SaverFace) -> None:
+        made: list[Any] = []
+        for number in range(4):
+            facts = {"source": "loop" if number % 2 else "input", "step": number // 2}
+            made.append(await saver.put(config(), {"n": number}, facts))
+        inner = await saver.put(config(ns="inner"), {"n": 9})
+        other = await saver.put(config("other"), {"n": 9})
+        ids = [id_of(at) for at in made]
+        assert await saver.ids(config(), filter={"source": "input", "step": 1}) == [ids[2]]
+        assert await saver.ids(config(), filter={"source": "input"}, limit=2) == [ids[2], ids[0]]
+        before = {"before": config(id=ids[3]), "limit": 1}
+        assert await saver.ids(config(), filter={"source": "loop"}, **before) == [ids[1]]
+        assert await saver.ids(config(id=ids[1])) == [ids[1]]
+        assert await saver.ids(config(ns="inner")) == [id_of(inner)]
+        assert await saver.ids(config("other")) == [id_of(other)]
+        assert sorted(await saver.ids(None)) == sorted([*ids, id_of(inner), id_of(other)])
+        whole = await saver.ids({"configurable": {"thread_id": "t"}})
+        assert sorted(whole) == sorted([*ids, id_of(inner)]), "without a namespace: all of them"
+
+    @promise
+    async def test_the_newest_is_the_one_with_the_greatest_id(self, saver: SaverFace) -> None:
+        old, new, newer = (new_checkpoint_id() for _ in range(3))
+        await saver.put(config(), {"n": 2}, version=2, id=new)
+        await saver.put(config(), {"n": 1}, id=old)
+        await saver.put(config(ns="inner"), {"n": 3}, id=newer)
+        assert await saver.values(config()) == {"n": 2}
+        assert await saver.ids(config()) == [new, old]
+
+    @promise
+    async def test_a_history_tells_what_is_told_of_each_alone(self, saver: SaverFace) -> None:
+        facts = {"source": "loop", "step": 2, "parents": {"": "x"}, "deep": [1, {"k": None}]}
+        ts = "2020-02-03T04:05:06.789012+00:00"
+        first = await saver.put(config(ns="inner"), {"n": 1}, facts, ts=ts)
+        await saver.call("put_writes", first, [("n", 2), ("m", [3])], "task-1")
+        second = await saver.put(first, {"n": 2}, facts, version=2)
+        alone = [await saver.get(second), await saver.get(first)]
+        listed = await saver.list(config(ns="inner"))
+        assert list(map(told, listed)) == list(map(told, alone))
+        for found in (*alone, *listed):
+            assert {**found.metadata}.items() >= facts.items()
+        assert told(alone[1])["ts"] == ts
+        assert [told(each)["versions"] for each in alone] == [{"n": 2}, {"n": 1}]
+        assert told(alone[0])["parent"] == config_of(first)
+
+    @promise
+    async def test_plain_values_keep_their_types_and_order(self, saver: SaverFace) -> None:
+        plain: list[Any] = [None, True, False, 0, -1, 2**60, 1.0, -0.5, 1e-7, "", "\u00e9", b""]
+        plain += [b"\0\xff", [], {}, [[]], {"z": 1, "a": {"": None}}, {2: "two", 1: "one"}]
+        values = {f"key {number}": value for number, value in enumerate(plain)} | {"all": plain}
+        at = await saver.put(config(), values)
+        found = await saver.values(at)
+        assert {key: repr(found[key]) for key in values} == {k: repr(v) for k, v in values.items()}
+
+    @promise
+    async def test_what_did_not_change_is_kept_and_what_was_removed_is_gone(
+        self, saver: SaverFace
+    ) -> None:
+        first = await saver.put(config(), {"a": [1], "b": 1})
+        versions = {"a": 1, "b": 2}
+        both = {"a": [1], "b": 2}
+        second = await saver.put(first, both, version=2, channel_versions=versions)
+        third = await saver.put(
+            second, {"a": [1]}, version=3, channel_versions={**versions, "b": 3}
+        )
+        assert await saver.values(first) == {"a": [1], "b": 1}
+        assert await saver.values(second) == both
+        assert await saver.values(third) == {"a": [1]}
+
+    @promise
+    async def test_a_checkpoint_that_is_put_twice_is_there_once(self, saver: SaverFace) -> None:
+        id = new_checkpoint_id()
+        at = await saver.put(config(), {"n": 1}, id=id)
+        await saver.call("put_writes", at, [("n", 2)], "task-1")
+        await saver.put(config(), {"n": 1}, id=id)
+        assert await saver.ids(config()) == [id]
+        assert await saver.writes(at) == [("task-1", "n", 2)]
+        await saver.put(config(), {"n": 3}, version=2, id=id)
+        assert (await saver.values(at), await saver.ids(config())) == ({"n": 3}, [id])
+
+    @promise
     async def test_names_are_any_text_and_stay_apart(self, saver: SaverFace) -> None:
         for number, name in enumerate(HOSTILE):
             await saver.put(config(name), {"n": number})
@@ -214,10 +337,15 @@ class SaverConformance(ABC):
         at = await saver.put(config(), {"n": 1})
         await saver.call("put_writes", at, [("n", 2), ("m", [3])], "task-1")
         await saver.call("put_writes", at, [("n", 4)], "task-2")
-        found = await saver.get(at)
-        assert sorted(map(repr, found.pending_writes or [])) == sorted(
-            map(repr, [("task-1", "n", 2), ("task-1", "m", [3]), ("task-2", "n", 4)])
-        )
+        wrote = [("task-1", "n", 2), ("task-1", "m", [3]), ("task-2", "n", 4)]
+        assert await saver.writes(at) == wrote
+        after = await saver.put(at, {"n": 2}, version=2)
+        same = {"id": id_of(at)}
+        others = [await saver.put(config(*each), {"n": 1}, **same) for each in (("t", "i"), ("u",))]
+        await saver.call("put_writes", at, [("late", 5)], "task-3")
+        assert await saver.writes(at) == [*wrote, ("task-3", "late", 5)]
+        for other in (after, *others):
+            assert await saver.writes(other) == []
 
     @promise
     async def test_writes_put_twice_are_kept_once(self, saver: SaverFace) -> None:
@@ -227,28 +355,92 @@ class SaverConformance(ABC):
         assert len((await saver.get(at)).pending_writes or []) == 1
 
     @promise
+    async def test_a_write_stays_and_what_a_task_says_of_itself_is_replaced(
+        self, saver: SaverFace
+    ) -> None:
+        at = await saver.put(config(), {"n": 1})
+        await saver.call("put_writes", at, [(INTERRUPT, "first?")], "task-1")
+        await saver.call("put_writes", at, [("n", 2)], "task-1")
+        await saver.call("put_writes", at, [("n", 8), ("m", 3)], "task-1")
+        await saver.call("put_writes", at, [(INTERRUPT, "second?")], "task-1")
+        await saver.call("put_writes", at, [(RESUME, ["yes"])], "task-1")
+        wrote = await saver.writes(at)
+        assert [each for each in wrote if each[1] in "nm"] == [
+            ("task-1", "n", 2),
+            ("task-1", "m", 3),
+        ]
+        said = {(channel, repr(value)) for _, channel, value in wrote if channel not in "nm"}
+        assert said == {(INTERRUPT, "'second?'"), (RESUME, "['yes']")}
+
+    @promise
     async def test_what_the_program_changes_afterwards_is_not_stored(
         self, saver: SaverFace
     ) -> None:
         values: dict[str, Any] = {"items": [1]}
-        at = await saver.put(config(), values)
-        values["items"].append(2)
-        found = await saver.get(at)
-        found.checkpoint["channel_values"]["items"].append(3)
-        assert (await saver.get(at)).checkpoint["channel_values"] == {"items": [1]}
+        facts: dict[str, Any] = {"source": "loop", "step": 1, "deep": [1]}
+        write = [1]
+        at = await saver.put(config(), values, facts)
+        await saver.call("put_writes", at, [("items", write)], "task-1")
+        for mine in (values["items"], facts["deep"], write):
+            mine.append(2)
+        for found in (await saver.get(at), *await saver.list(config())):
+            metadata: Any = found.metadata
+            for given in (found.checkpoint["channel_values"]["items"], metadata["deep"]):
+                given.append(3)
+            found.checkpoint["channel_versions"]["items"] = 99
+            (wrote,) = found.pending_writes or []
+            wrote[2].append(3)
+        again: Any = await saver.get(at)
+        assert again.checkpoint["channel_values"] == {"items": [1]}
+        assert again.checkpoint["channel_versions"] == {"items": 1}
+        assert again.metadata["deep"] == [1]
+        assert again.pending_writes == [("task-1", "items", [1])]
 
     @promise
     async def test_a_deleted_thread_is_gone_and_others_stay(self, saver: SaverFace) -> None:
         if not self.deletes:
             return
-        for thread in ("t", "other"):
-            at = await saver.put(config(thread), {"n": 1})
+        id = new_checkpoint_id()
+        others = ("other", "t2", "T", "t_", "t%", "")
+        for thread in ("t", *others):
+            at = await saver.put(config(thread), {"n": 1}, id=id)
             await saver.call("put_writes", at, [("n", 2)], "task-1")
             await saver.put(config(thread, "inner"), {"n": 1})
         await saver.call("delete_thread", "t")
         assert await saver.list(config("t")) == []
         assert await saver.call("get_tuple", config("t", "inner")) is None
-        assert len(await saver.list(config("other"))) == 1
+        for thread in others:
+            assert len(await saver.list(config(thread))) == 1
+            assert len(await saver.writes(config(thread))) == 1
+        await saver.call("delete_thread", "t")
+        again = await saver.put(config(), {"n": 1}, id=id)
+        assert await saver.writes(again) == []
+
+    @promise
+    async def test_versions_grow(self, saver: SaverFace) -> None:
+        version, versions = None, list[Any]()
+        for _ in range(120):
+            version = saver.saver.get_next_version(version, None)
+            versions.append(version)
+        assert versions == sorted(set(versions))
+
+    @promise
+    async def test_puts_beside_each_other_are_all_kept(self, saver: SaverFace) -> None:
+        await asyncio.gather(
+            *(saver.put(config(f"t{n % 5}", f"{n % 2}"), {"n": n}) for n in range(40))
+        )
+        for thread in range(5):
+            assert len(await saver.list({"configurable": {"thread_id": f"t{thread}"}})) == 8
+
+    @promise
+    async def test_sync_and_async_methods_reach_the_same_threads(self, saver: SaverFace) -> None:
+        if len(self.surfaces) < 2:
+            return
+        other = SaverFace(saver.saver, "sync" if saver.surface == "async" else "async")
+        at = await saver.put(config(), {"n": 1})
+        await other.call("put_writes", at, [("n", 2)], "task-1")
+        assert told(await other.get(config())) == told(await saver.get(config()))
+        assert await other.ids(config()) == [id_of(at)]
 
     @promise
     async def test_a_graph_asks_and_goes_on(self, saver: SaverFace) -> None:
@@ -261,81 +453,12 @@ class SaverConformance(ABC):
         assert len(await saver.list(at)) == 5
 
 
-class NativeSaverConformance(SaverConformance):
-    """What a saver with plait's commit port promises besides."""
-
-    @promise
-    async def test_one_run_owns_a_thread(self, saver: SaverFace) -> None:
-        first, second = saver.saver.open_session("t"), saver.saver.open_session("t")
-        await saver.run(first.commit(_checkpoint(n=1), claim=True))
-        await refused(saver.run(second.commit(_checkpoint(n=2), claim=True)), ThreadBusyError)
-        await saver.run(first.release())
-        await saver.run(saver.saver.open_session("t").claim())
-
-    @promise
-    async def test_a_stale_owner_stores_nothing(self, saver: SaverFace) -> None:
-        old = saver.saver.open_session("t")
-        new = saver.saver.open_session("t", policy="takeover")
-        first = _checkpoint(n=1)
-        await saver.run(old.commit(first, claim=True))
-        await saver.run(new.claim())
-        writes = [TaskWrites(first.id, new_checkpoint_id(), "", [("n", 5)])]
-        await refused(saver.run(old.commit(_checkpoint(first.id, n=2))), ThreadBusyError)
-        await refused(saver.run(old.save_writes(writes)), ThreadBusyError)
-        found = await saver.run(new.load())
-        assert (found.values, list(found.writes)) == ({"n": 1}, [])
-
-    @promise
-    async def test_a_commit_that_failed_left_nothing_or_all(self, saver: SaverFace) -> None:
-        for fault in ("raise", "commit then raise"):
-            session = saver.saver.open_session(fault)
-            first = _checkpoint(n=1)
-            await saver.run(session.commit(first, claim=True, release=True))
-            requests = FaultySaver(saver.saver)
-            await SaverFace(requests, saver.surface).run(requests.open_session(fault).load())
-            faulty = FaultySaver(saver.saver, at=requests.requests + 1, fault=fault)
-            face = SaverFace(faulty, saver.surface)
-            broken = faulty.open_session(fault)
-            await face.run(broken.load())
-            second = _checkpoint(first.id, n=2)
-            writes = [TaskWrites(first.id, new_checkpoint_id(), "", [("n", 2)])]
-            commit = broken.commit(second, writes, claim=True, release=True)
-            await refused(face.run(commit), InjectedFailure, StorageError)
-            await face.run(broken.release())
-            found = await saver.run(saver.saver.open_session(fault).load())
-            whole = fault == "commit then raise"
-            assert (found.id, found.values) == ((second if whole else first).id,
-                                                {"n": 2 if whole else 1})  # fmt: skip
-            before = await saver.run(saver.saver.open_session(fault).load(first.id))
-            assert len(list(before.writes)) == whole
-
-    @promise
-    async def test_what_a_graph_did_is_there_after_every_failure(self, saver: SaverFace) -> None:
-        at = {"configurable": {"thread_id": "t"}}
-        for request in range(1, 60):
-            at = {"configurable": {"thread_id": f"t{request}"}}
-            faulty = FaultySaver(saver.saver, at=request, fault="raise")
-            graph = small_graph(faulty)
-            for _ in range(2):  # the error may come once
-                try:
-                    await self._finish(graph, at, saver.surface)
-                except (InjectedFailure, StorageError):
-                    assert faulty.failed
-            state = small_graph(saver.saver).get_state(at)
-            assert (state.values, state.next) == ({"items": ["a", "yes", "c"]}, ())
-            if not faulty.failed:
-                return
-        raise AssertionError("the graph never ran without a failure")
-
-    async def _finish(self, graph: Any, at: Any, surface: Surface) -> None:
-        if surface == "async":
-            await auntil_done(graph, {"items": []}, at, answer="yes")
-        else:
-            await asyncio.to_thread(until_done, graph, {"items": []}, at, answer="yes")
-
-
-def _checkpoint(parent: str | None = None, **values: Any) -> NewCheckpoint:
-    return NewCheckpoint(new_checkpoint_id(), parent, _TS, {}, {}, values)
-
-
-__all__ = ["NativeSaverConformance", "SaverConformance", "SaverFace", "promise", "refused"]
+__all__ = [
+    "SaverConformance",
+    "SaverFace",
+    "Surface",
+    "config",
+    "promise",
+    "refused",
+    "small_graph",
+]
