@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import os
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,10 +18,11 @@ from plait.checkpoint.base.plans import run_plan
 from plait.checkpoint.log import pruning, retention
 from plait.checkpoint.log.requests import ListLanes, ReadLane
 from plait.checkpoint.memory import InMemorySaver
+from plait.checkpoint.serde.encrypted import EncryptedSerializer
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.env import run_env
 from plait.drivers.sim import SimEnv
-from plait.errors import ConfigError, ThreadBusyError
+from plait.errors import ConfigError, CorruptCheckpointError, ThreadBusyError
 from plait.graph import START, StateGraph
 from plait.types import Command, interrupt
 
@@ -435,3 +438,48 @@ def test_a_thread_twice_as_long_is_tended_in_hardly_a_request_more(tmp_path: Pat
 
         long, short = asked(40), asked(20)
         assert all(more - less <= 1 for more, less in zip(long, short, strict=True)), (long, short)
+
+
+def test_a_damaged_thread_holds_up_no_other(tmp_path: Path) -> None:
+    """Damaged in its row, in its bytes, or encrypted with a key that is lost."""
+    keys = {name: EncryptedSerializer.from_keys({name: os.urandom(16)}) for name in ("old", "new")}
+    names = [f"t{number}" for number in range(5)]
+    broken = {"t0", "t1", "t3"}
+
+    def fill(file: str) -> SqliteSaver:
+        saver = SqliteSaver(tmp_path / file, serde=keys["new"])
+        for name in names:
+            saver.serde = keys["old" if name == "t3" else "new"]
+            graph = chat(saver)
+            for n in range(3):
+                graph.invoke({"items": [n]}, thread(name, run_id="r"))
+        saver.serde = keys["new"]
+        with sqlite3.connect(tmp_path / file) as conn:
+            of = "WHERE lane = (SELECT lane FROM lanes WHERE thread_id = ?)"
+            conn.execute(f"UPDATE checkpoints SET record = zeroblob(40) {of}", ("t0",))
+            conn.execute(f"UPDATE checkpoints SET record = CAST(record AS TEXT) {of}", ("t1",))
+        conn.close()
+        return saver
+
+    def left(saver: SqliteSaver) -> dict[str, int]:
+        return {name: len(list(saver.list(thread(name)))) for name in names if name not in broken}
+
+    with fill("prune.db") as saver:
+        with pytest.raises(CorruptCheckpointError, match=r"3 threads .*'t0', 't1', 't3'. All oth"):
+            saver.prune(names)
+        assert left(saver) == {"t2": 1, "t4": 1}
+    with fill("runs.db") as saver:
+        with pytest.raises(CorruptCheckpointError, match=r"3 threads cannot be read"):
+            saver.delete_for_runs(["r"])
+        assert left(saver) == {"t2": 0, "t4": 0}
+    with fill("sweep.db") as saver:
+        owner = saver.open_session("t2")
+        saver.run(owner.claim())
+        later = datetime.now(UTC) + timedelta(hours=1)
+        with pytest.raises(CorruptCheckpointError, match=r"1 more in use, and not swept: 't2'"):
+            saver.sweep(ttl=60, now=later)
+        saver.run(owner.release())
+        assert left(saver) == {"t2": 9, "t4": 0}
+        for name in broken:
+            saver.delete_thread(name)
+        assert saver.sweep(ttl=60, now=later) == (["t2"], [])

@@ -21,7 +21,7 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
             f"{where} cannot hold a value of that size ({text}; the limit is 1 GB). Nothing was "
             "stored. Keep such a value in a file, and the file's name in the state."
         )
-    if "malformed" in text or "not a database" in text:
+    if "malformed" in text or "not a database" in text or "decode to UTF-8" in text:
         return CorruptCheckpointError(
             f"{where} is damaged or is no SQLite file ({text}). Restore it from a backup; "
             "`sqlite3 FILE .recover` saves what can be read."

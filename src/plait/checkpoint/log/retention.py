@@ -1,12 +1,12 @@
 """What is kept, and for how long: pruning and deleting threads, as plans.
 
-Threads are dealt with one by one (see `pruning` and `deleting`); one that a live run owns is left
-alone.
+Threads are dealt with one by one (see `pruning` and `deleting`); one that a live run owns, or that
+is damaged, is left alone, and holds up no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
@@ -24,7 +24,7 @@ from plait.checkpoint.log.requests import (
     ReadLane,
 )
 from plait.checkpoint.log.session import LogSession
-from plait.errors import ConfigError, ThreadBusyError, nearest
+from plait.errors import ConfigError, CorruptCheckpointError, ThreadBusyError, nearest
 
 OpenSession: TypeAlias = Callable[[str], LogSession]
 THREAD_TTL = "thread_ttl"
@@ -103,18 +103,14 @@ def prune(session: LogSession, rule: Rule) -> Plan[None]:
 def prune_threads(
     open_session: OpenSession, thread_ids: Sequence[str], rule: Rule, tell: Tell
 ) -> Plan[None]:
-    """Prune several threads; those in use are left for last, and told of in the error."""
-    busy: list[str] = []
+    """Prune several threads; those in use or damaged are left, and told of in the error."""
+    left = _Left()
     for done, thread_id in enumerate(thread_ids, 1):
-        try:
-            yield from prune(open_session(thread_id), rule)
-        except ThreadBusyError:
-            if len(thread_ids) == 1:
-                raise
-            busy.append(thread_id)
+        work = prune(open_session(thread_id), rule)
+        yield from work if len(thread_ids) == 1 else left.try_at(thread_id, work)
         if tell is not None:
             tell(Progress(thread_id, done, len(thread_ids)))
-    _raise_busy(busy, "pruned")
+    left.tell("pruned")
 
 
 def delete_for_runs(open_session: OpenSession, run_ids: Sequence[str], tell: Tell) -> Plan[None]:
@@ -125,36 +121,66 @@ def delete_for_runs(open_session: OpenSession, run_ids: Sequence[str], tell: Tel
         return metadata.get("run_id") not in wanted
 
     law = Law(keep, False, False)  # what a run remembered was asked to go
-    busy = yield from _visit(lambda row: prune_thread(open_session(row.thread_id), law), tell)
-    _raise_busy(busy, "changed")
+    left = yield from _visit(lambda row: prune_thread(open_session(row.thread_id), law), tell)
+    left.tell("changed")
 
 
-def _visit(work: Callable[[LaneRow], Plan[None]], tell: Tell) -> Plan[list[str]]:
-    """Do some work with every thread there is. Returns those that it found in use."""
-    busy: list[str] = []
+class _Left:
+    """The threads that long work left as they are, and why."""
+
+    def __init__(self) -> None:
+        self.busy: list[str] = []
+        self.damaged: dict[str, CorruptCheckpointError] = {}
+
+    def try_at(self, thread_id: str, work: Plan[None]) -> Plan[None]:
+        """Do the work of one thread, as far as that thread allows it."""
+        try:
+            yield from work
+        except ThreadBusyError:
+            self.busy.append(thread_id)
+        except CorruptCheckpointError as error:
+            self.damaged[thread_id] = error
+
+    def tell(self, what: str) -> None:
+        """Raise if any were left, now that all others are done."""
+        in_use = f"in use, and not {what}: {_named(self.busy)}"
+        if self.damaged:
+            first = next(iter(self.damaged.values()))
+            also = f" {len(self.busy)} more {in_use}." if self.busy else ""
+            raise CorruptCheckpointError(
+                f"{_counted(self.damaged)} cannot be read, and not {what}: {_named(self.damaged)}. "
+                f"All others were.{also} The first: {first}"
+            ) from first
+        if self.busy:
+            raise ThreadBusyError(
+                f"{_counted(self.busy)} {in_use}. All others were. Try again when their runs have "
+                "ended."
+            )
+
+
+def _named(threads: Iterable[str]) -> str:
+    names = [repr(each) for each in threads]
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _counted(threads: Collection[str]) -> str:
+    return f"{len(threads)} thread{'s' * (len(threads) > 1)}"
+
+
+def _visit(work: Callable[[LaneRow], Plan[None]], tell: Tell) -> Plan[_Left]:
+    """Do some work with every thread there is. Returns those that were left."""
+    left = _Left()
     after, done, more = 0, 0, True
     while more:
         page: list[LaneRow] = yield ListThreads(after, BATCH)
         for row in page:
-            try:
-                yield from work(row)
-            except ThreadBusyError:
-                busy.append(row.thread_id)
+            yield from left.try_at(row.thread_id, work(row))
             done += 1
             if tell is not None:
                 tell(Progress(row.thread_id, done, None))
         more = len(page) == BATCH
         after = page[-1].lane if page else after
-    return busy
-
-
-def _raise_busy(busy: Sequence[str], what: str) -> None:
-    if busy:
-        names = ", ".join(map(repr, busy[:5])) + (", ..." if len(busy) > 5 else "")
-        raise ThreadBusyError(
-            f"{len(busy)} thread{'s' * (len(busy) > 1)} in use, and not {what}: {names}. All "
-            "others were. Try again when their runs have ended."
-        )
+    return left
 
 
 class Swept(NamedTuple):
@@ -176,8 +202,10 @@ def sweep(open_session: OpenSession, ttl: float | None, now: datetime, tell: Tel
         if over and (yield from released(session, _delete_at(session, row.head))):
             deleted.append(row.thread_id)
 
-    busy = yield from _visit(look, tell)
-    return Swept(deleted, busy)
+    left = yield from _visit(look, tell)
+    if left.damaged:
+        left.tell("swept")
+    return Swept(deleted, left.busy)
 
 
 def _is_over(session: LogSession, row: LaneRow, ttl: float | None, now: datetime) -> Plan[bool]:

@@ -126,6 +126,7 @@ class Tending(BaseCheckpointSaver[str]):
 
         Raises:
             ThreadBusyError: A run owns one of the threads.
+            CorruptCheckpointError: One of the threads is damaged.
             ConfigError: The strategy or the time is none.
         """
         rule = retention.Rule.of(strategy, keep_last, older_than)
