@@ -29,6 +29,7 @@ def test_the_commands_work_on_a_postgres_database(postgres_url: str) -> None:
 def test_a_database_without_tables_is_not_taken_for_one_that_cannot_be_written(
     postgres_url: str,
 ) -> None:
-    listed = plait("threads", "list", "--db", postgres_url)
-    assert listed.returncode
-    assert "no tables of plait in its search_path" in listed.stderr
+    for command in (("list",), ("prune", "--all"), ("delete", "a", "--yes"), ("list",)):
+        ran = plait("threads", *command, "--db", postgres_url)
+        assert ran.returncode
+        assert "no tables of plait in its search_path" in ran.stderr

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +187,36 @@ def test_wake_leaves_threads_in_use_to_their_runs(db: Path) -> None:
         assert errors == {"due": "ThreadBusyError", "fails": "ValueError"}
         saver.run(session.release())
         assert [each.error for each in wake(graph)] == [None]
+
+
+def test_a_copy_that_keeps_no_log_is_read_as_it_is(db: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "backup.db"
+    with closing(sqlite3.connect(db)) as conn:
+        conn.execute("VACUUM INTO ?", (str(copy),))
+    before = copy.read_bytes()
+    assert told("threads", "list", "--db", copy) == told("threads", "list", "--db", db)
+    assert "well?" in told("threads", "show", "asks", "--db", copy)
+    assert copy.read_bytes() == before
+    assert told("threads", "delete", "done", "--yes", "--db", copy) == "Deleted 1 thread.\n"
+
+
+def test_a_database_of_something_else_is_told_of_and_gets_no_tables(tmp_path: Path) -> None:
+    empty, other = tmp_path / "empty.db", tmp_path / "shop.db"
+    empty.touch()
+    with closing(sqlite3.connect(other)) as conn:
+        conn.execute("CREATE TABLE orders (id)")
+        conn.commit()
+    for path in (empty, other):
+        before = path.read_bytes()
+        for command in (
+            ("list",),
+            ("du",),
+            ("prune", "--all"),
+            ("prune", "--expired", "--ttl", "1d"),
+            ("copy", "a", "b"),
+            ("delete", "a", "--yes"),
+        ):
+            ran = plait("threads", *command, "--db", path)
+            assert ran.returncode == 2
+            assert "has no tables of plait" in ran.stderr
+        assert path.read_bytes() == before

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ def open_to_read(database: str) -> Generator[Any]:
     """A saver of an existing database that cannot write to it.
 
     Raises:
-        ConfigError: there is no such file, or a saver has never been at the server's database.
+        ConfigError: there is no such file, or a saver has never been at the database.
         StorageUnavailableError: the server cannot be reached.
     """
     if database.startswith(POSTGRES):
@@ -29,7 +30,7 @@ def open_to_read(database: str) -> Generator[Any]:
             _check_tables(conn)
             yield PostgresSaver(conn)
     else:
-        with SqliteSaver(f"{_existing(database).as_uri()}?mode=ro") as saver:
+        with SqliteSaver(f"{_held(database).as_uri()}?mode=ro") as saver:
             yield saver
 
 
@@ -57,17 +58,43 @@ def _check_tables(conn: Any) -> None:
         )
 
 
-def open_to_write(database: str) -> Any:
+def open_to_write(database: str, *, new: bool = False) -> Any:
     """A saver of an existing database.
 
+    Args:
+        database: The file, or the URL.
+        new: Make the tables where there are none: a program is to run on it.
+
     Raises:
-        ConfigError: there is no such file.
+        ConfigError: there is no such file, or a saver has never been at the database.
+        StorageUnavailableError: the server cannot be reached.
     """
     if database.startswith(POSTGRES):
         from plait.checkpoint.postgres import PostgresSaver
 
+        if not new:
+            with _connected(database) as conn:
+                _check_tables(conn)
         return PostgresSaver.from_conn_string(database)
-    return SqliteSaver(f"{_existing(database).as_uri()}?mode=rw")
+    path = _existing(database) if new else _held(database)
+    return SqliteSaver(f"{path.as_uri()}?mode=rw")
+
+
+def _held(database: str) -> Path:
+    """The file of a saver: a slip of the pen must not put tables into somebody else's."""
+    path = _existing(database)
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as conn:
+            found = conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'lanes'").fetchone()
+    except sqlite3.Error:
+        return path  # the saver says what is the matter
+    if found is None:
+        raise ConfigError(
+            f"The database {str(path)!r} has no tables of plait: no thread was ever stored there. "
+            "Check the path; a saver's first run, or its `setup()`, makes them. `plait "
+            "import-langgraph` brings threads of LangGraph over."
+        )
+    return path
 
 
 def _existing(database: str) -> Path:

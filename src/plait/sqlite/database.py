@@ -244,6 +244,8 @@ def _use_wal(conn: sqlite3.Connection, timeout: float) -> None:
         try:
             conn.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
+            if may_only_read(error):
+                return  # a copy by VACUUM INTO, say: what is to be stored hears of it
             if "locked" not in str(error) or monotonic() > deadline:
                 raise
             sleep(0.005)

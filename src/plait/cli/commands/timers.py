@@ -53,7 +53,7 @@ def run_command(target: str, database: str, watch: bool, every: float, app_dir: 
     owns is left to it. The exit code is 1 if a thread's run failed.
     """
     graph = load_graph(target, app_dir)
-    with open_to_write(database) as saver, suppress(KeyboardInterrupt):
+    with open_to_write(database, new=True) as saver, suppress(KeyboardInterrupt):
         graph.checkpointer = saver
         failed = asyncio.run(_run(graph, every if watch else None))
         if failed:
