@@ -55,19 +55,27 @@ class Said(TypedDict, total=False):
 
 def chat(saver: Any) -> Any:
     """Each call appends what it is told, and an answer."""
+
+    def answer(said: Said) -> Said:
+        return {"items": [f"re: {said.get('items', [])[-1]}"]}
+
     builder: Any = StateGraph(Said)
-    builder.add_node("answer", lambda said: {"items": [f"re: {said['items'][-1]}"]})
-    return builder.add_edge(START, "answer").compile(checkpointer=saver)
+    return builder.add_node(answer).add_edge(START, "answer").compile(checkpointer=saver)
 
 
 def nested(saver: Any) -> Any:
     """A graph inside a node, which asks."""
-    inner: Any = StateGraph(Said)
-    inner.add_node("ask", lambda _: {"items": [interrupt("well?")]})
-    compiled = inner.add_edge(START, "ask").compile()
+
+    def ask(said: Said) -> Said:
+        return {"items": [interrupt("well?")]}
+
+    def calls(said: Said) -> Said:
+        return {"items": inner.invoke({"items": []})["items"]}
+
     builder: Any = StateGraph(Said)
-    builder.add_node("inner", lambda _: {"items": compiled.invoke({"items": []})["items"]})
-    return builder.add_edge(START, "inner").compile(checkpointer=saver)
+    inner = builder.add_node(ask).add_edge(START, "ask").compile()
+    outer: Any = StateGraph(Said)
+    return outer.add_node(calls).add_edge(START, "calls").compile(checkpointer=saver)
 
 
 def _shown(snapshot: Any) -> tuple[Any, ...]:

@@ -66,7 +66,7 @@ class SaverFace:
     ) -> Any:
         """Put a checkpoint of these values, and what `more` says of it; returns its config."""
         versions = dict.fromkeys(values, version)
-        checkpoint = {
+        checkpoint: dict[str, Any] = {
             **empty_checkpoint(),
             "channel_values": values,
             "channel_versions": versions,
@@ -340,7 +340,7 @@ class SaverConformance(ABC):
         wrote = [("task-1", "n", 2), ("task-1", "m", [3]), ("task-2", "n", 4)]
         assert await saver.writes(at) == wrote
         after = await saver.put(at, {"n": 2}, version=2)
-        same = {"id": id_of(at)}
+        same: dict[str, Any] = {"id": id_of(at)}
         others = [await saver.put(config(*each), {"n": 1}, **same) for each in (("t", "i"), ("u",))]
         await saver.call("put_writes", at, [("late", 5)], "task-3")
         assert await saver.writes(at) == [*wrote, ("task-3", "late", 5)]

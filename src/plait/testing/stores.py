@@ -154,6 +154,26 @@ class StoreConformance(ABC):
         assert await store.keys(("u",)) == ["k"]
 
     @promise
+    async def test_an_item_tells_when_it_was_made_and_when_it_was_last_put(
+        self, store: Face
+    ) -> None:
+        await store.put(("u",), "k", {"v": 1})
+        first = await store.get(("u",), "k")
+        assert first is not None
+        again = first
+        for _ in range(1000):  # a clock may be coarse
+            if again.updated_at != first.updated_at:
+                break
+            await asyncio.sleep(0.001)
+            await store.put(("u",), "k", {"v": 2})
+            again = await store.get(("u",), "k")
+            assert again is not None
+        assert again.created_at == first.created_at
+        assert again.updated_at > first.updated_at
+        (found,) = await store.search(("u",))
+        assert (found.created_at, found.updated_at) == (again.created_at, again.updated_at)
+
+    @promise
     async def test_what_was_deleted_is_gone(self, store: Face) -> None:
         await store.put(("u",), "k", {"v": 1})
         await store.put(("u",), "j", {"v": 1})
@@ -327,7 +347,9 @@ class StoreConformance(ABC):
         await store.put(("u",), "k", value)
         value["list"].append(2)
         (await store.value(("u",), "k"))["list"].append(3)
+        (await store.search(("u",)))[0].value["list"].append(4)
         assert await store.value(("u",), "k") == {"list": [1]}
+        assert [item.value for item in await store.search(("u",))] == [{"list": [1]}]
 
     @promise
     async def test_puts_beside_each_other_are_all_kept(self, store: Face) -> None:
