@@ -9,6 +9,7 @@ from plait.errors import MissingExtraError
 try:
     import psycopg
     import psycopg_pool
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ImportError as error:
     raise MissingExtraError(
         "Threads and items in Postgres need psycopg 3. Install it: pip install 'plait[postgres]'"
@@ -27,9 +28,11 @@ __all__ = [
     "Target",
     "bool_array",
     "bytes_array",
+    "conninfo_to_dict",
     "float_array",
     "from_text",
     "int_array",
+    "make_conninfo",
     "psycopg",
     "psycopg_pool",
     "text_array",

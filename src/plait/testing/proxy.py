@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from plait.closing import ClosedAtEnd
 from plait.errors import ConfigError, StorageUnavailableError, nearest
-from plait.postgres import psycopg
+from plait.postgres import conninfo_to_dict, make_conninfo
 
 T = TypeVar("T")
 NetworkFault: TypeAlias = Literal["cut", "cut after", "hang"]
@@ -55,7 +55,7 @@ class PostgresProxy(ClosedAtEnd):
     """Seconds that each message takes longer, either way."""
 
     def __init__(self, url: str) -> None:
-        given = psycopg.conninfo.conninfo_to_dict(url)
+        given = conninfo_to_dict(url)
         self._host = str(given.get("host") or given.get("hostaddr") or "localhost")
         self._server_port = int(given.get("port") or 5432)
         self._given = given
@@ -85,7 +85,7 @@ class PostgresProxy(ClosedAtEnd):
         kept: dict[str, Any] = {k: each for k, each in self._given.items() if k != "hostaddr"}
         kept |= {"host": "127.0.0.1", "port": self._port, "sslmode": "disable",
                  "gssencmode": "disable"}  # fmt: skip
-        return psycopg.conninfo.make_conninfo(**kept)
+        return make_conninfo(**kept)
 
     @property
     def connections(self) -> int:
