@@ -109,6 +109,16 @@ def without_handler(request: ModelRequest):
     return None
 
 
+@before_model(can_jump_to=["ends"])  # red
+def misspelled_jump(state: AgentState, runtime: Runtime):
+    return None
+
+
+@before_model(can_jump_to=["end"])
+def stops(state: AgentState, runtime: Runtime):
+    return None
+
+
 @before_model  # red
 def without_runtime(state: AgentState):
     return None
@@ -148,11 +158,16 @@ builder.add_edge(START, ["n"])  # red
 builder.invoke({"text": ""})  # red
 builder.add_node("m", misspelled_key_read, retry_policy=RetryPolicy(attempts=3))  # red
 graph = builder.compile()
+graph.stream({"text": ""}, stream_mode="value")  # red
+graph.stream({"text": ""}, stream_mode=["values", "update"])  # red
+graph.invoke({"text": ""}, durability="synch")  # red
+graph.get_state({}).value  # red
 Send("n")  # red
 add(1, 2)  # red
 workflow(1)  # red
 create_agent(ScriptedChatModel(["x"]), prompt="Be brief.")  # red
 create_agent(ScriptedChatModel(["x"]), middleware=[Hook])  # red
+stops.tool  # red
 HumanInTheLoopMiddleware({"add": {"allow_accept": True}})  # red
 InMemoryStore().put("users", "k", {"a": 1})  # red
 InMemoryStore().put(("users",), "k", "v")  # red
