@@ -208,7 +208,10 @@ def prune_command(
     expired: bool,
     ttl: str | None,
 ) -> None:
-    """Delete old checkpoints, and what only they needed; or, with --expired, whole threads."""
+    """Delete old checkpoints, and what only they needed; or, with --expired, whole threads.
+
+    Without --keep-last and --older-than, the newest checkpoint of each namespace is kept.
+    """
     if sum((bool(thread_ids), every, expired)) != 1:
         raise ConfigError("Name the threads to prune, or give --all, or --expired.")
     with open_to_write(database) as saver:
