@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
+from plait.checkpoint.base import BaseCheckpointSaver
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.constants import FRONTIER
@@ -220,6 +221,38 @@ def test_a_history_goes_through_an_overridden_list() -> None:
     graph = shop(Hides())
     graph.invoke({}, ONE)
     assert [s.metadata["step"] for s in graph.get_state_history(ONE)] == [2, 1]
+
+
+def test_a_wrapper_that_passes_on_what_it_has_not_itself_is_not_passed_over() -> None:
+    class Wraps(BaseCheckpointSaver[str]):
+        def __init__(self, held: Any) -> None:
+            super().__init__(serde=held.serde)
+            self.held, self.puts = held, 0
+
+        def put(self, *args: Any) -> Any:
+            self.puts += 1
+            return self.held.put(*args)
+
+        def put_writes(self, *args: Any) -> Any:
+            return self.held.put_writes(*args)
+
+        def get_tuple(self, config: Any) -> Any:
+            return self.held.get_tuple(config)
+
+        def list(self, *args: Any, **kwargs: Any) -> Any:
+            return self.held.list(*args, **kwargs)
+
+        def get_next_version(self, current: Any, channel: None) -> Any:
+            return self.held.get_next_version(current, channel)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.held, name)
+
+    saver = Wraps(InMemorySaver())
+    graph = asker(saver)
+    assert graph.invoke({"messages": [("user", "hello")]}, ONE)["__interrupt__"]
+    assert saver.puts == 2
+    assert graph.invoke(Command(resume="yes"), ONE)["answer"] == "yes"
 
 
 def test_its_promises_are_said_to_be_weaker_once() -> None:

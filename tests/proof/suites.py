@@ -159,7 +159,7 @@ def _texts(conn: sqlite3.Connection, saver: Any, some: Any) -> set[str]:
         list(saver.list(at, filter={name: name}, limit=3))
         conn.set_trace_callback(None)
         quoted = "'" + name.replace("'", "''") + "'"
-        heard |= {text.replace(quoted, "?") for text in traced[:1]}
+        heard |= {text.replace(f"= {quoted}", "= ?") for text in traced[:1]}
     return heard
 
 

@@ -223,3 +223,19 @@ def _questions(writes: Writes, *, live: bool = False) -> list[Interrupt]:
         elif channel == RESUME and live and isinstance(value, dict):
             answered.update(cast("dict[str, Any]", value))
     return [question for question in asked if question.id not in answered]
+
+
+__all__ = [
+    "CheckpointPayload",
+    "TaskPayload",
+    "TaskResultPayload",
+    "get_bolded_text",
+    "get_colored_text",
+    "is_multiple_channel_write",
+    "map_debug_checkpoint",
+    "map_debug_task_results",
+    "map_debug_tasks",
+    "map_task_result_writes",
+    "rm_pregel_keys",
+    "tasks_w_writes",
+]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from plait.checkpoint.base.serving import is_native
+from plait.checkpoint.base.serving import is_native, is_plaits
 from plait.drivers.base import PlanRunner, Storage
 from plait.errors import ConfigError, MissingThreadIdError
 
@@ -56,13 +56,13 @@ def open_reading(
 ) -> tuple[PlanRunner, Reading]:
     """What runs plans on the config's thread, and one of its lanes to look at."""
     saver = graph.checkpointer
-    open_it = getattr(saver, "open_reading", None)
+    open_it = getattr(cast("type[Any]", type(saver)), "open_reading", None)
     if open_it is None or not is_native(saver):
         storage = open_storage(graph, configurable, ns=ns)
         return storage.saver, storage.session
     policy = configurable.get("thread_busy")
     thread_id = thread_of(configurable)
-    return saver, open_it(thread_id, ns, registry=graph.registry(), policy=policy)
+    return saver, open_it(saver, thread_id, ns, registry=graph.registry(), policy=policy)
 
 
 def open_storage(
@@ -83,7 +83,7 @@ def open_storage(
 
 def _by_port(saver: Any, registry: Registry | None) -> ForeignRunner:
     """What runs plans of a saver by LangGraph's port. Few programs have such savers."""
-    if hasattr(saver, "open_session"):
+    if is_plaits(saver):
         from plait.checkpoint.base.derived import DerivedRunner
 
         return DerivedRunner(saver, registry)

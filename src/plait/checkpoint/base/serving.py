@@ -7,7 +7,7 @@ of LangGraph's port (`put`, say) means graphs to call it; so they go through tha
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
     from plait.checkpoint.serde import Registry
@@ -32,5 +32,13 @@ serving: ContextVar[Serving | None] = ContextVar("plait_serving", default=None)
 
 
 def is_native(saver: Any) -> bool:
-    """Whether graphs store through the saver's `open_session`."""
-    return hasattr(saver, "open_session") and not getattr(saver, "overridden", None)
+    """Whether graphs store through the saver's `open_session`.
+
+    Its class says so: an object that passes on to another what it has not itself is not that one.
+    """
+    return is_plaits(saver) and not getattr(saver, "overridden", None)
+
+
+def is_plaits(saver: Any) -> bool:
+    """Whether a saver's class has the native port."""
+    return hasattr(cast("type[Any]", type(saver)), "open_session")
