@@ -1,6 +1,5 @@
 """`collect_runs` and `register_configure_hook`, where LangChain has them."""
 
-from plait.callbacks.hooks import register_configure_hook
-from plait.tracing.run_collector import collect_runs
+from plait.tracing.context import collect_runs, register_configure_hook
 
 __all__ = ["collect_runs", "register_configure_hook"]

@@ -11,22 +11,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from plait.checkpoint.base.foreign import (
     Batch,
     Call,
     ForeignRunner,
     ForeignSession,
-    arun_call,
     run_call,
 )
-from plait.checkpoint.base.plans import arun_plan, run_plan
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.base.serving import Serving, serving
 from plait.checkpoint.serde import Codec, Registry
-
-T = TypeVar("T")
 
 
 class DerivedSession(ForeignSession):
@@ -66,18 +62,10 @@ class DerivedRunner(ForeignRunner):
         """A run's use of one lane of the saver."""
         return DerivedSession(self.saver, thread_id, ns, config, self.codec)
 
-    def run(self, plan: Plan[T]) -> T:
-        """Run a plan with the saver's sync methods."""
-        return run_plan(plan, self._call)
-
-    async def arun(self, plan: Plan[T]) -> T:
-        """Run a plan with the saver's async methods, or those that the class overrides."""
-        return await arun_plan(plan, self._acall)
-
     def _call(self, request: Call) -> Any:
         token = serving.set(Serving(self._registry, request.merge))
         try:
-            return run_call(self.saver, request)
+            return super()._call(request)
         finally:
             serving.reset(token)
 
@@ -87,6 +75,6 @@ class DerivedRunner(ForeignRunner):
             overridden = self.saver.overridden
             if request.method in overridden and f"a{request.method}" not in overridden:
                 return await asyncio.to_thread(partial(run_call, self.saver, request))
-            return await arun_call(self.saver, request)
+            return await super()._acall(request)
         finally:
             serving.reset(token)

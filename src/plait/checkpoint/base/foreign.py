@@ -20,7 +20,6 @@ import asyncio
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
@@ -501,8 +500,14 @@ class ForeignRunner:
 
     def run(self, plan: Plan[T]) -> T:
         """Run a plan with the saver's sync methods."""
-        return run_plan(plan, partial(run_call, self.saver))
+        return run_plan(plan, self._call)
 
     async def arun(self, plan: Plan[T]) -> T:
         """Run a plan with the saver's async methods."""
-        return await arun_plan(plan, partial(arun_call, self.saver))
+        return await arun_plan(plan, self._acall)
+
+    def _call(self, request: Call) -> Any:
+        return run_call(self.saver, request)
+
+    async def _acall(self, request: Call) -> Any:
+        return await arun_call(self.saver, request)
