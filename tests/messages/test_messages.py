@@ -495,3 +495,40 @@ def test_filtering_by_ids_compares_each_message_once(how: str) -> None:
     kept = filter_messages(messages, **{how: [f"{prefix}{n}" for n in range(count)]})
     assert len(kept) == (0 if how == "exclude_tool_calls" else count)
     assert _Asked.compared <= 4 * count
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        HumanMessage("a"),
+        HumanMessage("a", id="1", name="Ann"),
+        SystemMessage("a", id="1"),
+        AIMessage("a", id="1", name="b"),
+        ToolMessage("a", id="1", tool_call_id="c", status="error", artifact=1),
+        RemoveMessage("1"),
+    ],
+)
+def test_a_message_that_is_cast_is_one_that_is_restored(message: Any) -> None:
+    cls, state = type(message), message.__plait_state__()
+    mould = cls.__plait_mould__(state)
+    one, other = cls.__plait_cast__([mould, mould])
+    for made in (one, other):
+        assert made == cls.__plait_restore__(state) == message
+        assert made.__plait_state__() == state
+    stamp = one.__plait_stamp__()
+    one.content, one.name, one.additional_kwargs["more"] = "b", "changed", 1
+    assert one.__plait_stamp__() != stamp
+    assert other == message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        HumanMessage(["a"], id="1"),
+        HumanMessage("a", id="1", additional_kwargs={"b": 1}),
+        HumanMessage("a", id="1", unknown=1),
+        AIMessage("a", tool_calls=[{"name": "add", "args": {}, "id": "1"}]),
+    ],
+)
+def test_what_may_change_in_place_is_not_cast(message: Any) -> None:
+    assert type(message).__plait_mould__(message.__plait_state__()) is None

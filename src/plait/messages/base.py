@@ -7,10 +7,11 @@ construction does not count as a change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from itertools import count
+from itertools import count, repeat
 from math import nan
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_origin
@@ -244,6 +245,33 @@ class BaseMessage(ModelMethods, Written):
             put_extra(made, extra)
         return made
 
+    @classmethod
+    def __plait_mould__(cls, state: dict[str, Any]) -> tuple[Any, ...] | None:
+        """What `__plait_cast__` makes a message of, as often as need be: its type, content, id and
+        other fields; None for a state with parts that can be changed in place."""
+        content, id = state.get("content"), state.get("id")
+        if content.__class__ is not str or "model_extra" in state:
+            return None
+        if len(state) == 2 and id.__class__ is str:
+            return cls, content, id, None
+        if not _FIXED.issuperset(map(type, state.values())):
+            return None
+        fields = cls.model_fields
+        rare = {k: v for k, v in state.items() if k in fields and k not in ("content", "id")}
+        return cls, content, id, rare or None
+
+    @staticmethod
+    def __plait_cast__(moulds: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Messages of moulds, sealed from the beginning (see `__plait_stamp__`); in a few steps,
+        however many they are."""
+        classes, contents, ids, rares = zip(*moulds, strict=True)
+        made = [*map(_new, classes)]
+        _exhaust(map(put_revision, made, repeat(1)))
+        _exhaust(map(put_content, made, contents))
+        _exhaust(map(put_id, made, ids))
+        _exhaust(map(put_rare, made, [rare and rare.copy() for rare in rares]))
+        return made
+
     def __reduce__(self) -> tuple[Any, ...]:
         return restore, (type(self), self.__plait_state__())
 
@@ -324,6 +352,7 @@ class BaseMessage(ModelMethods, Written):
 AnyOf = TypeVar("AnyOf", bound=BaseMessage)
 
 _new = object.__new__
+_exhaust = deque[Any](maxlen=0).extend
 _ordinary = itemgetter("content", "id")
 put_content: Callable[[Any, Any], None] = BaseMessage.__dict__["content"].__set__
 put_id: Callable[[Any, Any], None] = BaseMessage.__dict__["id"].__set__

@@ -182,7 +182,7 @@ class _DictLine(_Line):
 
     def made(self) -> dict[Any, Any]:
         """The dict, new."""
-        return self._recipes.made(self._codec.loads)
+        return self._recipes.made(self._codec.loads_each)
 
 
 class Lines:

@@ -164,7 +164,7 @@ def _recalled(
     if kept is None or kept.id != key or not _is_of(record, kept.proof):
         return None
     if isinstance(kept, KeptDict):
-        return kept.recipes.made(source.codec.loads)
+        return kept.recipes.made(source.codec.loads_each)
     known = not kept.more and source.codec.agrees(kept.recipes)
     return source.codec.again(kept.recipes) if known else None
 
@@ -499,14 +499,14 @@ class ChainReader:
         """A dict from its newest record, a patch. `proved` tells that from all others."""
         kept = self._kept(KeptDict)
         if kept is not None and kept.id == key and kept.proof == proved:
-            value = kept.recipes.made(self._codec.loads)
+            value = kept.recipes.made(self._codec.loads_each)
             unseen = SeenDict({}, self._codec)
             return value, DictVersion(key, kept.anchor, kept.depth, unseen, kept.size, kept.written)
         walk = yield from self.walk(key, DICT_PATCH, payload, kept)
         kept = walk.kept
         if isinstance(kept, KeptDict):
             recipes, size, written = kept.recipes.copy(), kept.size, kept.written
-            value = recipes.made(self._codec.loads)
+            value = recipes.made(self._codec.loads_each)
         else:
             recipes, size = KeyedRecipes(), len(walk.payload)
             value, written = whole_dict(walk.kind, walk.payload, self._codec), size

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timezone
+from functools import partial
 from gc import get_referents
 from itertools import chain, islice, repeat
 from os import urandom
@@ -41,14 +42,7 @@ from plait.checkpoint.serde.plain import (
     Pack,
     Unpack,
 )
-from plait.checkpoint.serde.recipes import (
-    NOTHING,
-    PACKED,
-    Packed,
-    Recipes,
-    is_flat,
-    simple_recipe,
-)
+from plait.checkpoint.serde.recipes import PACKED, Recipes, simple_recipe
 from plait.checkpoint.serde.refusals import (
     AsKey,
     Path,
@@ -172,8 +166,8 @@ class Codec:
         self._failed = HookErrors()
         self.encoders: dict[type, Encoder] = dict(ENCODERS)
         self.objects: dict[bytes, Callable[[Any], Any]] = {}
-        self._restorers: set[Callable[[Any], Any]] = set()
-        """Decoders that keep nothing of a state but its values."""
+        self._casts: dict[Callable[[Any], Any], type[Any]] = {}
+        """By decoder, classes whose objects are cast (see `BaseMessage.__plait_mould__`)."""
         self.decoders: dict[int, Decoder] = {
             **DECODERS,
             OBJECT: self._decode_object,
@@ -259,7 +253,8 @@ class Codec:
         for some in _batches(parts):
             try:
                 taken = self._taken_apart(some)
-                items += [d(s) for d, s in zip(taken.decoders, taken.states, strict=True)]
+                fresh = self._recipes_of(taken)
+                items += fresh.made(partial(_loose, taken, fresh))
             except Exception:
                 some_items, some_counts = noted(self.loads_together(some), recipes, self.recipe)
                 items += some_items
@@ -267,12 +262,21 @@ class Codec:
                 continue
             counts += taken.counts
             recipes.makers.update(zip(taken.names, taken.decoders, strict=True))
-            for decode, state, data in zip(taken.decoders, taken.states, taken.packed, strict=True):
-                if decode in self._restorers and is_flat(state):
-                    recipes.add(decode, state)
-                else:
-                    recipes.add(PACKED, _packb(Ext(OBJECT, data)))
+            recipes.hows += fresh.hows
+            recipes.whats += fresh.whats
         return items, counts
+
+    def _recipes_of(self, taken: _Taken) -> Recipes:
+        """How objects that were taken apart are made."""
+        fresh = Recipes()
+        for decode, state, data in zip(taken.decoders, taken.states, taken.packed, strict=True):
+            cls = self._casts.get(decode)
+            mould = None if cls is None else cls.__plait_mould__(state)
+            if cls is None or mould is None:
+                fresh.add(PACKED, _packb(Ext(OBJECT, data)))
+            else:
+                fresh.add(cls.__plait_cast__, mould)
+        return fresh
 
     def recipe(self, value: Any) -> tuple[Any, Any]:
         """How a value that was decoded here is made once more (see `Recipes`)."""
@@ -287,21 +291,7 @@ class Codec:
 
     def again(self, recipes: Recipes) -> list[Any]:
         """New items by their recipes; it must agree with what these rely on."""
-        hows, whats = recipes.hows, recipes.whats
-        if not hows or (hows[0] is None and hows.count(None) == len(hows)):
-            return whats.copy()
-        kinds = {*map(type, hows)}
-        if Packed in kinds:
-            pairs = zip(hows, whats, strict=True)
-            made = iter(self.loads_each([what for how, what in pairs if how is PACKED]))
-            return [
-                what if how is None else next(made) if how is PACKED else how(what)
-                for how, what in zip(hows, whats, strict=True)
-            ]
-        if NOTHING.isdisjoint(kinds):
-            return [how(what) for how, what in zip(hows, whats, strict=True)]
-        pairs = zip(hows, whats, strict=True)
-        return [what if how is None else how(what) for how, what in pairs]
+        return recipes.made(self.loads_each)
 
     def loads_each(self, parts: Sequence[bytes]) -> list[Any]:
         """Decode many values, as if they were one list."""
@@ -322,7 +312,7 @@ class Codec:
         """Drop what was looked up in the registry, after a change there."""
         self.encoders = dict(ENCODERS)
         self.objects = {}
-        self._restorers = set()
+        self._casts = {}
         self._pack = self._packer(0)
 
     # --- Encoding --------------------------------------------------------------------------------
@@ -528,8 +518,9 @@ class Codec:
             raise unknown_name(text)
         if entry is not None:  # langchain_core may yet be loaded
             self.objects[name] = decode
-            if decode == getattr(entry.cls, "__plait_restore__", None):
-                self._restorers.add(decode)
+            own = getattr(entry.cls, "__plait_restore__", None)
+            if decode == own and hasattr(entry.cls, "__plait_mould__"):
+                self._casts[decode] = entry.cls
         return decode
 
     def _known_error(self, name: str) -> type | None:
@@ -544,6 +535,12 @@ class Codec:
         if entry is None:
             raise unknown_name(name)
         return entry.cls
+
+
+def _loose(taken: _Taken, recipes: Recipes, packed: Sequence[bytes]) -> list[Any]:
+    """Those objects that recipes would decode again: here their states are at hand."""
+    each = zip(recipes.hows, taken.decoders, taken.states, strict=True)
+    return [decode(state) for how, decode, state in each if how is PACKED]
 
 
 def _batches(parts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
