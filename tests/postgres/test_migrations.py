@@ -31,6 +31,10 @@ _ROWS_ALONE = """
 INSERT INTO {old}.plait_records
 SELECT lane, name, id, task, about, record FROM {new}.plait_records;
 """
+_AS_THEY_ARE = """
+INSERT INTO {old}.plait_records
+SELECT lane, name, id, task, about, record, kept, acks FROM {new}.plait_records;
+"""
 _SPLIT = "SELECT plait_split(lane, array_agg(id)) FROM plait_records GROUP BY lane"
 
 
@@ -52,7 +56,9 @@ def history(saver: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("version", "copies"), [(3, _THREE_TABLES), (4, _ROWS_ALONE)])
+@pytest.mark.parametrize(
+    ("version", "copies"), [(3, _THREE_TABLES), (4, _ROWS_ALONE), (5, _AS_THEY_ARE)]
+)
 def test_threads_of_an_earlier_schema_read_back_whole_and_go_on(
     postgres_server: Server, version: int, copies: str
 ) -> None:

@@ -349,6 +349,8 @@ class AioDriver(AioDriving):
         storage = self.storage
         assert storage is not None
         plan = storage.plan(command)
+        if plan is None:
+            return None
         if self._writer is not None:
             if storage.may_lag(command):
                 await self._writer.put(plan)

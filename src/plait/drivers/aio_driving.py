@@ -223,7 +223,8 @@ class AioDriving:
     def _store_now(self, command: Command) -> Any:
         """Storage in memory, or none: nothing waits."""
         storage = self.storage
-        return None if storage is None else storage.saver.run(storage.plan(command))
+        plan = None if storage is None else storage.plan(command)
+        return None if storage is None or plan is None else storage.saver.run(plan)
 
     # --- cut -------------------------------------------------------------------------------------
 

@@ -55,7 +55,16 @@ class PlanRunner(Protocol):
 class Storage:
     """One run's session, and the plans its storage commands stand for."""
 
-    __slots__ = ("_guard", "_start", "around", "behind", "durability", "saver", "session")
+    __slots__ = (
+        "_claims",
+        "_guard",
+        "_start",
+        "around",
+        "behind",
+        "durability",
+        "saver",
+        "session",
+    )
 
     def __init__(
         self,
@@ -77,13 +86,19 @@ class Storage:
         self.saver = saver
         self.session = session
         self.durability = durability
+        self._claims = False
+        """Whether the next plan does what was put off, too."""
 
-    def plan(self, command: Command) -> Plan[Any]:
-        """The plan of a storage command. What it stores is encoded here and now."""
+    def plan(self, command: Command) -> Plan[Any] | None:
+        """The plan of a storage command; None where it is done with the next one. What it stores is
+        encoded here and now."""
         session = self.session
         if self._guard is not None and type(command) is not Release:
             self._guard()
         if isinstance(command, Commit):
+            if command.soon and session.put_off(command.checkpoint):
+                self._claims = True
+                return None
             return session.commit(
                 command.checkpoint, command.writes, claim=command.claim, release=command.release
             )
@@ -108,6 +123,9 @@ class Storage:
         not be repeated: it is on record before the task runs.
         """
         if self.durability != "async" or not isinstance(command, (Commit, SaveWrites)):
+            return False
+        if self._claims:  # what was put off claims the thread
+            self._claims = False
             return False
         if isinstance(command, SaveWrites) and command.urgent:
             return False

@@ -120,7 +120,9 @@ class SimDriver:
         """Its async tasks that stand on the stack."""
         self._events: list[Any] = []
         self._parts: list[Part] = []
-        self._behind: list[tuple[Command, Any]] = []
+        self._coming: list[Command] = []
+        """Commands that are done with the next one of storage."""
+        self._behind: list[tuple[Sequence[Command], Any]] = []
         self._generator = loop.run()
 
     # --- driving ---------------------------------------------------------------------------------
@@ -251,7 +253,7 @@ class SimDriver:
         self._use_cache(self.loop.spec.cache.write, command)
 
     def _use_cache(self, use: Callable[[Any], Any], command: Any) -> Any:
-        return self._world.request(use, command.tasks, command, self.loop.spec.ns)
+        return self._world.request(use, command.tasks, [command], self.loop.spec.ns)
 
     def _cancel(self, command: Cancel) -> list[Task]:
         self._cancelled.update(command.tasks)
@@ -263,26 +265,30 @@ class SimDriver:
     def _store(self, command: Command) -> Any:
         if self.storage is None:
             return None
+        self._coming.append(command)
         plan = self.storage.plan(command)
+        if plan is None:
+            return None
+        commands, self._coming = self._coming, []
         if self.storage.may_lag(command):
-            self._behind.append((command, plan))
+            self._behind.append((commands, plan))
             self._write_behind(max(0, len(self._behind) - BEHIND))
             return None
         self._write_behind(len(self._behind))
-        return self._write(command, plan)
+        return self._write(commands, plan)
 
     def _write_behind(self, number: int) -> None:
         for _ in range(number):
             self._write(*self._behind.pop(0))
 
-    def _write(self, command: Command, plan: Any) -> Any:
+    def _write(self, commands: Sequence[Command], plan: Any) -> Any:
         assert self.storage is not None
         saver: Any = self.storage.saver
         execute = getattr(saver, "execute", None)
         if execute is None:  # a saver of a third party: its calls are its own
-            return self._world.request(saver.run, plan, command, self.loop.spec.ns)
+            return self._world.request(saver.run, plan, commands, self.loop.spec.ns)
         world, ns = self._world, self.loop.spec.ns
-        return run_plan(plan, lambda each: world.request(execute, each, command, ns), world.pause)
+        return run_plan(plan, lambda each: world.request(execute, each, commands, ns), world.pause)
 
     _HANDLERS: ClassVar[dict[type[Command], Callable[[Any, Any], Any]]] = {
         Run: _run,

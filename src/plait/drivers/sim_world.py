@@ -254,9 +254,12 @@ class World:
     # --- storage ---------------------------------------------------------------------------------
 
     def request(
-        self, execute: Callable[[Any], Any], request: Any, command: Command, ns: str
+        self, execute: Callable[[Any], Any], request: Any, commands: Sequence[Command], ns: str
     ) -> Any:
-        """Do one storage request of a run (`ns`: where it is), unless the process dies of it."""
+        """Do one storage request of a run (`ns`: where it is), unless the process dies of it.
+
+        The request does these commands of the run, or is one of several that do.
+        """
         self.requests += 1
         crash = self._crash
         here = crash is not None and self.requests == crash.request
@@ -264,7 +267,8 @@ class World:
             self._die(request)
         answer = execute(request)
         if type(request) in (Transact, Append) and type(answer) is not Refused:
-            self._note_stored(command, ns)
+            for command in commands:
+                self._note_stored(command, ns)
         if here:
             self._die(request)
         return answer

@@ -333,6 +333,8 @@ class SyncDriver:
         if storage is None:
             return None
         plan = storage.plan(command)
+        if plan is None:
+            return None
         if self._writer is None:
             return storage.saver.run(plan)
         if storage.may_lag(command):

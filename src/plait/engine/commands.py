@@ -86,6 +86,9 @@ class Commit(Command):
     writes: Sequence[TaskWrites] = ()
     claim: bool = False
     release: bool = False
+    soon: bool = False
+    """Whether it may share the transaction of what is stored next: no code of a user runs before,
+    and nothing is told."""
 
 
 class Release(Command):

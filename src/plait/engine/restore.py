@@ -130,7 +130,7 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
     loop.last = ()
     if loop.saving:
         try:
-            yield Commit(loop.new_checkpoint("input"), claim=True)
+            yield Commit(loop.new_checkpoint("input"), claim=True, soon=_starts_at_once(loop))
         except UnregisteredTypeError:
             _refuse(loop)
             raise
@@ -138,6 +138,19 @@ def _fresh(loop: Loop, snapshot: Snapshot | None) -> Begin:
         yield Claim()
         loop.unsaved_checkpoint("input")
     loop.step += 1
+
+
+def _starts_at_once(loop: Loop) -> bool:
+    """Whether the super-step that comes first is the engine's own: the input enters the state."""
+    plan, stops = loop.plan, loop.spec.interrupt_before
+    return (
+        plan.entry is not None
+        and plan.foresight is None
+        and plan.nodes[plan.entry].own is not None
+        and [*loop.frontier.pulls] == [plan.entry]
+        and not loop.frontier.sends
+        and (stops is None or plan.entry not in stops)
+    )
 
 
 def _refuse(loop: Loop) -> None:

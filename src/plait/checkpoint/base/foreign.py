@@ -178,6 +178,10 @@ class ForeignSession:
         changed[FRONTIER] = self._hand_over(dict(checkpoint.frontier))
         return self._commit(checkpoint, encoded, changed)
 
+    def put_off(self, checkpoint: NewCheckpoint) -> bool:
+        """Each checkpoint is a call of its own."""
+        return False
+
     def save_writes(
         self, writes: Sequence[TaskWrites], *, claim: bool = False, release: bool = False
     ) -> Plan[None]:

@@ -105,6 +105,13 @@ class Session(Reading, Protocol):
         """Store a checkpoint and task writes and move the head, in one transaction."""
         ...
 
+    def put_off(self, checkpoint: NewCheckpoint) -> bool:
+        """Store a checkpoint, which begins a run, in the transaction of what is stored next.
+
+        False: this session does not; commit it.
+        """
+        ...
+
     def save_writes(
         self, writes: Sequence[TaskWrites], *, claim: bool = False, release: bool = False
     ) -> Plan[None]:

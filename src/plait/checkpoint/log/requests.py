@@ -11,7 +11,7 @@ version), *writes* by (lane, checkpoint id, task id).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeAlias, final
 
 
@@ -233,6 +233,32 @@ class Transact:
     drop_checkpoints: Sequence[bytes] = ()
     """Checkpoints to delete, with their task writes."""
     drop_values: Sequence[tuple[str, bytes]] = ()
+
+    def follow(self, before: Transact) -> None:
+        """Do first what another one of the same lane would have done."""
+        self.checkpoints = [*before.checkpoints, *self.checkpoints]
+        self.values = [*before.values, *self.values]
+        self.writes = [*before.writes, *self.writes]
+        self.head = self.head or before.head
+
+    def apart(self) -> list[Transact]:
+        """The same as two ordinary commits, one after the other, of which the first claims and the
+        second gives back, if it is that; else itself alone."""
+        if len(self.checkpoints) != 2 or self.drop_checkpoints or self.drop_values:
+            return [self]
+        (first, parent, _), (second, middle, _) = self.checkpoints
+        belong = {first, second}.issuperset(id for _, id, _ in self.values)
+        belong = belong and {parent, first}.issuperset(row[0] for row in self.writes)
+        if middle != first or self.head != second or not belong:
+            return [self]
+        pieces: list[Transact] = []
+        for id, before, record in self.checkpoints:
+            piece = replace(self, checkpoints=[(id, before, record)], head=id)
+            piece.values = [row for row in self.values if row[1] == id]
+            piece.writes = [row for row in self.writes if row[0] == before]
+            pieces.append(piece)
+        pieces[0].release, pieces[1].claim = False, None
+        return pieces
 
 
 class RowMaker(Protocol):

@@ -103,8 +103,8 @@ def _outcome(task: TaskWrites, parts: Parts) -> Outcome:
 class LogSession(LogReading):
     """One run's hold on one lane (see `plait.checkpoint.base.port.Session`)."""
 
-    __slots__ = ("_appended", "_coming", "_drain", "_hold", "_lane", "_lender", "_loaded",
-                 "_recorder", "_stored", "_tip", "_versions",
+    __slots__ = ("_appended", "_begins", "_coming", "_drain", "_hold", "_lane", "_lender",
+                 "_loaded", "_recorder", "_stored", "_tip", "_versions",
                  "_written")  # fmt: skip
 
     def __init__(
@@ -136,6 +136,8 @@ class LogSession(LogReading):
         """The checkpoint that this session loaded or made last."""
         self._stored: bytes | None = None
         """The last checkpoint that is known to be stored."""
+        self._begins: Transact | None = None
+        """The beginning of the run, which is stored with what comes next."""
         self._lender = lender
         """The session of an outer namespace: the claim is its to give back."""
 
@@ -266,6 +268,9 @@ class LogSession(LogReading):
     def release(self) -> Plan[None]:
         """Give the claim back, if this run still holds it."""
         hold = self._hold
+        if self._begins is not None:
+            yield from self.send(self.batch(self.ns), release=True)
+            return
         self._leave_lists()
         if hold.held and self._lender is None:
             hold.held = False
@@ -283,6 +288,12 @@ class LogSession(LogReading):
     def send(self, batch: Transact, *, claim: bool = False, release: bool = False) -> Plan[None]:
         """Send a transaction under the claim, taking and giving it back as asked."""
         hold = self._hold
+        if self._begins is not None:
+            begins, self._begins = self._begins, None
+            if batch.ns == begins.ns:
+                batch.follow(begins)
+            else:
+                yield from self.send(begins)
         ends, release = release, release and self._lender is None
         if hold.refused and not claim:
             raise hold.lost((yield ReadLane(self.thread_id, "")))
@@ -355,6 +366,25 @@ class LogSession(LogReading):
         if late is not None or merges:
             return self._finish(batch, merges, late=late, claim=claim, release=release)
         return self.send(batch, claim=claim, release=release)
+
+    def put_off(self, checkpoint: NewCheckpoint) -> bool:
+        """Store a checkpoint, which begins a run, in the transaction of what is stored next.
+
+        False: this session does not, or it would have to read first; commit it.
+
+        Raises:
+            UnregisteredTypeError: A value is of a type that the registry does not know.
+        """
+        at, parent = self._recorder.at, checkpoint.parent_id
+        if self._drain is not None or (at and at.id) != (parent and pack(parent)):
+            return False
+        try:
+            self._begins, _, _ = self._encode(checkpoint, (), True)
+            self._tip = checkpoint.id
+        except BaseException:
+            self._forget()
+            raise
+        return True
 
     def _encode(
         self, checkpoint: NewCheckpoint, writes: Sequence[TaskWrites], newest: bool

@@ -134,7 +134,7 @@ SELECT * FROM plait_transact_all(
   $9::bigint[],
   $10::text[], $11::bytea[], $12::bytea[], $13::bytea[], $14::bytea[],
   $15::bytea[], $16::bytea[],
-  $17::bytea[], $18::boolean[]
+  $17::bytea[], $18::boolean[], $19::boolean[]
 );
 
 -- name: drop_lanes

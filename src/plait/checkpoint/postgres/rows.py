@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 from plait.checkpoint.log.identity import lease_time
@@ -35,6 +36,7 @@ from plait.checkpoint.log.requests import (
 )
 from plait.checkpoint.postgres.company import Company, company_of, value_in, values_in, writes_in
 from plait.postgres import (
+    Query,
     Schema,
     Steps,
     bool_array,
@@ -209,6 +211,9 @@ def _write_order(row: WriteRow) -> tuple[bytes, str, bytes]:
 
 def transact(request: Transact) -> Steps[Done | Refused]:
     """One commit. Its times are sent as how long from now: the server has the clock."""
+    if len(parts := request.apart()) > 1:
+        rows = yield _all([parts])
+        return _answer(rows[0], request.thread_id)
     claim = request.claim
     company = company_of(request)
     if claim is None and _is_commit(request, company):
@@ -299,34 +304,37 @@ def transact_all(request: Together) -> Steps[list[Done | Refused]]:
     """
     requests: Sequence[Transact] = request.requests
     order = sorted(range(len(requests)), key=lambda n: to_text(requests[n].thread_id))
-    sorted_ = [requests[n] for n in order]
-    claims = [each.claim for each in sorted_]
-    companies = [company_of(each) for each in sorted_]
-    parts = [_rows(each, company) for each, company in zip(sorted_, companies, strict=True)]
-    now = lease_time()
-    rows = yield (
-        SQL.transact_all,
-        (
-            text_array([to_text(each.thread_id) for each in sorted_]),
-            text_array([to_text(each.ns) for each in sorted_]),
-            int_array([each.seed for each in sorted_]),
-            int_array([each.fence for each in sorted_]),
-            text_array([claim and claim.owner for claim in claims]),
-            int_array([claim and claim.fence for claim in claims]),
-            float_array([claim and claim.lease for claim in claims]),
-            float_array([claim and claim.new_lease - now for claim in claims]),
-            int_array([len(part) for part in parts]),
-            *_columns([row for part in parts for row in part]),
-            bytes_array([company.kept for company in companies]),
-            bytes_array([company.acks for company in companies]),
-            bytes_array([each.head for each in sorted_]),
-            bool_array([each.release for each in sorted_]),
-        ),
-    )
+    rows = yield _all([requests[n].apart() for n in order])
     answers: list[Any] = [None] * len(requests)
     for place, row in zip(order, rows, strict=True):
         answers[place] = _answer(row, requests[place].thread_id)
     return answers
+
+
+def _all(requests: Sequence[Sequence[Transact]]) -> Query:
+    """What does all of these; the answer to several ordinary commits of a request is one."""
+    each = [part for parts in requests for part in parts]
+    claims = [part.claim for part in each]
+    companies = [*map(company_of, each)]
+    rows = [_rows(part, company) for part, company in zip(each, companies, strict=True)]
+    now = lease_time()
+    return SQL.transact_all, (
+        text_array([to_text(part.thread_id) for part in each]),
+        text_array([to_text(part.ns) for part in each]),
+        int_array([part.seed for part in each]),
+        int_array([part.fence for part in each]),
+        text_array([claim and claim.owner for claim in claims]),
+        int_array([claim and claim.fence for claim in claims]),
+        float_array([claim and claim.lease for claim in claims]),
+        float_array([claim and claim.new_lease - now for claim in claims]),
+        int_array([*map(len, rows)]),
+        *_columns([*chain.from_iterable(rows)]),
+        bytes_array([company.kept for company in companies]),
+        bytes_array([company.acks for company in companies]),
+        bytes_array([part.head for part in each]),
+        bool_array([part.release for part in each]),
+        bool_array([n > 0 for parts in requests for n in range(len(parts))]),
+    )
 
 
 def may_join(request: Any) -> bool:

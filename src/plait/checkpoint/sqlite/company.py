@@ -61,6 +61,13 @@ def commit_of(request: Transact) -> Commit | None:
     return new_tuple(Commit, (row, () if beside else values, () if before else writes))
 
 
+def commits_of(request: Transact) -> list[Commit]:
+    """A transaction as several ordinary commits, one after the other; none if it is not that."""
+    parts = request.apart()
+    commits = [*filter(None, map(commit_of, parts))] if len(parts) > 1 else []
+    return commits if len(commits) == len(parts) else []
+
+
 def _small(pieces: list[Any]) -> bytearray | None:
     """The pieces of rows in one, if they are small (and any)."""
     if not pieces or len(pieces[-1]) > _SMALL:

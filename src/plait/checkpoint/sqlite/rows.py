@@ -37,6 +37,7 @@ from plait.checkpoint.sqlite.company import (
     SQL,
     Commit,
     commit_of,
+    commits_of,
     split,
     split_after,
     values_in,
@@ -251,14 +252,20 @@ def _transact(conn: sqlite3.Connection, request: Transact, commit: Commit | None
     lane = number
     if request.ns != "":
         lane = _find_or_make_lane(conn, request.thread_id, request.ns)
-    values = () if commit is None else (lane, *commit.row, None, None)
-    if commit is not None and conn.execute(SQL.append, values).rowcount:
-        _put_beside(conn, lane, commit.values, commit.writes)
-    else:
+    commits = commits_of(request) if commit is None else [commit]
+    if not (commits and all(_appended(conn, lane, each) for each in commits)):
         _put(conn, lane, request)
     if request.release:
         conn.execute(SQL.release, (number,))
     return Done(lane, number)
+
+
+def _appended(conn: sqlite3.Connection, lane: int, commit: Commit) -> bool:
+    """Store a commit that comes after all that its lane holds. False: it does not."""
+    if not conn.execute(SQL.append, (lane, *commit.row, None, None)).rowcount:
+        return False
+    _put_beside(conn, lane, commit.values, commit.writes)
+    return True
 
 
 def _make_lane(conn: sqlite3.Connection, thread_id: str, ns: str, fence: int = 0) -> int:
