@@ -1,6 +1,7 @@
 """Owns the workloads of nested graphs and of time travel, with their floors of plain Python."""
 
 import itertools
+from collections import namedtuple
 from typing import Any
 
 import ormsgpack
@@ -94,11 +95,35 @@ def history(impl: Implementation, steps: int) -> Job:
     return Job(run, lambda found: [values for values, *_ in found])
 
 
+_Task = namedtuple("_Task", "id name path error interrupts state result")
+_Snapshot = namedtuple(
+    "_Snapshot", "values next config metadata created_at parent_config tasks interrupts"
+)
+
+
 def history_floor(steps: int) -> Job:
-    """Decoding as many states with ormsgpack."""
-    packed = [ormsgpack.packb({"n": n}) for n in range(steps, -1, -1)]
-    states = [*packed, ormsgpack.packb({})]
-    return Job(lambda: [ormsgpack.unpackb(each) for each in states])
+    """As many snapshots, made of what is at hand: nothing is read, and nothing is decoded."""
+    ids = [*map(str, range(steps + 3))]
+    nexts, path = ("tick",), ("__pregel_pull", "tick")
+
+    def config(id: str) -> dict[str, Any]:
+        return {"configurable": {"thread_id": "1", "checkpoint_ns": "", "checkpoint_id": id}}
+
+    def snapshot(n: int) -> _Snapshot:
+        task = _Task(ids[n], "tick", path, None, (), None, {"n": n + 1})
+        metadata = {"source": "loop", "step": n, "parents": {}}
+        values = {"n": n} if n >= 0 else {}
+        return _Snapshot(
+            values, nexts, config(ids[n]), metadata, "then", config(ids[n - 1]), (task,), ()
+        )
+
+    def run() -> list[Any]:
+        return [
+            (each.values, each.next, each.config, each.metadata)
+            for each in map(snapshot, range(steps, -2, -1))
+        ]
+
+    return Job(run, lambda found: [values for values, *_ in found])
 
 
 def get_state(impl: Implementation, steps: int) -> Job:
