@@ -80,6 +80,10 @@ class PgBouncer(Server):
         """Tests may stop the pooler."""
         return True
 
+    def past(self, url: str) -> str:
+        """The URL of the same database, not through the pooler."""
+        return make_conninfo(self.url, dbname=name_of(url))
+
     def connections(self, url: str) -> int:
         """How many connections a database has, on the server's side of the pooler."""
         name = name_of(url)

@@ -1,4 +1,7 @@
-"""LangGraph's Postgres databases (langgraph-checkpoint-postgres), in a session that only reads."""
+"""LangGraph's Postgres databases (langgraph-checkpoint-postgres), in transactions that only read.
+
+Nothing is set or prepared in the session: a transaction pooler lends it to others afterwards.
+"""
 
 from __future__ import annotations
 
@@ -79,9 +82,11 @@ class PostgresSource(Source):
 
     def __init__(self, url: str) -> None:
         with _reached():
-            self._conn = psycopg.connect(url, autocommit=True, client_encoding="UTF8")
+            self._conn = psycopg.connect(
+                url, autocommit=True, prepare_threshold=None, client_encoding="UTF8"
+            )
         try:
-            self.rows("SET default_transaction_read_only = on")
+            self._conn.read_only = True
             missing = _TABLES - {row[0] for row in self.rows(_FIND_TABLES)}
             if missing:
                 raise ConfigError(
@@ -93,7 +98,7 @@ class PostgresSource(Source):
             raise
 
     def rows(self, sql: str, *given: Any) -> list[tuple[Any, ...]]:
-        with _reached():
+        with _reached(), self._conn.transaction():
             cursor = self._conn.execute(cast("Any", sql), given)
             return cursor.fetchall() if cursor.description else []
 
