@@ -54,6 +54,12 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
         )
     if "full" in text:
         return StorageUnavailableError(f"{where}: no space left ({text}). Nothing was stored.")
+    if "disk I/O" in text:
+        return StorageUnavailableError(
+            f"{where}: the system refused to read or write it ({text}). Its disk is full, a quota "
+            "or a limit on the size of files is reached, or the disk fails. Nothing of this call "
+            "was stored; mend that and go on: what was acknowledged is stored."
+        )
     return StorageUnavailableError(
         f"{where} cannot be used ({text}). Check that its directory exists and can be written; "
         "nothing of this call was stored."
