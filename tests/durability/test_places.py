@@ -229,6 +229,57 @@ def test_what_a_deleted_log_holds_is_kept_when_the_saver_or_store_is_closed(
         assert found.value == {"v": 1}
 
 
+@pytest.mark.parametrize("left", [0, 32, 10_000, 4120 * 8 + 32])
+@pytest.mark.parametrize("api", ["sync", "async"])
+def test_a_log_that_was_cut_short_acknowledges_nothing(tmp_path: Path, left: int, api: str) -> None:
+    path = tmp_path / "threads.db"
+    saver, store = SqliteSaver(path), SqliteStore(path)
+    graph = line(saver)
+
+    def run(thread: str) -> None:
+        if api == "async":
+            asyncio.run(graph.ainvoke({"items": []}, config(thread)))
+        else:
+            graph.invoke({"items": []}, config(thread))
+
+    store.put(("a",), "k", {})
+    for thread in "123":
+        run(thread)
+    saver._renewer().open()
+    os.truncate(f"{path}-wal", left)
+    for _ in range(2):
+        with pytest.raises(StorageUnavailableError, match="cut short"):
+            run("4")
+        with pytest.raises(StorageUnavailableError, match="cut short"):
+            graph.get_state(config("1"))
+        with pytest.raises(StorageUnavailableError, match="cut short"):
+            store.put(("a",), "k", {})
+    saver.close()
+    store.close()
+
+
+@pytest.mark.parametrize("how", ["wal_checkpoint(TRUNCATE)", "journal_size_limit = 8192"])
+def test_a_log_that_sqlite_itself_cuts_short_is_no_cause_for_alarm(
+    tmp_path: Path, how: str
+) -> None:
+    path = tmp_path / "threads.db"
+    sizes: list[int] = []
+    with SqliteSaver(path) as saver, sqlite3.connect(path, isolation_level=None) as other:
+        graph = line(saver)
+        for number in range(60):
+            graph.invoke({"items": []}, config(str(number)))
+            sizes.append(Path(f"{path}-wal").stat().st_size)
+            if number % 7 == 3:
+                other.execute(f"PRAGMA {how}").fetchall()
+                other.execute("PRAGMA wal_checkpoint").fetchall()
+                other.execute("CREATE TABLE IF NOT EXISTS theirs (x)")
+                other.execute("INSERT INTO theirs VALUES (1)")
+        assert sizes != sorted(sizes), "the log became shorter"
+        for number in range(60):
+            assert len(graph.get_state(config(str(number))).values["items"]) == 2
+    other.close()
+
+
 def test_a_file_that_was_emptied_acknowledges_nothing(tmp_path: Path) -> None:
     path = tmp_path / "threads.db"
     with SqliteSaver(path) as saver:

@@ -95,16 +95,29 @@ class Database:
         return self.run(work, *args)  # a new connection may write, if the file may be written now
 
     def check(self) -> None:
-        """Raise StorageUnavailableError if the file, or the log beside it, was deleted or replaced
-        since it was opened."""
+        """Raise StorageUnavailableError if the file, or the log beside it, was deleted, replaced
+        or cut short since it was opened."""
         with self._lock:
             self._check()
 
     def _check(self) -> None:
         if self._file is not None:
             self._file.check()
-        if self._log is not None:
-            self._log.check()
+        if self._log is not None and self._log.check():
+            self._look_into(self._log)
+
+    def _look_into(self, log: Log) -> None:
+        """Raise StorageUnavailableError if a log that became shorter lacks pages that it holds."""
+        assert self._conn is not None
+        ((page_size,),) = fetch(self._conn, "PRAGMA page_size")
+        for _ in range(2):  # it may shrink once more, rightly, right after it was asked
+            try:
+                ((busy, pages, _),) = fetch(self._conn, _FOLD)
+            except sqlite3.OperationalError as error:
+                raise log.cut(str(error)) from error
+            if busy or log.settle(pages, page_size):  # busy: the next call finds out
+                return
+        raise log.cut(f"it lacks some of its {pages} pages")
 
     def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do work in one write transaction; what it raises rolls back."""
@@ -137,7 +150,7 @@ class Database:
 
     def fold(self) -> int:
         """Fold the log beside the file in, as far as nobody needs it; returns its pages."""
-        ((_, pages, _),) = self.run(lambda conn: fetch(conn, "PRAGMA wal_checkpoint(PASSIVE)"))
+        ((_, pages, _),) = self.run(lambda conn: fetch(conn, _FOLD))
         return pages
 
     def close(self) -> None:
@@ -222,6 +235,7 @@ class Database:
 WAL_PAGES = 160
 """Pages that the log beside the file may hold before it is folded in: 640 KB, not the 4 MB of
 SQLite's default, which would weigh more than most threads."""
+_FOLD = "PRAGMA wal_checkpoint(PASSIVE)"
 _SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
 
 

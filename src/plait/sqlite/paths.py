@@ -11,6 +11,9 @@ from urllib.parse import quote, unquote
 from plait.errors import StorageUnavailableError
 
 _URI = "file:"
+_LOG_HEAD = 32
+_PAGE_HEAD = 24
+"""Bytes before the pages of a log, and before each one, by the format of SQLite."""
 
 
 def settled(path: str) -> str:
@@ -94,13 +97,17 @@ class Log:
     While it is open, nobody deletes the log by the rules of SQLite. Whoever reads the file itself
     in this process ends the locks that say so, though, by closing it: the next program that uses
     the file takes itself for the last one, and deletes the log when it closes.
+
+    It is cut short only when all of it was folded in. Whoever overwrites it does so at any time:
+    SQLite would go on behind the gap, and nobody would find what is stored there.
     """
 
-    __slots__ = ("_fd", "_path")
+    __slots__ = ("_fd", "_path", "_size")
 
     def __init__(self, path: str, fd: int) -> None:
         self._path = path
         self._fd = fd
+        self._size = os.fstat(fd).st_size
 
     @classmethod
     def of(cls, path: str) -> Log | None:
@@ -110,9 +117,13 @@ class Log:
         except FileNotFoundError:
             return None
 
-    def check(self) -> None:
-        """Raise StorageUnavailableError if the log was deleted: nobody would find what it holds."""
-        if not os.fstat(self._fd).st_nlink:
+    def check(self) -> bool:
+        """Whether the log is shorter than it was, so that `settle` must say by whose hand.
+
+        Raises StorageUnavailableError if it was deleted: nobody would find what it holds.
+        """
+        found = os.fstat(self._fd)
+        if not found.st_nlink:
             raise StorageUnavailableError(
                 f"The log of SQLite database {self._path!r} (the file of that name with -wal) was "
                 "deleted while it was open: by hand, or by another program, after this one read "
@@ -120,6 +131,33 @@ class Log:
                 "store, which keeps what the deleted log holds, and open another one. Copy an "
                 "open database by `sqlite3 FILE .backup`, never by `cp` or a plain read."
             )
+        if found.st_size < self._size:
+            return True
+        self._size = found.st_size
+        return False
+
+    def settle(self, pages: int, page_size: int) -> bool:
+        """Whether the log is long enough for the pages that it must hold; then it may be so short.
+
+        Args:
+            pages: How many these are.
+            page_size: Bytes of one.
+        """
+        size = os.fstat(self._fd).st_size
+        if pages and size < _LOG_HEAD + pages * (_PAGE_HEAD + page_size):
+            return False
+        self._size = size
+        return True
+
+    def cut(self, why: str) -> StorageUnavailableError:
+        """The error of a log that somebody cut short."""
+        return StorageUnavailableError(
+            f"The log of SQLite database {self._path!r} (the file of that name with -wal) was cut "
+            f"short or overwritten while it was open ({why}). What was stored last is lost with "
+            "it; nothing of this call was done. Stop the programs that use the database, and put "
+            "a backup in its place; delete what lies beside it under its name first. Never write "
+            "to the files of an open database: `sqlite3 FILE .restore` brings a backup back."
+        )
 
     def __del__(self) -> None:
         os.close(self._fd)
