@@ -407,6 +407,13 @@ def test_a_connection_with_a_transaction_open_is_named_and_left_alone(tmp_path: 
     conn.close()
 
 
+def test_a_connection_that_its_maker_closed_is_named(tmp_path: Path) -> None:
+    conn = sqlite3.connect(tmp_path / "threads.db", check_same_thread=False)
+    graph = chain(SqliteSaver(conn), ("a", lambda state: conn.close()))
+    with pytest.raises(StorageUnavailableError, match="closed by its maker"):
+        graph.invoke({"items": []}, config("1"))
+
+
 def test_a_connection_for_one_thread_is_named(tmp_path: Path) -> None:
     conn = sqlite3.connect(tmp_path / "threads.db")
     graph = line(SqliteSaver(conn))

@@ -334,6 +334,28 @@ def test_transaction_left_open_by_the_user_is_a_named_error(postgres_url: str) -
             chain(PostgresSaver(conn)).invoke({"items": []}, CONFIG)
 
 
+def test_failed_transaction_of_the_user_is_a_named_error(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as conn:
+        graph = chain(PostgresSaver(conn))
+        graph.invoke({"items": []}, CONFIG)
+        conn.execute("BEGIN")
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            conn.execute("SELECT 1/0")
+        with pytest.raises(ConfigError, match="roll it back"):
+            graph.invoke({"items": []}, config(2))
+        conn.rollback()
+        assert graph.invoke({"items": []}, config(2)) == {"items": NODES}
+
+
+def test_pipeline_left_open_by_the_user_is_a_named_error(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as conn:
+        graph = chain(PostgresSaver(conn))
+        graph.invoke({"items": []}, CONFIG)
+        with conn.pipeline(), pytest.raises(ConfigError, match="pipeline mode"):
+            graph.invoke({"items": []}, config(2))
+        assert graph.invoke({"items": []}, config(2)) == {"items": NODES}
+
+
 async def test_async_connection_of_the_user(postgres_url: str) -> None:
     async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as conn:
         graph = chain(AsyncPostgresSaver(conn))

@@ -17,7 +17,7 @@ from weakref import WeakSet
 import psycopg
 from psycopg import AsyncConnection, Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from plait.errors import StorageUnavailableError
@@ -26,6 +26,7 @@ from plait.postgres.failures import (
     dropped,
     explain,
     other_encoding,
+    pipeline_open,
     rolled_back,
     transaction_open,
 )
@@ -39,6 +40,7 @@ Target: TypeAlias = (
     "str | Connection[Any] | ConnectionPool[Any] | AsyncConnection[Any] | AsyncConnectionPool[Any]"
 )
 _CONNECTING = ("host", "port", "dbname", "user", "password", "options", "sslmode", "sslrootcert")
+_OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _TRIES = 2
 _AGAIN = 5
 """How often a transaction is tried that the server rolls back because of others."""
@@ -222,8 +224,10 @@ class Database:
 
     def _accept(self, conn: Connection[Any] | AsyncConnection[Any]) -> None:
         """Make a connection that was given ready for a call, or refuse it."""
-        if conn.pgconn.transaction_status == TransactionStatus.INTRANS:
+        if conn.pgconn.transaction_status in _OPEN:
             raise transaction_open(self._where)
+        if conn.pgconn.pipeline_status != PipelineStatus.OFF:
+            raise pipeline_open(self._where)
         encoding = conn.pgconn.parameter_status(b"client_encoding")
         if encoding != b"UTF8":
             raise other_encoding(self._where, encoding)

@@ -94,6 +94,15 @@ def transaction_open(where: str) -> ConfigError:
     """The error of a connection given by the user that is in a transaction of his."""
     return ConfigError(
         f"{where}: the connection that was given has a transaction open, so nothing stored here "
-        "would last. Commit it first, or give a connection with autocommit=True, a pool, or a "
-        "connection string."
+        "would last. Commit it or roll it back first, or give a connection with autocommit=True, "
+        "a pool, or a connection string."
+    )
+
+
+def pipeline_open(where: str) -> ConfigError:
+    """The error of a connection given by the user that is in pipeline mode."""
+    return ConfigError(
+        f"{where}: the connection that was given is in pipeline mode, where no answer comes before "
+        "the pipeline ends. Call graphs outside of `with conn.pipeline()`, or give another "
+        "connection, a pool, or a connection string."
     )

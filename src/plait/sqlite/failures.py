@@ -36,6 +36,11 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
             f"The connection to {where} that was given has a transaction open ({text}). Commit it "
             "or roll it back first; nothing of this call was stored."
         )
+    if "closed database" in text:
+        return StorageUnavailableError(
+            f"The connection to {where} that was given was closed by its maker ({text}). Keep it "
+            "open as long as what it was given to is used; nothing of this call was stored."
+        )
     if "created in a thread" in text:
         return StorageUnavailableError(
             f"The connection to {where} that was given serves one thread only. Make it with "
