@@ -6,12 +6,21 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
+import click
+
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import ConfigError
+from plait.errors import ConfigError, StorageUnavailableError
+from plait.sqlite.failures import is_busy
+from plait.sqlite.locks import by_whom
 
 POSTGRES = ("postgres://", "postgresql://")
+PATIENCE = 10.0
+"""Seconds that a command waits for a file that another program holds locked."""
+_SAVERS = 30.0
+"""Seconds that a program waits, once it runs."""
 
 
 @contextmanager
@@ -30,7 +39,7 @@ def open_to_read(database: str) -> Generator[Any]:
             _check_tables(conn)
             yield PostgresSaver(conn)
     else:
-        with SqliteSaver(f"{_held(database).as_uri()}?mode=ro") as saver:
+        with SqliteSaver(f"{_held(database).as_uri()}?mode=ro", timeout=PATIENCE) as saver:
             yield saver
 
 
@@ -77,24 +86,49 @@ def open_to_write(database: str, *, new: bool = False) -> Any:
                 _check_tables(conn)
         return PostgresSaver.from_conn_string(database)
     path = _existing(database) if new else _held(database)
-    return SqliteSaver(f"{path.as_uri()}?mode=rw")
+    _free(path, "rw", "BEGIN IMMEDIATE")  # ended when the connection is closed
+    return SqliteSaver(f"{path.as_uri()}?mode=rw", timeout=_SAVERS if new else PATIENCE)
 
 
 def _held(database: str) -> Path:
     """The file of a saver: a slip of the pen must not put tables into somebody else's."""
     path = _existing(database)
-    try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as conn:
-            found = conn.execute("SELECT 1 FROM sqlite_master WHERE name = 'lanes'").fetchone()
-    except sqlite3.Error:
-        return path  # the saver says what is the matter
-    if found is None:
+    found = _free(path, "ro", "SELECT count(*) FROM sqlite_master WHERE name = 'lanes'")
+    if found == [(0,)]:
         raise ConfigError(
             f"The database {str(path)!r} has no tables of plait: no thread was ever stored there. "
             "Check the path; a saver's first run, or its `setup()`, makes them. `plait "
             "import-langgraph` brings threads of LangGraph over."
         )
     return path
+
+
+def _free(path: Path, mode: str, sql: str) -> list[Any] | None:
+    """What a statement finds once no other program holds the file locked; None: nothing can be
+    found out, and the saver says why.
+
+    Raises:
+        StorageUnavailableError: it was locked for too long.
+    """
+    deadline, told = monotonic() + PATIENCE, False
+    while True:
+        try:
+            uri = f"{path.as_uri()}?mode={mode}"
+            with closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as conn:
+                return conn.execute(sql).fetchall()
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                return None
+            if monotonic() > deadline:
+                raise StorageUnavailableError(
+                    f"{str(path)!r} was locked for {PATIENCE:.0f} seconds by "
+                    f"{by_whom(str(path))}. Let its transaction end, or stop it, and try again."
+                ) from error
+            if not told:
+                click.echo(f"{str(path)!r} is locked by {by_whom(str(path))}: waiting up to "
+                           f"{PATIENCE:.0f} seconds for it.", err=True)  # fmt: skip
+                told = True
+            sleep(0.05)
 
 
 def _existing(database: str) -> Path:

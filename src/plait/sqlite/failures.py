@@ -6,6 +6,7 @@ import sqlite3
 
 from plait.errors import CorruptCheckpointError, StorageError, StorageUnavailableError
 from plait.sql import no_text
+from plait.sqlite.locks import by_whom
 
 _OTHERS = ("no such column", "no such table", "has no column", "already exists")
 
@@ -28,8 +29,8 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
         )
     if "locked" in text or "busy" in text:
         return StorageUnavailableError(
-            f"{where} was locked by another connection for too long ({text}). Is a transaction "
-            "left open in another program? Nothing of this call was stored."
+            f"{where} was locked by {by_whom(path)} for too long ({text}). Is a transaction left "
+            "open there? Nothing of this call was stored."
         )
     if "within a transaction" in text:
         return StorageUnavailableError(

@@ -36,6 +36,20 @@ def settled(path: str) -> str:
     return f"{_URI}{quote(real, errors='surrogateescape')}{sign}{query}"
 
 
+def file_of(path: str) -> str:
+    """The name of the file that a path or `file:` URI means.
+
+    >>> file_of("/srv/a.db"), file_of("file:///srv/a%20b.db?mode=ro"), file_of("file:a.db")
+    ('/srv/a.db', '/srv/a b.db', 'a.db')
+    """
+    if not path.startswith(_URI):
+        return path
+    name = path.removeprefix(_URI).partition("?")[0]
+    if name.startswith("//"):
+        name = f"/{name[2:].partition('/')[2]}"  # without the host
+    return unquote(name, errors="surrogateescape")
+
+
 def in_memory(path: str) -> bool:
     """Whether no file of that name is made: no other process can open it.
 
@@ -163,4 +177,4 @@ class Log:
         os.close(self._fd)
 
 
-__all__ = ["File", "Log", "in_memory", "path_of", "settled"]
+__all__ = ["File", "Log", "file_of", "in_memory", "path_of", "settled"]
