@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from plait.errors import InvalidStoreOpError
-from plait.store.base import BaseStore, PutOp
+from plait.store.base import BaseStore, IndexConfig, PutOp
 from plait.store.memory import InMemoryStore
 from plait.store.postgres import AsyncPostgresStore, PostgresStore
 from plait.testing.stores import StoreConformance
@@ -32,49 +32,66 @@ class OverPostgres:
 
 class TestSync(OverPostgres, StoreConformance):
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseStore]:
-        with self.server.database() as url, PostgresStore.from_conn_string(url) as store:
+    async def open(self, index: IndexConfig | None = None) -> AsyncIterator[BaseStore]:
+        with (
+            self.server.database() as url,
+            PostgresStore.from_conn_string(url, index=index) as store,
+        ):
             yield store
+
+    open_indexed = open
 
 
 class TestAsync(OverPostgres, StoreConformance):
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseStore]:
+    async def open(self, index: IndexConfig | None = None) -> AsyncIterator[BaseStore]:
         with self.server.database() as url:
-            async with AsyncPostgresStore.from_conn_string(url) as store:
+            async with AsyncPostgresStore.from_conn_string(url, index=index) as store:
                 await store.setup()
                 yield store
+
+    open_indexed = open
 
 
 class TestPoolOfTheUser(OverPostgres, StoreConformance):
     """Rows of another kind, and transactions that begin by themselves, do not disturb it."""
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseStore]:
+    async def open(self, index: IndexConfig | None = None) -> AsyncIterator[BaseStore]:
         options = {"row_factory": dict_row}
         with (
             self.server.database() as url,
             ConnectionPool(url, kwargs=options, min_size=1, max_size=2) as pool,
-            PostgresStore(pool) as store,
+            PostgresStore(pool, index=index) as store,
         ):
             yield store
+
+    open_indexed = open
 
 
 class TestAsyncPoolOfTheUser(OverPostgres, StoreConformance):
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseStore]:
+    async def open(self, index: IndexConfig | None = None) -> AsyncIterator[BaseStore]:
         options = {"autocommit": True, "row_factory": dict_row}
         with self.server.database() as url:
             pool = AsyncConnectionPool(url, kwargs=options, min_size=1, max_size=2, open=False)
-            async with pool, AsyncPostgresStore(pool) as store:
+            async with pool, AsyncPostgresStore(pool, index=index) as store:
                 yield store
+
+    open_indexed = open
 
 
 class TestConnectionOfTheUser(OverPostgres, StoreConformance):
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[BaseStore]:
-        with self.server.database() as url, psycopg.connect(url) as conn, PostgresStore(conn) as s:
-            yield s
+    async def open(self, index: IndexConfig | None = None) -> AsyncIterator[BaseStore]:
+        with (
+            self.server.database() as url,
+            psycopg.connect(url) as conn,
+            PostgresStore(conn, index=index) as store,
+        ):
+            yield store
+
+    open_indexed = open
 
 
 WORDS = ("red", "green", "blue", "sky", "sea", "leaf")

@@ -8,8 +8,9 @@
         async def open(self):
             yield MyStore()
 
-Every promise is checked through the sync and through the async methods. Nothing but the standard
-library is needed to run it; failed promises are plain `assert`s.
+Define `open_indexed` too, if your store searches by similarity. Every promise is checked through
+the sync and through the async methods. Nothing but the standard library is needed to run it; failed
+promises are plain `assert`s.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from time import monotonic
 from typing import Any, ClassVar, Literal, TypeAlias
+from unittest import SkipTest
 
 from plait.store.base import (
     BaseStore,
     GetOp,
+    IndexConfig,
     InvalidNamespaceError,
     Item,
     ListNamespacesOp,
@@ -42,6 +46,14 @@ HOSTILE = (
     *("') OR 1=1 --", "acme-corp", "acme ", "ACME", "é", "日本", "\U0001f600", " "),
 )
 """Labels and keys that are text like any other, though something may read more into them."""
+
+
+def _embed(texts: Sequence[str]) -> list[list[float]]:
+    return [[float(text.count(letter)) for letter in "abc"] for text in texts]
+
+
+INDEX: IndexConfig = {"dims": 3, "embed": _embed, "fields": ["text"]}
+"""How the stores of `open_indexed` embed: a text is how often it has each of three letters."""
 
 
 class Face:
@@ -82,6 +94,16 @@ class Face:
         """The keys that a search finds, sorted."""
         return sorted(item.key for item in await self.search(*args, limit=1000, **kwargs))
 
+    async def ranking(self, *args: Any, **kwargs: Any) -> list[tuple[str, float | None]]:
+        """The keys that a search finds, as it finds them, with their scores."""
+        return [(item.key, item.score) for item in await self.search(*args, **kwargs)]
+
+    async def sweep(self) -> int:
+        """`sweep_ttl`, which may be sync or async: how many items it deleted."""
+        sweep: Any = getattr(self.store, "sweep_ttl")  # noqa: B009
+        swept = sweep()
+        return await swept if inspect.isawaitable(swept) else swept
+
     async def namespaces(self, **kwargs: Any) -> list[tuple[str, ...]]:
         """`list_namespaces` or `alist_namespaces`."""
         return await self._call("list_namespaces", **kwargs)
@@ -96,10 +118,25 @@ _Check: TypeAlias = Callable[["StoreConformance", Face], Awaitable[None]]
 
 def promise(check: _Check) -> Callable[[StoreConformance], None]:
     """A test method from an async check: run on each surface, each time over a new store."""
+    return _test(check, lambda suite: suite.open())
+
+
+def promise_of_similarity(check: _Check) -> Callable[[StoreConformance], None]:
+    """The same, over a store that searches by similarity; skipped where there is none."""
+    return _test(check, lambda suite: suite.open_indexed(INDEX))
+
+
+def _test(check: _Check, make: Callable[[StoreConformance], Any]) -> Any:
+    async def run(suite: StoreConformance, surface: Surface) -> None:
+        opened = make(suite)
+        if opened is None:
+            raise SkipTest("this store does not search by similarity (`open_indexed`)")
+        async with opened as store:
+            await check(suite, Face(store, surface))
 
     def test(self: StoreConformance) -> None:
         for surface in self.surfaces:
-            asyncio.run(self._run(check, surface))  # pyright: ignore[reportPrivateUsage]
+            asyncio.run(run(self, surface))
 
     # Not functools.wraps: pytest would take the arguments of the check for fixtures.
     test.__name__, test.__qualname__ = check.__name__, check.__qualname__
@@ -125,9 +162,12 @@ class StoreConformance(ABC):
     def open(self) -> AbstractAsyncContextManager[BaseStore]:
         """A new and empty store, closed at the end of `async with`."""
 
-    async def _run(self, check: _Check, surface: Surface) -> None:
-        async with self.open() as store:
-            await check(self, Face(store, surface))
+    def open_indexed(self, index: IndexConfig) -> AbstractAsyncContextManager[BaseStore] | None:
+        """A new and empty store that embeds its items like this, closed at the end of `async with`.
+
+        None, unless you define it: a store that does not search by similarity.
+        """
+        return None
 
     @promise
     async def test_what_was_put_is_got(self, store: Face) -> None:
@@ -365,14 +405,118 @@ class StoreConformance(ABC):
         await store.put(("t",), "later", {"v": 1}, ttl=60)
         await store.put(("t",), "ever", {"v": 1}, ttl=None)
         await store.put(("t",), "past", {"v": 1}, ttl=-10)
-        sweep: Any = getattr(store.store, "sweep_ttl")  # noqa: B009
-        swept = sweep()
-        assert (await swept if inspect.isawaitable(swept) else swept) == 1
+        assert await store.sweep() == 1
         assert await store.keys(("t",)) == ["ever", "later"]
+        await store.put(("t",), "later", {"v": 2}, ttl=-10)
+        await store.put(("t",), "ever", {"v": 2}, ttl=-10)
+        await store.put(("t",), "ever", {"v": 3}, ttl=None)
+        assert await store.sweep() == 1
+        assert await store.keys(("t",)) == ["ever"]
+
+    @promise
+    async def test_a_read_begins_the_life_of_an_item_anew_where_it_is_asked_to(
+        self, store: Face
+    ) -> None:
+        if not store.store.supports_ttl:
+            raise SkipTest("items of this store do not expire")
+        seconds = 0.25
+        while (left := await _outlived(store, seconds)) is None:  # the machine was too slow
+            seconds *= 2
+        assert left == {"got": True, "found": True, "peeked": False, "passed": False}
+
+    @promise_of_similarity
+    async def test_a_query_ranks_items_by_how_similar_they_are(self, store: Face) -> None:
+        await _fill(store)
+        await store.put(("d",), "twin", {"text": "aa", "n": 5})
+        found = await store.ranking(("d",), query="a", limit=20)
+        assert [key for key, _ in found[:4]] in (["a", "twin", "ab", "b"], ["twin", "a", "ab", "b"])
+        assert sorted(found[4:]) == [("nothing", None), ("unindexed", None)]
+        score = {key: each for key, each in found[:4] if each is not None}
+        assert len(score) == 4, "what is indexed has a score"
+        assert score["a"] > score["ab"] > score["b"], "the more similar, the higher"
+        assert abs(score["a"] - score["twin"]) < 1e-6, "equal texts are equally similar"
+        other = dict(await store.ranking(("d",), query="b", limit=20))
+        assert [key for key in other if other[key] is not None][:2] == ["b", "ab"]
+
+    @promise_of_similarity
+    async def test_a_score_tells_of_an_item_and_not_of_what_is_found_with_it(
+        self, store: Face
+    ) -> None:
+        await _fill(store)
+        whole = await store.ranking(("d",), query="aab", limit=20)
+        paged: list[tuple[str, float | None]] = []
+        for offset in range(7):
+            paged += await store.ranking(("d",), query="aab", limit=1, offset=offset)
+        assert paged == whole
+        wanted = {"n": {"$gt": 1}}
+        few = [each for each in whole if each[0] not in ("a", "nothing")]
+        assert await store.ranking(("d",), query="aab", filter=wanted, limit=20) == few
+        assert await store.ranking(("d",), query="aab", filter=wanted, limit=2) == few[:2]
+        assert await store.ranking(("d", "sub"), query="aab") == [e for e in whole if e[0] == "b"]
+        plain = await store.ranking(("d",), limit=20)
+        assert {score for _, score in plain} == {None}, "without a query nothing is ranked"
+
+    @promise_of_similarity
+    async def test_an_item_is_found_by_what_it_says_now(self, store: Face) -> None:
+        await store.put(("d",), "k", {"text": "aaa"})
+        await store.put(("d",), "other", {"text": "ab"})
+        await store.put(("d",), "k", {"text": "bbb"})
+        assert [key for key, _ in await store.ranking(("d",), query="a")] == ["other", "k"]
+        await store.put(("d",), "k", {"text": "aaa"}, index=False)
+        assert (await store.ranking(("d",), query="a"))[-1] == ("k", None)
+        await store.put(("d",), "k", {"text": "bbb", "own": "aaa"}, index=["own"])
+        assert [key for key, _ in await store.ranking(("d",), query="a")] == ["k", "other"]
+        await store.delete(("d",), "k")
+        assert [key for key, _ in await store.ranking(("d",), query="a")] == ["other"]
+        await store.put(("d",), "k", {"none": "aaa"})
+        assert (await store.ranking(("d",), query="a"))[-1] == ("k", None)
+
+
+async def _fill(store: Face) -> None:
+    """Items of which some are similar to "a", some to "b", and some have no text at all."""
+    await store.put(("d",), "nothing", {"other": "aaa", "n": 1})
+    await store.put(("d", "sub"), "b", {"text": "bbb", "n": 2})
+    await store.put(("d",), "ab", {"text": "ab", "n": 3})
+    await store.put(("d",), "unindexed", {"text": "aaa", "n": 4}, index=False)
+    await store.put(("d",), "a", {"text": "aa", "n": 1})
+    await store.put(("e",), "elsewhere", {"text": "aaa", "n": 6})
+
+
+async def _outlived(store: Face, seconds: float) -> dict[str, bool] | None:
+    """Which items outlived one that nobody read, of those that were read all the while.
+
+    Nothing is waited for but that one's end. None: too much time had passed since the last reads.
+    """
+    for key in ("peeked", "passed", "got", "found", "left"):
+        await store.put(("live", key), key, {"v": 1}, ttl=seconds / 60)
+    end = monotonic() + 2 * seconds
+    while True:
+        began = monotonic()
+        await store.get(("live", "got"), "got", refresh_ttl=True)
+        await store.search(("live", "found"), refresh_ttl=True)
+        await store.get(("live", "peeked"), "peeked", refresh_ttl=False)
+        await store.search(("live", "passed"), refresh_ttl=False)
+        over = monotonic() > end
+        await store.sweep()
+        there = {item.key for item in await store.search(("live",), refresh_ttl=False)}
+        if monotonic() - began > seconds / 2:
+            return None
+        if "left" not in there:
+            return {key: key in there for key in ("got", "found", "peeked", "passed")}
+        assert not over, "an item outlives its time, though no read was to prolong it"
+        await asyncio.sleep(seconds / 20)
 
 
 def _items(result: Any) -> list[Item]:
     return result
 
 
-__all__ = ["HOSTILE", "Face", "StoreConformance", "promise", "refused"]
+__all__ = [
+    "HOSTILE",
+    "INDEX",
+    "Face",
+    "StoreConformance",
+    "promise",
+    "promise_of_similarity",
+    "refused",
+]
