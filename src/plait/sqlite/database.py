@@ -110,6 +110,7 @@ class Database:
         """Raise StorageUnavailableError if a log that became shorter lacks pages that it holds."""
         assert self._conn is not None
         ((page_size,),) = fetch(self._conn, "PRAGMA page_size")
+        pages = 0
         for _ in range(2):  # it may shrink once more, rightly, right after it was asked
             try:
                 ((busy, pages, _),) = fetch(self._conn, _FOLD)
