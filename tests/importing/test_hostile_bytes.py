@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.sqlite import SqliteSaver as PeerSaver
 
+from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde import GLOBAL
 from plait.errors import CorruptCheckpointError, StorageError
 from plait.importing import import_langgraph
@@ -184,3 +186,57 @@ def test_any_cell_of_a_database_changed_to_anything_is_a_value_or_a_typed_error(
     assert outcomes.keys() <= {"imported", "refused", "StorageUnavailableError"}, outcomes
     assert outcomes["imported"] > 30
     assert outcomes["refused"] > 30
+
+
+@pytest.mark.parametrize("how", ["zeros", "noise", "flips"])
+def test_a_damaged_page_of_a_file_refuses_the_threads_that_lie_there_and_no_other(
+    tmp_path: Path, how: str
+) -> None:
+    path, dice, kept = tmp_path / "langgraph.db", Random(7), Counter[str]()
+    with PeerSaver.from_conn_string(str(path)) as peer:
+        graph = apps.asker(apps.LANGGRAPH, peer)
+        for number in range(16):
+            at: Any = {"configurable": {"thread_id": f"t{number:02}"}}
+            graph.invoke({"items": ["in" * 200]}, at)
+    with closing(sqlite3.connect(path)) as conn:
+        conn.execute("PRAGMA journal_mode = DELETE")
+        ((size,),) = conn.execute("PRAGMA page_size").fetchall()
+    whole = path.read_bytes()
+    right = outcomes(path)
+    assert {outcome for outcome, _, _ in right.values()} == {"imported"}
+    for start in range(size, len(whole), size):
+        page = bytearray(whole[start : start + size])
+        if how == "flips":
+            for _ in range(20):
+                page[dice.randrange(size)] ^= 1 << dice.randrange(8)
+        else:
+            page[:] = bytes(size) if how == "zeros" else dice.randbytes(size)
+        path.write_bytes(whole[:start] + page + whole[start + size :])
+        try:
+            found = outcomes(path)
+        except StorageError:
+            kept["nothing was read"] += 1
+            continue
+        assert {outcome for outcome, _, _ in found.values()} <= {"imported", "refused"}
+        for name, each in found.items():
+            kept[each[0]] += 1
+            assert how == "flips" or each[0] == "refused" or each == right[name], (start, name)
+    assert kept["refused"] > 10
+    assert kept["imported"] > 3 * kept["refused"]
+    assert kept["nothing was read"] < 10
+
+
+def outcomes(path: Path) -> dict[str, tuple[str, int, Any]]:
+    """What became of each thread of a file, how many checkpoints of it, and its last values."""
+    saver = InMemorySaver()
+    report = import_langgraph(path, saver)
+    graph = apps.asker(apps.PLAIT, saver)
+    return {
+        each.thread_id: (
+            each.outcome,
+            each.checkpoints,
+            None if each.outcome == "refused" else graph.get_state(
+                {"configurable": {"thread_id": each.thread_id}}).values,
+        )
+        for each in report.threads
+    }  # fmt: skip

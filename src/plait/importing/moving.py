@@ -170,8 +170,9 @@ def _move(
     source: Source, name: str, saver: Any, known: Known, registry: Any, tell: Callable[[], None]
 ) -> ImportedThread:
     """Import one thread; what goes wrong with it is part of the report."""
-    moved = ImportedThread(name, "imported", before=source.size(name))
+    moved = ImportedThread(name, "imported")
     try:
+        moved.before = source.size(name)
         thread = PeerThread(source, name, known)
         session = saver.open_session(name, registry=registry)
         moved.outcome = saver.run(_import(thread, session, moved, tell))

@@ -9,10 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from plait.errors import (
-    ConfigError,
-    StorageUnavailableError,
-)
+from plait.errors import ConfigError, CorruptCheckpointError, StorageUnavailableError
 from plait.importing.rows import (
     PeerCheckpoint,
     PeerTask,
@@ -23,6 +20,7 @@ from plait.importing.rows import (
     told,
 )
 from plait.importing.values import read_tree
+from plait.sqlite.failures import is_damage
 
 _CHECKPOINTS = {"thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "type",
                 "checkpoint", "metadata"}  # fmt: skip
@@ -88,6 +86,11 @@ class SqliteSource(Source):
         try:
             yield from self._conn.execute(sql, given)
         except sqlite3.Error as error:
+            if given and is_damage(error):  # of one thread: the others may be whole
+                raise CorruptCheckpointError(
+                    f"{self._at} is damaged where this thread lies: {error}. `sqlite3 FILE "
+                    ".recover` saves what can be read."
+                ) from error
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: sqlite3.Error) -> StorageUnavailableError:

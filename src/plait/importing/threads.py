@@ -127,7 +127,10 @@ class Lane:
         """The namespace as it is called here."""
         if not self.ns:
             return ""
-        first = next(iter(self.thread.source.checkpoints(self.thread.thread_id, self.ns)))
+        rows = self.thread.source.checkpoints(self.thread.thread_id, self.ns)
+        first = next(iter(rows), None)
+        if first is None:
+            raise damaged(f"the checkpoints that namespace {self.ns!r} is to hold are not there")
         return self.thread.places.namespace(self.ns, _text_map(first.metadata.get("parents")))
 
     def steps(self) -> Iterator[Step]:

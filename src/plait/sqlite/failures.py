@@ -22,7 +22,7 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
             f"{where} cannot hold a value of that size ({text}; the limit is 1 GB). Nothing was "
             "stored. Keep such a value in a file, and the file's name in the state."
         )
-    if "malformed" in text or "not a database" in text or "decode to UTF-8" in text:
+    if is_damage(error):
         return CorruptCheckpointError(
             f"{where} is damaged or is no SQLite file ({text}). Restore it from a backup; "
             "`sqlite3 FILE .recover` saves what can be read."
@@ -72,6 +72,11 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
     )
 
 
+def is_damage(error: BaseException) -> bool:
+    """Whether what the file holds is damaged."""
+    return any(sign in str(error) for sign in ("malformed", "not a database", "decode to UTF-8"))
+
+
 def is_busy(error: BaseException | None) -> bool:
     """Whether somebody else is writing."""
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -97,4 +102,4 @@ def _code(error: BaseException | None) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-__all__ = ["concerns_file", "explain", "is_busy", "may_only_read"]
+__all__ = ["concerns_file", "explain", "is_busy", "is_damage", "may_only_read"]
