@@ -301,6 +301,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_mw_summarization::unknown_options": "Options of middleware",
     "g_mw_tracing::one_that_is_none": "Trace policies that are none",
     "g_people_meet::a_refusal_that_a_hook_takes_back": "Approvals are bound to their calls",
+    "g_people_meet::an_edit_as_the_call_starts_of_what_was_edited_before": (
+        "Approvals are bound to their calls"
+    ),
     "g_people_meet::an_edit_of_the_first_that_was_asked": "Approvals are bound to their calls",
     "g_react::a_call_that_waited": "Stored tool calls",
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",

@@ -240,7 +240,8 @@ def check_binding(call: Mapping[str, Any], approved: str) -> None:
         raise ApprovalMismatchError(
             f"Tool call {call.get('id')!r} is about to run {call['name']}({call['args']!r}), but "
             "the approval was given to another tool or other arguments. Something has changed the "
-            "call since: a node, an interceptor or update_state. Ask again.",
+            "call since: a node, an interceptor or update_state. Ask again. (A review of your own "
+            "that changes calls goes behind the middleware that asks: later in its list.)",
             tool=call["name"],
             tool_call_id=call.get("id"),
         )

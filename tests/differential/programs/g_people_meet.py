@@ -87,6 +87,52 @@ def case_one_asks_at_once_and_one_as_calls_start(env):
     ]
 
 
+def around(env, answers, outer="per_call"):
+    """Both ask about one call: the outer one as it starts, the inner one before, all at once."""
+    thread = {"configurable": {"thread_id": repr((answers, outer))}}
+    agent = create_agent(
+        model_of(ai(call("add", a=1, b=2)), "done"),
+        [add, mul],
+        middleware=[
+            HumanInTheLoopMiddleware(ADD, interrupt_mode=outer),
+            Second(ADD, edit_notice="Changed."),
+        ],
+        checkpointer=env.saver(),
+    )
+    result = agent.invoke(USER, thread)
+    for answer in answers:
+        result = agent.invoke(Command(resume=answer), thread)
+    return [(m.type, m.content) for m in result["messages"]]
+
+
+def case_an_edit_as_the_call_starts_of_what_was_approved_before(env):
+    batch = {"decisions": [APPROVE]}
+    return [
+        around(env, [batch, edit("add", a=5, b=5)]),
+        around(env, [{"decisions": [edit("add", a=7, b=7)]}, APPROVE]),
+        around(env, [batch, REJECT]),
+    ]
+
+
+def case_an_edit_as_the_call_starts_of_what_was_edited_before(env):
+    return around(env, [{"decisions": [edit("add", a=7, b=7)]}, edit("add", a=5, b=5)])
+
+
+async def case_an_edit_as_the_call_starts_async(env):
+    thread = {"configurable": {"thread_id": "1"}}
+    async with env.asaver() as saver:
+        agent = create_agent(
+            model_of(ai(call("add", a=1, b=2)), "done"),
+            [add, mul],
+            middleware=[HumanInTheLoopMiddleware(ADD, interrupt_mode="per_call"), Second(ADD)],
+            checkpointer=saver,
+        )
+        await agent.ainvoke(USER, thread)
+        await agent.ainvoke(Command(resume={"decisions": [APPROVE]}), thread)
+        result = await agent.ainvoke(Command(resume=edit("add", a=5, b=5)), thread)
+    return [(m.type, m.content) for m in result["messages"]]
+
+
 class TakesBack(AgentMiddleware):
     """Removes the answers of calls that were refused."""
 

@@ -7,7 +7,9 @@ the call's binding (id, tool and arguments), and looked up when the call is abou
 """
 
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, cast
@@ -202,7 +204,9 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         gate = self._gate(request)
         if gate.request is None:
             return gate.message
-        return self._noted(handler(gate.request), request, gate.edited)
+        with _put_in_place(gate):
+            result = handler(gate.request)
+        return self._noted(result, request, gate.edited)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[Any], Awaitable[Any]]
@@ -211,7 +215,9 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         gate = self._gate(request)
         if gate.request is None:
             return gate.message
-        return self._noted(await handler(gate.request), request, gate.edited)
+        with _put_in_place(gate):
+            result = await handler(gate.request)
+        return self._noted(result, request, gate.edited)
 
     def _gate(self, request: ToolCallRequest) -> Gate:
         call = request.tool_call
@@ -222,7 +228,7 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         if known is not None:
             binding = binding_of(call)
             if binding not in known:
-                if _is_put_in_place(call, known):  # by the one around this one
+                if binding == _decided_around.get() or _is_put_in_place(call, known):
                     return Gate(request)
                 check_binding(call, next(iter(known)))
             return _edited(request, known[binding])
@@ -259,6 +265,23 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
         args = json.dumps(edited["args"], default=str)
         notice = f"{self.edit_notice} Executed instead: {edited['name']} with arguments {args}."
         return _with_notice(result, notice, request.tool_call["id"])
+
+
+_decided_around: ContextVar[str | None] = ContextVar("plait_decided_around", default=None)
+"""The binding of the call that a person has put in place, in a middleware around this one."""
+
+
+@contextmanager
+def _put_in_place(gate: Gate) -> Generator[None]:
+    """Where a person has changed the call, middleware inside takes it for decided about."""
+    if gate.request is None or gate.edited is None:
+        yield
+        return
+    token = _decided_around.set(binding_of(gate.request.tool_call))
+    try:
+        yield
+    finally:
+        _decided_around.reset(token)
 
 
 def _last_message(state: Any) -> Any:
