@@ -57,7 +57,7 @@ from tests.oracle import collected_here
 
 from .differences import COMPATIBILITY, KNOWN_DIFFERENCES, NOT_YET
 from .loading import Side, load, programs
-from .normal import ErrorInfo, difference, normalise
+from .normal import ErrorInfo, difference, errors_of_another_kind, normalise
 
 WATCHDOG_SECONDS = 60  # A run that hangs is stopped and reported, so that the rest still runs.
 ORACLE_TRIES = 3  # How often an oracle that races with itself is asked for its answer.
@@ -312,8 +312,21 @@ def _judge(case: Case, expected: Any, ours: Any) -> None:
         raise Disagreement(
             f"{case.id}: no longer differs; delete it from differences.py, and the row {row!r}"
         )
-    if row is not None and row not in COMPATIBILITY.read_text():
+    if row is not None:
+        _look_at_row(case, row, errors_of_another_kind(expected, ours))
+
+
+def _look_at_row(case: Case, row: str, errors: set[str]) -> None:
+    """There is the row, and it names each of the peer's errors that has another kind here."""
+    lines = COMPATIBILITY.read_text().splitlines()
+    text = next((line for line in lines if line.startswith(f"| **{row}** |")), None)
+    if text is None:
         raise Disagreement(f"{case.id}: {COMPATIBILITY} has no row {row!r}")
+    if unnamed := {name for name in errors if f"`{name}`" not in text}:
+        raise Disagreement(
+            f"{case.id}: plait raises another kind of error than {sorted(unnamed)}, and the row "
+            f"{row!r} does not name that"
+        )
 
 
 class _Raised(str):

@@ -198,6 +198,24 @@ def difference(oracle: Any, plait: Any, path: str = "result") -> Difference | No
 _ABSENT = type("Absent", (), {"__repr__": lambda self: "<absent>"})()
 
 
+def errors_of_another_kind(oracle: Any, plait: Any) -> set[str]:
+    """The peer's errors that plait has another kind of error in the place of.
+
+    >>> theirs, ours = normalise([[KeyError("a")], [ValueError("a")]])
+    >>> errors_of_another_kind(theirs, ours)
+    {'KeyError'}
+    """
+    if isinstance(oracle, dict) and isinstance(plait, dict):
+        if "$error" in oracle and "$error" in plait:
+            return {oracle["$error"]} if difference(oracle, plait) else set()
+        pairs = [(oracle[key], plait[key]) for key in oracle if key in plait]
+    elif isinstance(oracle, list | tuple) and isinstance(plait, list | tuple):
+        pairs = [*zip(oracle, plait, strict=False)]
+    else:
+        return set()
+    return {name for pair in pairs for name in errors_of_another_kind(*pair)}
+
+
 def _all_keys(oracle: dict[Any, Any], plait: dict[Any, Any]) -> list[Any]:
     return [*oracle, *(k for k in plait if k not in oracle)]
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from . import harness
+from .normal import normalise
 
 CASE = harness.Case("b_interrupts", "no_such_case", "")
 
@@ -44,3 +45,20 @@ def test_a_known_difference_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(harness.KNOWN_DIFFERENCES, CASE.title, "Commands of a shell")
     with pytest.raises(harness.Disagreement, match="no longer differs"):
         _play(monkeypatch, [1] * harness.ORACLE_TRIES, ours=1)
+
+
+def _kinds(*errors: Exception) -> Any:
+    return normalise(list(errors))
+
+
+def test_an_error_of_another_kind_is_named_in_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(harness.KNOWN_DIFFERENCES, CASE.title, "States of agents that are none")
+    _play(monkeypatch, [_kinds(KeyError())], ours=_kinds(ValueError()))  # the row names KeyError
+    with pytest.raises(harness.Disagreement, match=r"another kind of error than \['OSError'\]"):
+        _play(monkeypatch, [_kinds(OSError())] * harness.ORACLE_TRIES, ours=_kinds(ValueError()))
+
+
+def test_a_known_difference_without_a_row_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(harness.KNOWN_DIFFERENCES, CASE.title, "States of agents")
+    with pytest.raises(harness.Disagreement, match="has no row 'States of agents'"):
+        _play(monkeypatch, [1] * harness.ORACLE_TRIES, ours=2)

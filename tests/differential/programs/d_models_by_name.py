@@ -11,4 +11,4 @@ def case_names_of_nobody(env):
 
 
 def case_names_in_capitals(env):
-    return env.error(lambda: init_chat_model("OpenAI:gpt-4o", api_key="none") and 1 / 0)
+    return env.error(lambda: init_chat_model("OpenAI:gpt-4o", api_key="none") is not None)
