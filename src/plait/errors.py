@@ -11,6 +11,7 @@ Names that LangGraph made public stay (`InvalidUpdateError`, `GraphInterrupt`, .
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -188,6 +189,19 @@ class ConfigError(RunError, ValueError, RuntimeError):
 
 class ConfigTypeError(ConfigError, AttributeError, TypeError):
     """A config, or an entry of one, is of another type than it has to be."""
+
+
+class InvalidPatternError(ConfigError, re.error):
+    """A regular expression cannot be read.
+
+    Args:
+        option: where it was given.
+        error: why.
+    """
+
+    def __init__(self, option: str, error: re.error) -> None:
+        re.error.__init__(self, error.msg, error.pattern, error.pos)
+        self.args = (f"{option}={error.pattern!r} is no regular expression: {error}.",)
 
 
 class MissingExtraError(RunError, ImportError):
@@ -549,7 +563,8 @@ class PlaitWarning(UserWarning):
 
 class UnknownKeyWarning(PlaitWarning):
     """A node or caller wrote a key that no schema of the graph knows, and it is dropped; or a
-    config has a key that looks like a slip of the pen, and it goes to `configurable`."""
+    config, or a policy of approvals, has a key that looks like a slip of the pen, and it goes to
+    `configurable`, or says nothing."""
 
 
 class UnknownNodeWarning(PlaitWarning):
@@ -558,6 +573,10 @@ class UnknownNodeWarning(PlaitWarning):
 
 class UnknownToolWarning(PlaitWarning):
     """An option of a middleware names a tool that its agent does not have."""
+
+
+class UnknownHookWarning(PlaitWarning):
+    """A middleware defines what is nearly a hook of an agent, and is none."""
 
 
 class DuplicateToolWarning(PlaitWarning):
@@ -627,6 +646,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidNamespaceError",
     "InvalidNodeError",
+    "InvalidPatternError",
     "InvalidPolicyError",
     "InvalidStoreOpError",
     "InvalidTemplateError",
@@ -668,6 +688,7 @@ __all__ = [
     "UndeclaredJumpError",
     "UnheardErrorWarning",
     "UnknownCheckpointError",
+    "UnknownHookWarning",
     "UnknownInterruptError",
     "UnknownKeyWarning",
     "UnknownNodeError",

@@ -297,6 +297,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_mw_shell::output_without_an_end_of_line": "Commands of a shell",
     "g_mw_shell::places_of_hidden_output": "Hidden output of a shell",
     "g_mw_shell::tables_in_overrides": "Tables in Codex's configuration",
+    "g_mw_pii::an_own_pattern_that_is_compiled": "Compiled patterns as detectors",
     "g_mw_summarization::nothing_of_the_history_fits": "Summaries of long messages",
     "g_mw_summarization::unknown_options": "Options of middleware",
     "g_mw_tracing::one_that_is_none": "Trace policies that are none",

@@ -21,6 +21,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "mistakes.md"
 
 CHAPTERS = {
     "building": "When a graph is built",
+    "equipping": "When an agent is given its middleware",
     "routing": "When a node says what runs next",
     "running": "When a graph is called, and its nodes run",
     "writing": "When something is written to the state",

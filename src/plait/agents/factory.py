@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Never
 
 from plait.agents.hooks import Middleware, with_hook
 from plait.agents.middleware.base import AgentMiddleware
-from plait.agents.middleware.guests import adopted
+from plait.agents.middleware.guests import GuestMiddleware, adopted
 from plait.agents.middleware.requests import system_message_of
 from plait.agents.middleware.state import AgentState
 from plait.agents.model_node import ModelNode, ModelTools
 from plait.agents.responses import Responses
 from plait.agents.schemas import merged_schemas
+from plait.agents.unknown_hooks import warn_of_unknown_hooks
 from plait.agents.unknown_tools import warn_of_unknown
 from plait.agents.wiring import Wiring
 from plait.errors import ConfigError, DuplicateMiddlewareError, nearest
@@ -188,6 +189,7 @@ def _checked(given: Sequence[Any]) -> list[Any]:
                 "them a name of its own (the property `name`)."
             )
         names.add(one.name)
+        warn_of_unknown_hooks(one.guest if isinstance(one, GuestMiddleware) else one)
     return middleware
 
 

@@ -21,10 +21,17 @@ The way of a call:
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from hashlib import blake2b
 from typing import Any, cast
+from warnings import warn
 
-from plait.errors import ApprovalMismatchError, InvalidDecisionError, InvalidPolicyError
+from plait.errors import (
+    ApprovalMismatchError,
+    InvalidDecisionError,
+    InvalidPolicyError,
+    UnknownKeyWarning,
+)
 from plait.messages import ToolMessage
 from plait.messages.content import ToolCall
 from plait.tool_calling.decisions import (
@@ -38,6 +45,7 @@ from plait.tool_calling.decisions import (
     ReviewConfig,
     ToolApprovalRequest,
 )
+from plait.warnings import program_level
 
 DEFAULT_PREFIX = "Tool execution requires approval"
 
@@ -56,7 +64,8 @@ def policies(interrupt_on: Mapping[str, bool | InterruptOnConfig]) -> dict[str, 
         Only the tools whose calls are gated.
 
     Raises:
-        InvalidPolicyError: A policy opens no decision, or one that does not exist.
+        InvalidPolicyError: A policy opens no decision, or one that does not exist, or says
+            something else that is none.
 
     >>> policies({"refund": True, "search": False})
     {'refund': {'allowed_decisions': ['approve', 'edit', 'reject', 'respond']}}
@@ -68,6 +77,11 @@ def policies(interrupt_on: Mapping[str, bool | InterruptOnConfig]) -> dict[str, 
         )
     gated: dict[str, InterruptOnConfig] = {}
     for tool, policy in interrupt_on.items():
+        if not isinstance(tool, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            name = getattr(tool, "name", "...")
+            raise InvalidPolicyError(
+                f"interrupt_on has {tool!r:.200} as a key: write the tool's name, {name!r}."
+            )
         if policy is True:
             gated[tool] = InterruptOnConfig(allowed_decisions=list(DECISIONS))
         elif policy is not False:
@@ -88,7 +102,32 @@ def _checked(tool: str, policy: Any) -> InterruptOnConfig:
             f"The policy of tool {tool!r} allows {unknown[0]!r}, which is no decision. There are "
             f"{list(DECISIONS)}."
         )
+    _check_finer(tool, policy)
     return cast("InterruptOnConfig", policy)
+
+
+def _check_finer(tool: str, policy: Mapping[str, Any]) -> None:
+    """What else a policy may say, and keys that are nearly such a one."""
+    about, when = policy.get("description"), policy.get("when")
+    if not (about is None or isinstance(about, str) or callable(about)):
+        raise InvalidPolicyError(
+            f"'description' in the policy of tool {tool!r} is a text, or a function of (call, "
+            f"state, runtime); got {about!r:.200}."
+        )
+    if when is not None and not callable(when):
+        raise InvalidPolicyError(
+            f"'when' in the policy of tool {tool!r} is a function of the request; got "
+            f"{when!r:.200}. Leave it out to ask about every call, and write False in the place of "
+            "the policy to ask about none."
+        )
+    for key in policy.keys() - InterruptOnConfig.__annotations__.keys():
+        if near := get_close_matches(str(key), InterruptOnConfig.__annotations__, n=1):
+            warn(
+                f"The policy of tool {tool!r} has key {key!r}, which says nothing. Did you mean "
+                f"{near[0]!r}?",
+                UnknownKeyWarning,
+                stacklevel=program_level(),
+            )
 
 
 # --- one call that waits -------------------------------------------------------------------------

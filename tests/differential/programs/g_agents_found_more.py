@@ -11,10 +11,15 @@ from langchain.agents.middleware import (
     ClearToolUsesEdit,
     ContextEditingMiddleware,
     ExtendedModelResponse,
+    HumanInTheLoopMiddleware,
     LLMToolEmulator,
     LLMToolSelectorMiddleware,
+    ModelCallLimitMiddleware,
     ModelRetryMiddleware,
+    PIIMiddleware,
     SummarizationMiddleware,
+    ToolCallLimitMiddleware,
+    ToolErrorMiddleware,
     ToolRetryMiddleware,
 )
 from langchain_core.callbacks import BaseCallbackHandler
@@ -410,6 +415,7 @@ def case_results_of_tools_that_are_no_values(env):
     return found
 
 
+APPROVE = {"allowed_decisions": ["approve"]}
 WRONG_OPTIONS: Any = {
     "tools of a retry": lambda: ToolRetryMiddleware(tools="add"),
     "on_failure": lambda: ToolRetryMiddleware(on_failure="ignore"),
@@ -422,6 +428,17 @@ WRONG_OPTIONS: Any = {
     "prompt": lambda: SummarizationMiddleware(Script(says=[]), summary_prompt="Sum up."),
     "places": lambda: SummarizationMiddleware(Script(says=[]), summary_prompt="{a} {messages}"),
     "braces": lambda: SummarizationMiddleware(Script(says=[]), summary_prompt="{ {messages}"),
+    "counter": lambda: SummarizationMiddleware(Script(says=[]), token_counter=5),
+    "limit in quotes": lambda: ModelCallLimitMiddleware(run_limit="3"),
+    "negative limit": lambda: ToolCallLimitMiddleware(thread_limit=-1),
+    "tool that is limited": lambda: ToolCallLimitMiddleware(run_limit=1, tool_name=["add"]),
+    "half a retry": lambda: ModelRetryMiddleware(max_retries=1.5),
+    "edit": lambda: ContextEditingMiddleware(edits=[ClearToolUsesEdit]),
+    "detector": lambda: PIIMiddleware("order", detector=5),
+    "words": lambda: ToolErrorMiddleware("Try again."),
+    "tools that are always shown": lambda: LLMToolSelectorMiddleware(always_include="add"),
+    "when": lambda: HumanInTheLoopMiddleware({"add": {**APPROVE, "when": True}}),
+    "description": lambda: HumanInTheLoopMiddleware({"add": {**APPROVE, "description": 5}}),
 }
 
 
@@ -444,6 +461,10 @@ def case_options_that_are_some(env):
         ModelRetryMiddleware(on_failure="continue"),
         ContextEditingMiddleware(edits=[ClearToolUsesEdit(exclude_tools=["add"], keep=0)]),
         LLMToolEmulator(tools=["echo"], model=Script(says=[])),
+        ModelCallLimitMiddleware(run_limit=5, thread_limit=3),
+        ToolCallLimitMiddleware(thread_limit=5, run_limit=0, tool_name="echo"),
+        SummarizationMiddleware(Script(says=[]), trigger=("tokens", 1e5), keep=("messages", 2)),
+        PIIMiddleware("order", detector=lambda text: [{"start": 0, "end": 1, "value": text[0]}]),
     ]
     agent = create_agent(Script(says=[calls({"a": 1}), AIMessage("x")]), [add], middleware=made[1:])
     return [type(one).__name__ for one in made], agent.invoke(HELLO)

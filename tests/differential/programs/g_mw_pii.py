@@ -1,6 +1,7 @@
 """PIIMiddleware: detectors, strategies, and what of a conversation it touches."""
 
 import asyncio
+import re
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import PIIDetectionError, PIIMiddleware
@@ -125,6 +126,13 @@ def case_wrong_arguments(env):
             )
         ),
     ]
+
+
+def case_an_own_pattern_that_is_compiled(env):
+    state = {"messages": [HumanMessage("keys sk-1", id="1")]}
+    return env.error(
+        lambda: said(PIIMiddleware("key", detector=re.compile("sk-")).before_model(state, None))
+    )
 
 
 def case_own_patterns(env):

@@ -7,8 +7,15 @@ from typing import Any, Literal, Protocol
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.named_tools import names_of
+from plait.agents.middleware.options import (
+    check_counts,
+    check_functions,
+    check_list,
+    check_numbers,
+    check_texts,
+)
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
-from plait.errors import ConfigError, nearest
+from plait.errors import ConfigError, ConfigTypeError, nearest
 from plait.messages import AIMessage, ToolMessage
 from plait.messages.foreign import kind_of
 from plait.messages.tokens import count_tokens_approximately
@@ -56,8 +63,9 @@ class ClearToolUsesEdit:
 
     def __post_init__(self) -> None:
         names_of(self.exclude_tools, "exclude_tools")
-        if self.keep < 0:
-            raise ConfigError(f"keep must not be negative, got {self.keep!r}.")
+        check_counts(keep=self.keep)
+        check_numbers(trigger=self.trigger, clear_at_least=self.clear_at_least)
+        check_texts(placeholder=self.placeholder)
 
     def apply(self, messages: list[Any], *, count_tokens: TokenCounter) -> None:
         """Clear results, in place of the list; a cleared message is a new one."""
@@ -101,7 +109,7 @@ class ContextEditingMiddleware(AgentMiddleware[Any, Any, Any]):
         token_counter: counts the tokens of messages, in place of these.
 
     Raises:
-        ConfigError: An unknown way to count.
+        ConfigError: An unknown way to count, or something that cannot edit.
 
     >>> ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=2_000)]).edits[0].keep
     3
@@ -120,7 +128,8 @@ class ContextEditingMiddleware(AgentMiddleware[Any, Any, Any]):
                 f"Unknown token_count_method {token_count_method!r}. "
                 f"{nearest(token_count_method, COUNTS)}"
             )
-        self.edits = [ClearToolUsesEdit()] if edits is None else list(edits)
+        check_functions(token_counter=token_counter)
+        self.edits = [ClearToolUsesEdit()] if edits is None else _checked(edits)
         self.token_count_method = token_count_method
         self.token_counter = token_counter
 
@@ -170,6 +179,18 @@ class ContextEditingMiddleware(AgentMiddleware[Any, Any, Any]):
         system = [] if request.system_message is None else [request.system_message]
         count = request.model.get_num_tokens_from_messages
         return lambda messages: count([*system, *messages], request.tools)
+
+
+def _checked(edits: Any) -> list[ContextEdit]:
+    check_list("edits", edits, "edits")
+    given: list[Any] = [*edits]
+    for one in given:
+        if isinstance(one, type) or not callable(getattr(one, "apply", None)):
+            raise ConfigTypeError(
+                f"edits has {one!r:.200}, which is no edit: give objects with a method apply(), "
+                "such as ClearToolUsesEdit()."
+            )
+    return given
 
 
 def _asked(messages: Sequence[Any], at: int) -> int | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.options import check_numbers
 from plait.errors import ConfigError
 from plait.tools import StructuredTool
 
@@ -62,6 +63,7 @@ class FilesystemFileSearchMiddleware(AgentMiddleware[Any, Any, Any]):
         self, *, root_path: str, use_ripgrep: bool = True, max_file_size_mb: int = 10
     ) -> None:
         super().__init__()
+        check_numbers(max_file_size_mb=max_file_size_mb)
         self.root_path = Path(root_path).resolve()
         if not self.root_path.is_dir():
             raise ConfigError(f"root_path={root_path!r} is no folder that can be searched.")

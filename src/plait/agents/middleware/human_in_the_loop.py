@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias, cast
 from typing_extensions import TypedDict
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.options import check_texts
 from plait.agents.middleware.state import AgentState, PrivateStateAttr
 from plait.config import get_config
 from plait.errors import ConfigError, InvalidDecisionError, ToolInputError, nearest
@@ -135,6 +136,7 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
             raise ConfigError(
                 f"interrupt_mode must be 'batched' or 'per_call', not {interrupt_mode!r}."
             )
+        check_texts(description_prefix=description_prefix, edit_notice=edit_notice)
         self.interrupt_on = policies(interrupt_on)
         self.description_prefix = description_prefix
         self.edit_notice = edit_notice

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal, NotRequired
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
+from plait.agents.middleware.options import check_limits
 from plait.agents.middleware.state import AgentState, PrivateStateAttr
 from plait.channels.untracked_value import UntrackedValue
 from plait.errors import ConfigError, RunError
@@ -57,7 +58,8 @@ class ModelCallLimitMiddleware(AgentMiddleware[ModelCallLimitState, Any, Any]):
             `ModelCallLimitExceededError` is raised.
 
     Raises:
-        ConfigError: There is no limit, or `exit_behavior` is unknown.
+        ConfigError: There is no limit, one is no whole number of 0 or more, or `exit_behavior` is
+            unknown.
 
     >>> ModelCallLimitMiddleware(run_limit=5).run_limit
     5
@@ -74,6 +76,7 @@ class ModelCallLimitMiddleware(AgentMiddleware[ModelCallLimitState, Any, Any]):
     ) -> None:
         if thread_limit is None and run_limit is None:
             raise ConfigError("Give ModelCallLimitMiddleware a thread_limit, a run_limit or both.")
+        check_limits(thread_limit=thread_limit, run_limit=run_limit)
         if exit_behavior not in ("end", "error"):
             raise ConfigError(f"Invalid exit_behavior {exit_behavior!r}: use 'end' or 'error'.")
         self.thread_limit = thread_limit

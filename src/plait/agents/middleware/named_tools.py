@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, cast
 
-from plait.errors import ConfigError
+from plait.errors import ConfigTypeError
 
 
 def names_of(tools: Any, option: str) -> frozenset[str]:
@@ -14,18 +14,20 @@ def names_of(tools: Any, option: str) -> frozenset[str]:
         option: Where it was given.
 
     Raises:
-        ConfigError: It is no list, or something in it has no name. (A text would be taken for the
-            names of its letters.)
+        ConfigTypeError: It is no list, or something in it has no name. (A text would be taken for
+            the names of its letters.)
 
     >>> sorted(names_of(["add", "echo"], "tools"))
     ['add', 'echo']
     """
     if isinstance(tools, str) or not isinstance(tools, Iterable):
-        raise ConfigError(f"{option} is a list of tools or their names, not {tools!r:.200}.")
+        raise ConfigTypeError(f"{option} is a list of tools or their names, not {tools!r:.200}.")
     names = [getattr(one, "name", one) for one in cast("Iterable[Any]", tools)]
     for name in names:
         if not isinstance(name, str):
-            raise ConfigError(f"{option} has {name!r:.200}, which is no tool and no name of one.")
+            raise ConfigTypeError(
+                f"{option} has {name!r:.200}, which is no tool and no name of one."
+            )
     return frozenset(names)
 
 

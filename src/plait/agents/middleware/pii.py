@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
+from plait.agents.middleware.options import check_texts
 from plait.agents.middleware.redaction import (
     Detector,
     PIIMatch,
@@ -37,7 +38,8 @@ class PIIMiddleware(AgentMiddleware[Any, Any, Any]):
         apply_to_tool_results: check what tools give, before the model reads it.
 
     Raises:
-        ConfigError: The type is unknown and has no detector, or the strategy is unknown.
+        ConfigError: The type is unknown and has no detector, the detector is none, or the strategy
+            is unknown.
         PIIDetectionError: While an agent runs: something was found, and the strategy is "block".
 
     >>> from plait.messages import HumanMessage
@@ -57,6 +59,7 @@ class PIIMiddleware(AgentMiddleware[Any, Any, Any]):
         apply_to_tool_results: bool = False,
     ) -> None:
         super().__init__()
+        check_texts(pii_type=pii_type)
         self.rule = RedactionRule(pii_type, strategy, detector).resolve()
         self.pii_type = pii_type
         self.strategy = strategy

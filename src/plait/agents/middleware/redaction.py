@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
-from typing import Literal, TypedDict, cast
+from typing import Any, Literal, TypedDict, cast
 
-from plait.errors import ConfigError, PIIDetectionError, nearest
+from plait.errors import (
+    ConfigError,
+    ConfigTypeError,
+    InvalidPatternError,
+    PIIDetectionError,
+    nearest,
+)
 
 RedactionStrategy = Literal["block", "redact", "mask", "hash"]
 
@@ -257,17 +263,24 @@ class RedactionRule:
 
         Raises:
             ConfigError: the type is unknown and has no detector, or the strategy is unknown.
-            re.error: the regular expression is none.
+            ConfigTypeError: the detector can find nothing.
+            InvalidPatternError: the regular expression is none.
         """
         _check_strategy(self.strategy)
         return ResolvedRedactionRule(self.pii_type, self.strategy, self._detector())
 
     def _detector(self) -> Detector:
-        if isinstance(self.detector, str):
-            pattern, kind = re.compile(self.detector), self.pii_type
+        given: Any = self.detector
+        if isinstance(given, str | re.Pattern):
+            pattern, kind = _pattern(given), self.pii_type
             return lambda content: _found(kind, pattern, content)
-        if self.detector is not None:
-            return _complete(self.detector, self.pii_type)
+        if callable(given):
+            return _complete(cast("Detector", given), self.pii_type)
+        if given is not None:
+            raise ConfigTypeError(
+                f"detector={given!r:.200} finds nothing: give a regular expression, or a function "
+                "from a text to a list of dicts with 'start' and 'end'."
+            )
         if self.pii_type not in DETECTORS:
             raise ConfigError(
                 f"Nothing is known to find {self.pii_type!r}. Pass detector=, a regular expression "
@@ -276,18 +289,32 @@ class RedactionRule:
         return DETECTORS[self.pii_type]
 
 
+def _pattern(given: Any) -> re.Pattern[str]:
+    try:
+        return re.compile(given)
+    except re.error as error:
+        raise InvalidPatternError("detector", error) from error
+
+
 def _complete(detector: Detector, kind: str) -> Detector:
     """A user's detector, whose matches may leave out their type."""
 
     def detect(content: str) -> list[PIIMatch]:
-        return [
-            cast(
-                "PIIMatch", {"type": kind, "value": content[match["start"] : match["end"]], **match}
-            )
-            for match in detector(content)
-        ]
+        return [_whole(match, kind, content) for match in detector(content)]
 
     return detect
+
+
+def _whole(match: Any, kind: str, content: str) -> PIIMatch:
+    """What a user's detector found, with what it may leave out."""
+    if not (isinstance(match, Mapping) and {"start", "end"} <= match.keys()):
+        raise ConfigTypeError(
+            f"The detector of {kind!r} gave {match!r:.200} as a match: give dicts with 'start' and "
+            "'end', the places of what was found in the text."
+        )
+    given = cast("Mapping[str, Any]", match)
+    value = content[given["start"] : given["end"]]
+    return cast("PIIMatch", {"type": kind, "value": value, **given})
 
 
 __all__ = [

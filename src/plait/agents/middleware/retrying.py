@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
+from plait.agents.middleware.options import check_counts, check_numbers
 from plait.drivers.env import run_env
 from plait.engine.retries import retry_delay
 from plait.errors import ConfigError, ModelAuthenticationError, ModelInvalidRequestError
@@ -76,15 +77,10 @@ class Retries:
         max_delay: float,
         jitter: bool,
     ) -> None:
-        numbers = {
-            "max_retries": max_retries,
-            "backoff_factor": backoff_factor,
-            "initial_delay": initial_delay,
-            "max_delay": max_delay,
-        }
-        for name, number in numbers.items():
-            if number < 0:
-                raise ConfigError(f"{name} must not be negative, got {number!r}.")
+        check_counts(max_retries=max_retries)
+        check_numbers(
+            backoff_factor=backoff_factor, initial_delay=initial_delay, max_delay=max_delay
+        )
         _check_options(retry_on, on_failure)
         self._on_failure: OnFailure = on_failure
         self._jitter = jitter

@@ -11,11 +11,12 @@ from plait.agents.middleware.execution_policies import (
     DockerExecutionPolicy,
     HostExecutionPolicy,
 )
-from plait.agents.middleware.redaction import RedactionRule
+from plait.agents.middleware.options import check_texts
+from plait.agents.middleware.redaction import RedactionRule, ResolvedRedactionRule
 from plait.agents.middleware.shell_session import BASH, CommandResult, ShellSession
 from plait.agents.middleware.state import AgentState, PrivateStateAttr, ResponseT
 from plait.channels.untracked_value import UntrackedValue
-from plait.errors import ConfigError, PIIDetectionError
+from plait.errors import ConfigError, ConfigTypeError, PIIDetectionError
 from plait.messages import ToolMessage
 from plait.prebuilt.injection import ToolRuntime
 from plait.runnables.config import run_in_executor
@@ -88,7 +89,8 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
         self.execution_policy = _checked(execution_policy or HostExecutionPolicy())
         self.shell_command = _several(shell_command) or BASH
         self.env = None if env is None else {name: str(value) for name, value in env.items()}
-        self._rules = [rule.resolve() for rule in redaction_rules or ()]
+        self._rules = [_rule(one) for one in redaction_rules or ()]
+        check_texts(tool_name=tool_name, tool_description=tool_description)
         self.tool_name = tool_name
         self.execution_policy.check(self.shell_command)
         self.tools = [
@@ -215,6 +217,12 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
 
 def _several(commands: Sequence[str] | str | None) -> tuple[str, ...]:
     return (commands,) if isinstance(commands, str) else tuple(commands or ())
+
+
+def _rule(given: Any) -> ResolvedRedactionRule:
+    if isinstance(given, RedactionRule):
+        return given.resolve()
+    raise ConfigTypeError(f"redaction_rules has {given!r:.200}: give RedactionRule(...) objects.")
 
 
 def _checked(policy: Any) -> BaseExecutionPolicy:

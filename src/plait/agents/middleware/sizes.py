@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from typing_extensions import TypedDict
 
+from plait.agents.middleware.options import check_numbers
 from plait.errors import ConfigError, nearest
 from plait.messages.foreign import kind_of
 
@@ -51,6 +52,7 @@ def checked_size(size: Any, what: str) -> ContextSize:
     unit, value = cast("tuple[Any, Any]", size)
     if unit not in UNITS:
         raise ConfigError(f"{what}: unknown unit {unit!r}. {nearest(unit, UNITS)}")
+    check_numbers(**{f"{what}, {unit}": value})
     if unit == "fraction" and not 0 < value <= 1:
         raise ConfigError(f"{what}: a fraction is more than 0 and at most 1, got {value!r}.")
     if value <= 0:

@@ -6,6 +6,7 @@ from warnings import warn
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.internal_calls import internal_call
+from plait.agents.middleware.options import check_functions, check_limits, check_texts
 from plait.agents.middleware.retrying import default_retry_on
 from plait.agents.middleware.sizes import (
     ContextSize,
@@ -80,8 +81,8 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         older: the deprecated `max_tokens_before_summary` and `messages_to_keep`.
 
     Raises:
-        ConfigError: a size is none, or a fraction of a window whose size the model does not say; or
-            the prompt has no place for the messages, or another one.
+        ConfigError: a size or another option is none, or a fraction of a window whose size the
+            model does not say; or the prompt has no place for the messages, or another one.
         TypeError: an unknown argument.
 
     >>> from plait.chat_models.fake import FakeListChatModel
@@ -109,6 +110,9 @@ class SummarizationMiddleware(AgentMiddleware[Any, Any, Any]):
         **older: Any,
     ) -> None:
         super().__init__()
+        check_texts(summary_prompt=summary_prompt)
+        check_functions(token_counter=token_counter)
+        check_limits(trim_tokens_to_summarize=trim_tokens_to_summarize)
         _check_prompt(summary_prompt)
         given = _renamed(older)
         self.model = as_chat_model(model)

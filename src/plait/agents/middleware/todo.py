@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from plait.agents.middleware.base import AgentMiddleware
+from plait.agents.middleware.options import check_texts
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
 from plait.agents.middleware.state import AgentState, OmitFromInput, ResponseT
 from plait.messages import SystemMessage, ToolMessage
@@ -75,6 +76,9 @@ class TodoListMiddleware(AgentMiddleware[Any, Any, Any]):
         system_prompt: what is added to the system message.
         tool_description: what the model reads about the tool.
 
+    Raises:
+        ConfigTypeError: one is no text.
+
     >>> TodoListMiddleware().tools[0].name
     'write_todos'
     """
@@ -88,6 +92,7 @@ class TodoListMiddleware(AgentMiddleware[Any, Any, Any]):
         tool_description: str = WRITE_TODOS_TOOL_DESCRIPTION,
     ) -> None:
         super().__init__()
+        check_texts(system_prompt=system_prompt, tool_description=tool_description)
         self.system_prompt = system_prompt
         self.tool_description = tool_description
         self.tools = [

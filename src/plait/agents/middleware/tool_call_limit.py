@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
 from plait.agents.middleware.base import AgentMiddleware, hook_config
+from plait.agents.middleware.options import check_limits, check_texts
 from plait.agents.middleware.state import AgentState, PrivateStateAttr
 from plait.channels.untracked_value import UntrackedValue
 from plait.errors import ConfigError, RunError
@@ -77,8 +78,8 @@ class ToolCallLimitMiddleware(AgentMiddleware[ToolCallLimitState, Any, Any]):
             message that says why. "error": a `ToolCallLimitExceededError` is raised.
 
     Raises:
-        ConfigError: There is no limit, `exit_behavior` is unknown, or a run may have more calls
-            than a thread.
+        ConfigError: There is no limit, one is no whole number of 0 or more, `tool_name` is no text,
+            `exit_behavior` is unknown, or a run may have more calls than a thread.
 
     >>> ToolCallLimitMiddleware(run_limit=3, tool_name="search").name
     'ToolCallLimitMiddleware[search]'
@@ -96,6 +97,8 @@ class ToolCallLimitMiddleware(AgentMiddleware[ToolCallLimitState, Any, Any]):
     ) -> None:
         if thread_limit is None and run_limit is None:
             raise ConfigError("Give ToolCallLimitMiddleware a thread_limit, a run_limit or both.")
+        check_limits(thread_limit=thread_limit, run_limit=run_limit)
+        check_texts(tool_name=tool_name)
         if exit_behavior not in ("continue", "error", "end"):
             raise ConfigError(
                 f"Invalid exit_behavior {exit_behavior!r}: use 'continue', 'error' or 'end'."

@@ -5,6 +5,7 @@ from typing import Any
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.named_tools import names_of
+from plait.agents.middleware.options import check_functions
 from plait.errors import ConfigError, GraphBubbleUp, NotSupportedError
 from plait.messages import ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
@@ -27,7 +28,7 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
         tools: the tools, or names of tools, whose errors are handled (None: all).
 
     Raises:
-        ConfigError: There is neither function, or `tools` are none.
+        ConfigError: There is neither function, one is none, or `tools` are none.
 
     >>> def words(error, request):
     ...     if isinstance(error, ValueError):
@@ -46,6 +47,7 @@ class ToolErrorMiddleware(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         if on_error is None and aon_error is None:
             raise ConfigError("ToolErrorMiddleware needs on_error=, aon_error=, or both.")
+        check_functions(on_error=on_error, aon_error=aon_error)
         self.on_error = on_error
         self.aon_error = aon_error
         self.handled = None if tools is None else names_of(tools, "tools")

@@ -5,9 +5,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from plait.agents.middleware.base import AgentMiddleware
 from plait.agents.middleware.internal_calls import internal_call
+from plait.agents.middleware.named_tools import names_of
+from plait.agents.middleware.options import check_counts, check_limits, check_texts
 from plait.agents.middleware.requests import ModelRequest, ModelResponse
 from plait.chat_models.guests import as_chat_model
-from plait.errors import ConfigError, InvalidValueError, nearest
+from plait.errors import InvalidValueError, nearest
 from plait.messages import HumanMessage, SystemMessage
 from plait.messages.foreign import kind_of
 
@@ -42,7 +44,7 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
             or those that a function of the last answer names. `max_tools` does not bound them.
 
     Raises:
-        ConfigError: `max_retries` is negative.
+        ConfigError: A number is negative, or an option is no such thing.
 
     >>> LLMToolSelectorMiddleware(max_tools=3).max_tools
     3
@@ -58,14 +60,14 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
         max_retries: int = 1,
         on_parsing_failure: OnParsingFailure = "error",
     ) -> None:
-        if max_retries < 0:
-            raise ConfigError(f"max_retries must not be negative, got {max_retries!r}.")
-        if max_tools is not None and max_tools < 0:
-            raise ConfigError(f"max_tools must not be negative, got {max_tools!r}.")
+        check_counts(max_retries=max_retries)
+        check_limits(max_tools=max_tools)
+        check_texts(system_prompt=system_prompt)
+        names_of(always_include or (), "always_include")
         self.model: Any = None if model is None else as_chat_model(model)
         self.system_prompt = system_prompt
         self.max_tools = max_tools
-        self.always_include = always_include or []
+        self.always_include = [getattr(one, "name", one) for one in always_include or ()]
         self.max_retries = max_retries
         self.on_parsing_failure = on_parsing_failure
 
