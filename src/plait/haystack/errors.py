@@ -103,6 +103,37 @@ class PipelineRuntimeError(RunError):
         self.pipeline_snapshot = pipeline_snapshot
         self.pipeline_snapshot_file_path = pipeline_snapshot_file_path
 
+    @classmethod
+    def from_exception(
+        cls, component_name: str, component_type: type, error: Exception
+    ) -> PipelineRuntimeError:
+        """The error of a component that failed; raise it `from` what the component raised.
+
+        >>> PipelineRuntimeError.from_exception("ranker", dict, ValueError("no")).component_name
+        'ranker'
+        """
+        text = _text("failed to run", component_name, component_type, f"Error: {error}")
+        return cls(component_name, component_type, text)
+
+    @classmethod
+    def from_invalid_output(
+        cls, component_name: str, component_type: type, output: Any
+    ) -> PipelineRuntimeError:
+        """The error of a component that gave something else than a dict."""
+        more = (
+            f"Expected a dictionary, but got {type(output).__name__} instead.\n"
+            "Check the component's output and ensure it is a valid dictionary."
+        )
+        text = _text("returned an invalid output", component_name, component_type, more)
+        return cls(component_name, component_type, text)
+
+
+def _text(happened: str, component_name: str, component_type: type, more: str) -> str:
+    return (
+        f"The following component {happened}:\nComponent name: '{component_name}'\n"
+        f"Component type: '{component_type.__name__}'\n{more}"
+    )
+
 
 class BreakpointException(RunError):
     """A run has come to a breakpoint.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from io import BytesIO
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, Literal
 from warnings import warn
 
-from plait.errors import InvalidValueError, NotSupportedError
+from plait.errors import InvalidValueError, MissingExtraError, NotSupportedError
 
 Detail = Literal["auto", "high", "low"]
 
@@ -60,6 +63,25 @@ class ImageContent:
             warn("What kind of image this is cannot be told: give it a mime_type.", stacklevel=3)
         elif not self.mime_type.startswith("image/") and self.mime_type != "application/pdf":
             raise InvalidValueError(f"mime_type {self.mime_type!r} is no type of an image.")
+
+    def show(self) -> None:
+        """Show the image: in a notebook below the cell, else in a window. Needs Pillow.
+
+        Raises:
+            MissingExtraError: Pillow is not installed.
+            OSError: It is no image that Pillow can read (a PDF is none).
+        """
+        try:
+            opened: Any = import_module("PIL.Image").open
+        except ImportError as error:
+            raise MissingExtraError(
+                "ImageContent.show needs Pillow, which is not installed: pip install pillow."
+            ) from error
+        image = opened(BytesIO(base64.b64decode(self.base64_image)))
+        if _is_in_notebook():
+            import_module("IPython.display").display(image)
+        else:
+            image.show()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -133,6 +155,12 @@ class ImageContent:
             raise InvalidValueError(f"At {url} is no image, but {kind}.")
         told = {"content_type": kind, "url": url, **(meta or {})}
         return cls(base64.b64encode(content).decode(), kind, detail, told)
+
+
+def _is_in_notebook() -> bool:
+    """Whether what runs is a cell of a notebook: its shell has a kernel."""
+    shell: Any = sys.modules.get("IPython")
+    return shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None
 
 
 def _fetched(url: str, attempts: int, timeout: float) -> tuple[bytes, str]:

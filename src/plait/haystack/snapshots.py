@@ -101,13 +101,9 @@ def failure(error: Exception, here: Standing, component: Any) -> PipelineRuntime
     except SerializationError:
         snapshot = None  # what failed is what has to be told
     made = cast("type[Any]", type(component))
-    return PipelineRuntimeError(
-        here.component,
-        made,
-        f"The following component failed to run:\nComponent name: '{here.component}'\n"
-        f"Component type: '{made.__name__}'\nError: {error}",
-        snapshot,
-    )
+    failed = PipelineRuntimeError.from_exception(here.component, made, error)
+    failed.pipeline_snapshot = snapshot
+    return failed
 
 
 class Restored(NamedTuple):

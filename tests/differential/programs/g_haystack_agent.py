@@ -8,6 +8,7 @@ from typing import Any
 
 from haystack import component
 from haystack.components.agents import Agent
+from haystack.core.errors import PipelineRuntimeError
 from haystack.dataclasses import ChatMessage, StreamingChunk, ToolCall
 from haystack.tools import Tool, Toolset, create_tool_from_function, tool
 
@@ -609,3 +610,11 @@ def case_attributes(env):
 
 def case_no_generators(env):
     return [env.error(lambda it=it: Agent(chat_generator=it)) for it in (None, 3, object())]
+
+
+def case_errors_of_components(env):
+    made = [
+        PipelineRuntimeError.from_exception("ranker", Scripted, ValueError("no words")),
+        PipelineRuntimeError.from_invalid_output("ranker", Scripted, ["no", "dict"]),
+    ]
+    return [(str(e), e.component_name, e.component_type, e.pipeline_snapshot) for e in made]

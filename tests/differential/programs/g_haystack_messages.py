@@ -238,6 +238,11 @@ def case_image_of_a_file(env):
     return image
 
 
+def case_an_image_is_shown(env):
+    """Pillow is not installed; what it then shows, nobody could compare."""
+    return env.error(lambda: ImageContent(PNG).show())
+
+
 class Served(BaseHTTPRequestHandler):
     """Serves an image, and something else."""
 
