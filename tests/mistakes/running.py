@@ -25,10 +25,12 @@ from plait.errors import (
     UnknownNodeWarning,
 )
 from plait.func import task
-from plait.graph import START, StateGraph
+from plait.graph import START, MessagesState, StateGraph
 from plait.language_models import SimpleChatModel
 from plait.messages import AIMessage, AIMessageChunk, HumanMessage
+from plait.prebuilt import ToolNode, ToolRuntime
 from plait.runnables import RunnableLambda
+from plait.tools import tool
 from plait.types import Command, interrupt
 
 from .table import THREAD, State, graph_of, mistake, saved
@@ -49,6 +51,31 @@ def async_node_in_sync_run() -> None:
 @mistake("A saver, but no thread id", MissingThreadIdError, "thread_id", "configurable")
 def missing_thread_id() -> None:
     saved(a=nothing).invoke({"text": ""})
+
+
+@tool
+def remember(fact: str, runtime: ToolRuntime) -> str:
+    """Remember a fact."""
+    cast("Any", runtime.store).put(("facts",), "last", {"fact": fact})
+    return "Done."
+
+
+REMEMBER = {
+    "messages": [
+        AIMessage("", tool_calls=[{"name": "remember", "args": {"fact": "x"}, "id": "c1"}])
+    ]
+}
+
+
+@mistake("A tool that writes to a store, in a graph without", AttributeError, "'put'", "store=")
+def store_that_the_graph_lacks() -> None:
+    graph_of_tools = StateGraph(MessagesState).add_node("tools", ToolNode([remember]))
+    graph_of_tools.add_edge(START, "tools").compile().invoke(cast("Any", REMEMBER))
+
+
+@mistake("A tool that writes to a store, in a ToolNode by itself", AttributeError, "'put'", "graph")
+def store_that_a_tool_node_lacks() -> None:
+    ToolNode([remember]).invoke(REMEMBER)
 
 
 @mistake("No input, and nothing to continue", EmptyInputError, "'order-7'", "Pass an input")

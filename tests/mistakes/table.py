@@ -110,7 +110,7 @@ def mistakes() -> list[Mistake]:
 
 
 def message_of(made: Mistake) -> str:
-    """Make a mistake; the message it gets.
+    """Make a mistake; the message it gets, with the notes that say more than where it was.
 
     Raises:
         AssertionError: it gets no error, or another one, or a warning points at plait's own code.
@@ -120,7 +120,10 @@ def message_of(made: Mistake) -> str:
         try:
             made.make()
         except made.gives as error:
-            return str(error)
+            notes: list[str] = getattr(error, "__notes__", [])
+            more = [one for one in notes if not one.startswith("During")]
+            said = str(error) if not more or str(error).endswith(".") else f"{error}."
+            return " ".join([said, *more])
     if not made.warns:
         raise AssertionError(f"{made.name} gave no error")
     warned = [one for one in heard if one.category is made.gives]

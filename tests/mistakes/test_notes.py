@@ -2,16 +2,20 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 
+from plait.agents import create_agent
 from plait.channels import EphemeralValue
+from plait.chat_models.fake import ScriptedChatModel
 from plait.checkpoint.memory import InMemorySaver
 from plait.config import get_store
 from plait.errors import InvalidUpdateError
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
+from plait.messages import AIMessage
+from plait.prebuilt import ToolRuntime
 from plait.runtime import Runtime
 from plait.types import Send
 
@@ -118,6 +122,27 @@ def test_a_store_that_the_graph_does_not_have_is_named() -> None:
     with pytest.raises(AttributeError) as caught:
         graph_of(remember=remember).compile().invoke({"text": ""})
     assert "compile(store=InMemoryStore())" in notes_of(caught)
+
+
+def test_a_method_of_none_is_no_store_where_nobody_speaks_of_one() -> None:
+    def look(state: Any) -> None:
+        state.get("absent").get("first")
+
+    with pytest.raises(AttributeError) as caught:
+        graph_of(look=look).compile().invoke(cast("Any", {"text": ""}))
+    assert "store" not in notes_of(caught)
+
+
+def test_a_tool_that_a_model_calls_is_told_of_a_store_where_its_agent_gets_it() -> None:
+    def remember(fact: str, runtime: ToolRuntime) -> None:
+        """Remember a fact."""
+        cast("Any", runtime.store).put(("facts",), "last", {"fact": fact})
+
+    call = {"name": "remember", "args": {"fact": "x"}, "id": "c1"}
+    agent = create_agent(ScriptedChatModel([AIMessage("", tool_calls=[call])]), [remember])
+    with pytest.raises(AttributeError) as caught:
+        agent.invoke({"messages": "hi"})
+    assert "create_agent(..., store=InMemoryStore())" in notes_of(caught)
 
 
 async def test_a_result_that_async_code_asks_for_too_early_is_named() -> None:

@@ -46,6 +46,7 @@ from plait.prebuilt.tool_results import (
     intercepted,
     msg_content_output,
 )
+from plait.pregel.hints import wants_store
 from plait.runnables.base import Runnable
 from plait.runnables.batching import arun_all, run_all
 from plait.runnables.config import RunnableConfig, ensure_config, run_in_executor
@@ -447,11 +448,22 @@ class ToolNode(Runnable[Any, Any]):
             raise error  # the second: a person must mend it, not the model
         told = self._telling.told(error)
         if told is None:
-            note = f"During call {call['id']!r} of tool {call['name']!r}"
-            if note not in getattr(error, "__notes__", ()):
-                error.add_note(note)
+            _note(error, call)
             raise error
         return ToolMessage(told, name=call["name"], tool_call_id=call["id"], status="error")
+
+
+def _note(error: Exception, call: Any) -> None:
+    """Say in whose call an error was raised; of one by itself, that it has no store."""
+    notes = [f"During call {call['id']!r} of tool {call['name']!r}"]
+    if current_scope.get() is None and wants_store(error):
+        notes.append(
+            "The ToolNode runs by itself, which has no store: run it in a graph that has one, "
+            "compile(store=InMemoryStore())."
+        )
+    for note in notes:
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
 
 
 def _mark(request: ToolCallRequest) -> Token[str | None] | None:

@@ -40,12 +40,29 @@ def _missing(error: AttributeError, run: Run) -> str | None:
             f"This run of graph {graph.name!r} has no context, and {error.name!r} is a field of "
             f"its context schema: pass context={schema.__name__}(...) to the call."
         )
-    if run.store is None and error.name in STORE_CALLS:
+    if run.store is None and wants_store(error):
         return (
             f"Graph {graph.name!r} has no store: give it one, compile(store=InMemoryStore()) or "
-            "another of plait.store."
+            "create_agent(..., store=InMemoryStore()), or another of plait.store."
         )
     return None
+
+
+def wants_store(error: BaseException) -> bool:
+    """Whether code called a store's method of None, and reads something called a store there.
+
+    The second, since `None.get(...)` happens to those who want no store, too.
+    """
+    if not (isinstance(error, AttributeError) and error.obj is None and error.name in STORE_CALLS):
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    code = trace.tb_frame.f_code
+    names = (*code.co_names, *code.co_varnames, *code.co_freevars)
+    return any("store" in name.lower() for name in names)
 
 
 def tell_unknown_field(schema: Any, context: Mapping[Any, Any], error: TypeError) -> None:
