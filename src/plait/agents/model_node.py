@@ -154,13 +154,18 @@ class ModelNode(Runnable[Any, Any]):
     def _request(
         self, state: Any, messages: Sequence[Any], config: RunnableConfig | None
     ) -> Request:
+        """What middleware may change.
+
+        As in LangChain, the messages are those of the state, so that one which is added in place is
+        kept; what is added to those of the request's state is not.
+        """
         return ModelRequest(
             model=self._model,
-            messages=list(messages),
+            messages=messages if isinstance(messages, list) else [*messages],
             system_message=self._system_message,
             tools=list(self._tools.shown),
             response_format=self._responses.format,
-            state=state,
+            state={**state, "messages": [*state["messages"]]},
             runtime=scope_for(config).runtime(),
         )
 
@@ -235,7 +240,7 @@ def _config_for(method: Any, config: RunnableConfig | None, scope: Scope | None 
 
 def _messages(request: Request) -> list[Any]:
     first = request.system_message
-    return request.messages if first is None else [first, *request.messages]
+    return [*request.messages] if first is None else [first, *request.messages]
 
 
 def _wrapped(middleware: Middleware, inner: Call) -> Call:

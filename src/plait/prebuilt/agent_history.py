@@ -16,8 +16,8 @@ from plait.scope import current_scope
 from plait.types import StateSnapshot
 
 INTERRUPTED_TEMPLATE = (
-    "Interrupted: the run was stopped before tool {tool_name!r} gave a result. It is not known "
-    "whether it did its work."
+    "Interrupted: tool {tool_name!r} has not answered this call, or the run was stopped before it "
+    "could. It is not known whether it did its work."
 )
 
 

@@ -175,6 +175,7 @@ def hook_config(*, can_jump_to: list[JumpTo] | None = None) -> Callable[[Callabl
 
     Args:
         can_jump_to: "tools", "model", "end": the places that the hook may set `jump_to` to.
+            (A text is one of them.)
 
     >>> class Brief(AgentMiddleware):
     ...     @hook_config(can_jump_to=["end"])
@@ -184,7 +185,8 @@ def hook_config(*, can_jump_to: list[JumpTo] | None = None) -> Callable[[Callabl
 
     def mark(hook: CallableT) -> CallableT:
         if can_jump_to is not None:
-            setattr(hook, CAN_JUMP_TO, can_jump_to)
+            places = [can_jump_to] if isinstance(can_jump_to, str) else can_jump_to
+            setattr(hook, CAN_JUMP_TO, places)
         return hook
 
     return mark
