@@ -27,7 +27,7 @@ from typing import (
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
 from plait.constants import END, PREVIOUS, RETURN, START
-from plait.engine.inside import tasks_called
+from plait.engine.called import tasks_called
 from plait.engine.journal import CallMark
 from plait.engine.likeness import likeness
 from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes

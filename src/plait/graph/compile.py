@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
 from plait.constants import END, ROOT, START
-from plait.engine.inside import tasks_called
+from plait.engine.called import tasks_called
 from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
 from plait.errors import InvalidGraphError
 from plait.graph.branch import route

@@ -1,0 +1,102 @@
+"""Which tasks the code of a node or workflow calls, for which types may be stored.
+
+They are looked for where names lead: `fetch`, `module.fetch`, `self.fetch`, `TASKS["fetch"]`, and
+in functions of the program that the code calls. Nothing is run for it, properties neither.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, cast
+
+from plait.engine.mentioned import functions_of, mentioned, names_in
+from plait.engine.plan import NodePlan
+
+_DEPTH = 3
+"""How many attributes lead from a name to a task, at most: `package.module.tasks.fetch`."""
+
+_MANY = 100
+"""Collections of more items are no registers of tasks."""
+
+_FUNCTIONS = 500
+"""After so many functions the search ends: a node may lead to all code of a large program."""
+
+
+def tasks_called(code: Any) -> Iterator[Any]:
+    """The functions of the `@task`s that some code mentions, and that those mention."""
+    packages = {_package(function) for function, _ in functions_of(code)}
+    seen: dict[tuple[int, int], Any] = {}  # ids stay unique only while their objects live
+    todo = [code]
+    while todo and len(seen) < _FUNCTIONS:
+        for value in _reached(todo.pop()):
+            is_task = isinstance(_held(value).get("plan"), NodePlan)
+            follows = value.func if is_task else value
+            if not is_task and not _is_of_program(value, packages):
+                continue
+            function = getattr(follows, "__func__", follows)
+            key = (id(function), id(getattr(follows, "__self__", None)))
+            if key not in seen:
+                seen[key] = follows
+                todo.append(follows)
+                if is_task:
+                    yield follows
+
+
+def _is_of_program(value: Any, packages: set[str]) -> bool:
+    """Whether it is a function of the packages that ask, or of none that is installed."""
+    function = getattr(value, "__func__", None) if isinstance(value, MethodType) else value
+    if not isinstance(function, FunctionType):
+        return False
+    package = _package(function)
+    installed = package in sys.stdlib_module_names or package == "plait"
+    return package in packages or not (installed or "-packages" in function.__code__.co_filename)
+
+
+def _package(function: FunctionType) -> str:
+    return function.__module__.partition(".")[0]
+
+
+def _reached(code: Any) -> Iterator[Any]:
+    """What the names in some code stand for: on their own, and as attributes of each other."""
+    functions = list(functions_of(code))
+    names = {name for function, _ in functions for name in names_in(function.__code__)}
+    owners = [owner for _, owner in functions if owner is not None]
+    for value in (*mentioned(code), *owners):
+        yield from _with_parts(value, names, _DEPTH)
+
+
+def _with_parts(value: Any, names: set[str], depth: int) -> Iterator[Any]:
+    yield value
+    if depth:
+        for part in _parts(value, names):
+            yield from _with_parts(part, names, depth - 1)
+
+
+def _parts(value: Any, names: set[str]) -> Iterator[Any]:
+    """What a value holds under one of the names or, if it is a collection, at all."""
+    if isinstance(value, dict | list | tuple | set | frozenset):
+        items = cast("Any", value.values() if isinstance(value, dict) else value)
+        yield from items if len(items) <= _MANY else ()
+        return
+    spaces: list[Mapping[str, Any]] = [_held(value)]
+    if not isinstance(value, ModuleType | FunctionType | MethodType):
+        kind = cast("type[Any]", value if isinstance(value, type) else type(value))
+        spaces += [vars(one) for one in kind.__mro__]
+    for name in names:
+        part = next((space[name] for space in spaces if name in space), None)
+        if isinstance(part, staticmethod | classmethod):
+            part = cast("Any", part).__func__
+        if isinstance(part, FunctionType) and not isinstance(value, ModuleType):
+            part = MethodType(part, value)
+        if part is not None:
+            yield part
+
+
+def _held(value: Any) -> Mapping[str, Any]:
+    """The attributes of an object itself, without asking its class for any."""
+    try:
+        return cast("Mapping[str, Any]", object.__getattribute__(value, "__dict__"))
+    except AttributeError:
+        return {}
