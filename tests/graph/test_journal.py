@@ -350,6 +350,25 @@ def test_an_error_that_nobody_awaits_is_a_warning() -> None:
         assert asyncio.run(flow.ainvoke(1)) == "r"
 
 
+def test_an_error_that_nobody_awaits_is_told_once() -> None:
+    told: list[str] = []
+
+    @entrypoint()
+    async def flow(x: int) -> str:
+        arefuses()
+        return "r"
+
+    async def runs() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: told.append(str(what)))
+        await flow.ainvoke(1)
+        await asyncio.sleep(0)  # the call lets go of its last callbacks
+        gc.collect()
+
+    with pytest.warns(UnheardErrorWarning) as warned:
+        asyncio.run(runs())
+    assert (len(warned), told) == (1, [])
+
+
 @pytest.mark.filterwarnings("error")
 def test_an_error_that_was_asked_for_is_no_warning() -> None:
     @entrypoint()

@@ -57,10 +57,18 @@ class AioCall(asyncio.Future[Any]):
     context: Context
     """What the call was made in."""
 
+    _told = False
+
     @property
     def heard(self) -> bool:
         """Whether the code that called has been given the outcome (asyncio keeps count)."""
         return self.done() and not self._log_traceback
+
+    def was_told(self) -> None:
+        """Its run has warned of its error: asyncio need not say once more that nobody asked."""
+        self._told = True
+        if self.done():
+            self.exception()
 
     def settle(self, task: Task) -> None:
         """The call has its outcome (in the loop's thread)."""
@@ -72,7 +80,7 @@ class AioCall(asyncio.Future[Any]):
             self.set_exception(RuntimeError(f"The task raised {error!r}."))
         except BaseException as error:
             self.set_exception(error)
-            if _was_stopped(error):
+            if self._told or _was_stopped(error):
                 self.exception()  # else asyncio says aloud that nobody asked for it
         else:
             self.set_result(result)

@@ -48,6 +48,9 @@ class ThreadCall(Future[Any]):
         else:
             self.set_result(result_of(task))
 
+    def was_told(self) -> None:
+        """Its run has warned of its error, which nobody else tells of."""
+
     def result(self, timeout: float | None = None) -> Any:
         """Wait for the outcome: returns what the task returned or raises what it raised.
 
@@ -92,6 +95,9 @@ class PumpedCall:
         self._task = task
         for callback in self._callbacks:
             callback(self)
+
+    def was_told(self) -> None:
+        """Its run has warned of its error, which nobody else tells of."""
 
     def done(self) -> bool:
         """Whether the call has its outcome."""

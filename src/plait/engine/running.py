@@ -523,6 +523,7 @@ def _warn_of_unused(task: Task, unused: Sequence[str], asked: Sequence[str]) -> 
 def _warn_of_unheard(task: Task, failed: Sequence[Task]) -> None:
     for called in failed:
         if not called.call.heard:
+            called.call.was_told()
             warnings.warn(
                 f"Task {called.name!r} failed with {called.error!r}, and {task.name!r}, which "
                 "called it, ended without asking for its outcome. Await the call, or take its "
