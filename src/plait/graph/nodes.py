@@ -27,7 +27,7 @@ from plait.pregel.binding import Binding, merge, merged
 from plait.pregel.unknown import guard, is_guard
 from plait.runnables.config import run_in_executor
 from plait.scope import Scope
-from plait.types import Command
+from plait.types import Command, Send
 from plait.typing import MISSING
 from plait.warnings import program_level
 
@@ -236,7 +236,7 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         if writer.root:
             return entered
         if type(entered) is not dict:
-            if isinstance(entered, Command) or not is_state_class(entered.__class__):
+            if isinstance(entered, Command | Send) or not is_state_class(entered.__class__):
                 return cast("Any", entered)
             if not run.ns and not has_a_key(entered, keys):
                 warn_of_object(entered, "the input", keys)

@@ -181,6 +181,8 @@ def limit_of(*configs: Config | None) -> int | None:
     """
     for config in reversed(configs):
         if config and (limit := config.get("recursion_limit")) is not None:
+            if isinstance(limit, float) and limit.is_integer():
+                limit = int(limit)  # from JSON, say
             if not isinstance(limit, int):
                 raise ConfigTypeError(f"recursion_limit is a whole number, got {limit!r}.")
             if limit < 1:

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.callbacks.context import has_listeners
-from plait.constants import NS_SEP, PREVIOUS, RUNTIME, TOOLS_MODE
+from plait.constants import CONFIG_KEY_CHECKPOINTER, NS_SEP, PREVIOUS, RUNTIME, TOOLS_MODE
 from plait.drivers.base import Storage
 from plait.drivers.env import run_env
 from plait.engine.loop import Loop
@@ -278,6 +278,8 @@ class Run:
             assert self.nest is not None
             guard = parent.check_heard
             return Storage(outer.saver, session, outer.durability, self.nest.load, guard, outer)
+        if self._config is not None and self.configurable.get(CONFIG_KEY_CHECKPOINTER):
+            return open_storage(graph, self.configurable, durability)
         if graph.checkpointer is True:
             raise ConfigError(
                 f"Graph {graph.name!r} was compiled with checkpointer=True, which asks for its "

@@ -16,7 +16,7 @@ from plait.engine.restore import is_of
 from plait.errors import ConfigError
 from plait.pregel.configs import check_config
 from plait.pregel.nested import MARKS, around
-from plait.pregel.storage import checkpoint_id_of, open_reading, open_storage
+from plait.pregel.storage import checkpoint_id_of, open_reading, open_storage, saver_of
 from plait.pregel.viewer import Viewer
 from plait.runnables.config import ensure_config, merge_configs
 from plait.types import PregelTask, StateSnapshot
@@ -55,7 +55,7 @@ def _place(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], str]:
             merge_configs(graph.config, config) if both else ensure_config(config or graph.config)
         )
         configurable = cast("dict[str, Any]", merged.get("configurable") or {})
-    if graph.checkpointer in (None, True, False):
+    if graph.checkpointer is False or saver_of(graph, configurable) in (None, True):
         raise ConfigError(
             f"No checkpointer set: graph {graph.name!r} keeps no threads. Compile it with "
             "checkpointer=InMemorySaver() or SqliteSaver(...)."

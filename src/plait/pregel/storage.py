@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.checkpoint.base.serving import is_native, is_plaits
+from plait.constants import CONFIG_KEY_CHECKPOINTER
 from plait.drivers.base import PlanRunner, Storage
 from plait.errors import ConfigError, MissingThreadIdError
 
@@ -25,6 +26,11 @@ def thread_of(configurable: Mapping[str, Any]) -> str:
             'Pass config={"configurable": {"thread_id": "..."}} to say which conversation this is.'
         )
     return str(thread_id)
+
+
+def saver_of(graph: Pregel, configurable: Mapping[str, Any]) -> Any:
+    """The saver that a graph was compiled with, unless a config names another one."""
+    return configurable.get(CONFIG_KEY_CHECKPOINTER) or graph.checkpointer
 
 
 def checkpoint_id_of(configurable: Mapping[str, Any]) -> str | None:
@@ -55,7 +61,7 @@ def open_reading(
     graph: Pregel, configurable: Mapping[str, Any], ns: str
 ) -> tuple[PlanRunner, Reading]:
     """What runs plans on the config's thread, and one of its lanes to look at."""
-    saver = graph.checkpointer
+    saver = saver_of(graph, configurable)
     open_it = getattr(cast("type[Any]", type(saver)), "open_reading", None)
     if open_it is None or not is_native(saver):
         storage = open_storage(graph, configurable, ns=ns)
@@ -69,7 +75,7 @@ def open_storage(
     graph: Pregel, configurable: Mapping[str, Any], durability: str = "sync", ns: str = ""
 ) -> Storage:
     """The storage of a root run, or of a reader, on the config's thread."""
-    saver = graph.checkpointer
+    saver = saver_of(graph, configurable)
     thread_id = thread_of(configurable)
     registry = graph.registry()
     if is_native(saver):
