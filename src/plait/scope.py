@@ -98,6 +98,17 @@ class Scope(Protocol):
         ...
 
 
+Getter: TypeAlias = Callable[[Scope], Any]
+
+PROVIDED: Mapping[str, Getter] = {
+    "config": lambda scope: scope.config(),
+    "runtime": lambda scope: scope.runtime(),
+    "writer": lambda scope: scope.write_custom,
+    "store": lambda scope: scope.runtime().store,
+    "previous": lambda scope: scope.runtime().previous,
+}
+"""What a run gives to functions that have a parameter of the name."""
+
 current_scope: ContextVar[Scope | None] = ContextVar("plait_scope", default=None)
 
 Here: TypeAlias = tuple[int, int]

@@ -17,18 +17,9 @@ from typing import Any, cast, get_origin
 
 from plait.errors import InvalidNodeError, NodeError
 from plait.reflection import is_routine, signature
-from plait.scope import Scope, current_scope
+from plait.scope import PROVIDED, Getter, Scope, current_scope
 from plait.types import RunContext, StreamWriter
 
-Getter = Callable[[Scope], Any]
-
-_BY_NAME: dict[str, Getter] = {
-    "config": lambda scope: scope.config(),
-    "runtime": lambda scope: scope.runtime(),
-    "writer": lambda scope: scope.write_custom,
-    "store": lambda scope: scope.runtime().store,
-    "previous": lambda scope: scope.runtime().previous,
-}
 _BY_TYPE = {
     "RunnableConfig": "config",
     "Runtime": "runtime",
@@ -101,7 +92,7 @@ def _caller(
     takes_rest = any(p.kind is p.VAR_POSITIONAL for p in found)
     unpacks = next((p for p in found if p.kind is p.VAR_KEYWORD), None)
     first = positional[0] if positional else None
-    if first is not None and (first.name in _BY_NAME or _is_failure(first)) and _special(first):
+    if first is not None and (first.name in PROVIDED or _is_failure(first)) and _special(first):
         first = None  # node(config), node(runtime): no state wanted
     if first is not None and _is_context(first):
         return _with_context(function, found[1:], unpacks, name), True
@@ -171,11 +162,11 @@ def _special(parameter: inspect.Parameter) -> Getter | None:
         text = annotation if isinstance(annotation, str) else _type_name(annotation)
         for type_name, key in _BY_TYPE.items():
             if _names(text, type_name):
-                return _BY_NAME[key]
+                return PROVIDED[key]
         if parameter.name == "previous" or (parameter.name == "store" and "Store" in text):
-            return _BY_NAME[parameter.name]  # a store may be annotated by its own class
-        return _BY_NAME.get(parameter.name) if "Any" in text else None
-    return _BY_NAME.get(parameter.name)
+            return PROVIDED[parameter.name]  # a store may be annotated by its own class
+        return PROVIDED.get(parameter.name) if "Any" in text else None
+    return PROVIDED.get(parameter.name)
 
 
 def _is_failure(parameter: inspect.Parameter) -> bool:
@@ -232,7 +223,7 @@ def _injected(
             raise InvalidNodeError(
                 f"Nothing can fill parameter {parameter.name!r} of {name!r} "
                 f"({getattr(function, '__qualname__', function)!s}). A node takes the state first "
-                f"and then any of: {', '.join(_BY_NAME)}; an error handler also what is annotated "
+                f"and then any of: {', '.join(PROVIDED)}; an error handler also what is annotated "
                 "as NodeError. Give others a default or bind them with functools.partial."
             )
     return getters
@@ -251,7 +242,7 @@ def provided(function: Callable[..., Any]) -> Callable[..., Any]:
         p.name: get
         for p in found
         if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-        and p.name in _BY_NAME
+        and p.name in PROVIDED
         and (get := _special(p))
     }
     if not getters:

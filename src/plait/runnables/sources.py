@@ -22,10 +22,10 @@ def shown(func: Any) -> str:
     if isinstance(func, itemgetter):
         return repr(cast("Any", func)).removeprefix("operator.")
     name = getattr(func, "__name__", "...")
-    return _lambda_text(func) or "..." if name == "<lambda>" else name
+    return lambda_text(func) or "..." if name == "<lambda>" else name
 
 
-def _lambda_text(func: Any) -> str | None:
+def lambda_text(func: Any) -> str | None:
     """The text of a lambda, if it can be told from others on its lines."""
     try:
         text = textwrap.dedent(inspect.getsource(func)).strip()
@@ -113,4 +113,4 @@ def _looks_up(step: dis.Instruction) -> bool:
     return step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]")
 
 
-__all__ = ["keys_read", "shown", "used_values"]
+__all__ = ["keys_read", "lambda_text", "shown", "used_values"]

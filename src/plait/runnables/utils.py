@@ -1,9 +1,12 @@
 """The names of `langchain_core.runnables.utils`, for programs that import them from there."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context
+from inspect import isfunction, ismethod
+from typing import Any, TypeVar
 
+from plait.reflection import signature
 from plait.runnables.addable import AddableDict, aadd, add
 from plait.runnables.base import Input, Output
 from plait.runnables.calling import accepts, is_async, is_async_generator
@@ -15,6 +18,9 @@ from plait.runnables.fields import (
     ConfigurableFieldSpec,
     get_unique_config_specs,
 )
+from plait.runnables.sources import keys_read, lambda_text
+
+T = TypeVar("T")
 
 
 def accepts_config(callable: Callable[..., Any]) -> bool:
@@ -25,6 +31,64 @@ def accepts_config(callable: Callable[..., Any]) -> bool:
 def accepts_run_manager(callable: Callable[..., Any]) -> bool:
     """Whether a function has a parameter `run_manager`."""
     return accepts(callable, "run_manager")
+
+
+def accepts_context(callable: Callable[..., Any]) -> bool:
+    """Whether a callable has a parameter `context`.
+
+    >>> accepts_context(asyncio.create_task), accepts_context(len)
+    (True, False)
+    """
+    try:
+        return "context" in signature(callable).parameters
+    except ValueError:  # a builtin whose signature Python does not tell
+        return False
+
+
+def asyncio_accepts_context() -> bool:
+    """True: on every Python that plait runs on, `asyncio.create_task` has a parameter `context`."""
+    return True
+
+
+def coro_with_context(
+    coro: Coroutine[Any, Any, T], context: Context, *, create_task: bool = False
+) -> Awaitable[T]:
+    """A coroutine as a task of the running event loop, in a context.
+
+    Args:
+        coro: what runs.
+        context: what it runs in.
+        create_task: is ignored: it is a task in any case.
+    """
+    return asyncio.get_running_loop().create_task(coro, context=context)
+
+
+def get_lambda_source(func: Callable[..., Any]) -> str | None:
+    """The text of a lambda, or the name of another function (None: neither can be told).
+
+    >>> get_lambda_source(len)
+    'len'
+    """
+    name = getattr(func, "__name__", None)
+    return lambda_text(func) if name == "<lambda>" else name
+
+
+def get_function_first_arg_dict_keys(func: Callable[..., Any]) -> list[str] | None:
+    """The keys that a function reads of its first argument (None: it reads none).
+
+    >>> get_function_first_arg_dict_keys(lambda x: x["a"] + x.get("b"))
+    ['a', 'b']
+    """
+    return keys_read(func) or None if isfunction(func) or ismethod(func) else None
+
+
+def indent_lines_after_first(text: str, prefix: str) -> str:
+    """A text whose lines after the first are indented as far as `prefix` is long.
+
+    >>> indent_lines_after_first("(one,\\ntwo)", "=")
+    '(one,\\n two)'
+    """
+    return text.replace("\n", "\n" + " " * len(prefix))
 
 
 def is_async_callable(func: Any) -> bool:
@@ -62,11 +126,17 @@ __all__ = [
     "Output",
     "aadd",
     "accepts_config",
+    "accepts_context",
     "accepts_run_manager",
     "add",
+    "asyncio_accepts_context",
+    "coro_with_context",
     "gated_coro",
     "gather_with_concurrency",
+    "get_function_first_arg_dict_keys",
+    "get_lambda_source",
     "get_unique_config_specs",
+    "indent_lines_after_first",
     "is_async_callable",
     "is_async_generator",
 ]
