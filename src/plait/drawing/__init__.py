@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from plait.lazy import lazily
 
 if TYPE_CHECKING:
-    from plait.drawing.graph import Edge, Graph, Node, node_data_json, node_data_str
+    from plait.drawing.graph import Edge, Graph, Node, is_uuid, node_data_json, node_data_str
     from plait.drawing.marks import Marks
     from plait.drawing.options import CurveStyle, LabelsDict, MermaidDrawMethod, NodeStyles
 
@@ -25,6 +25,7 @@ _HOMES = {
     "MermaidDrawMethod": "options",
     "Node": "graph",
     "NodeStyles": "options",
+    "is_uuid": "graph",
     "node_data_json": "graph",
     "node_data_str": "graph",
 }
@@ -42,6 +43,7 @@ __all__ = [
     "MermaidDrawMethod",
     "Node",
     "NodeStyles",
+    "is_uuid",
     "node_data_json",
     "node_data_str",
 ]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         MermaidDrawMethod,
         Node,
         NodeStyles,
+        is_uuid,
         node_data_json,
         node_data_str,
     )
@@ -25,6 +26,7 @@ __all__ = [
     "MermaidDrawMethod",
     "Node",
     "NodeStyles",
+    "is_uuid",
     "node_data_json",
     "node_data_str",
 ]

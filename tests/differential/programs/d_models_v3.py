@@ -4,6 +4,7 @@ from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.chat_model_stream import AsyncChatModelStream, ChatModelStream
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import RunnableLambda
@@ -173,4 +174,15 @@ async def case_other_versions(env):
     return (
         env.error(lambda: model.stream_events("hi")),
         [event["event"] async for event in model.astream_events("hi")][:2],
+    )
+
+
+async def case_classes_of_streams(env: Any) -> Any:
+    model = Model(pieces=PIECES["words"])
+    stream = model.stream_events("hi", version="v3")
+    astream = await model.astream_events("hi", version="v3")
+    return (
+        isinstance(stream, ChatModelStream),
+        isinstance(astream, AsyncChatModelStream),
+        (stream.output.content, (await astream.output).content),
     )

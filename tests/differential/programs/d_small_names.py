@@ -9,6 +9,7 @@ from langchain_core.language_models.fake_chat_models import FakeChatModel
 from langchain_core.messages import AIMessageChunk, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk, Generation, LLMResult
 from langchain_core.outputs.chat_generation import merge_chat_generation_chunks
+from langchain_core.runnables.graph import is_uuid
 from langchain_core.runnables.utils import (
     accepts_config,
     accepts_run_manager,
@@ -121,3 +122,7 @@ def case_profiles(env: Any) -> Any:
 def case_described_messages(env: Any) -> Any:
     described = HumanMessage("x").to_json_not_implemented()
     return described["type"], described["id"][-1], described["repr"]
+
+
+def case_ids_of_drawn_nodes(env: Any) -> Any:
+    return [is_uuid(one) for one in ("5c1a3e5e-8f3f-4b1e-9d65-0d7a1f3c9a10", "f" * 32, "node", "")]
