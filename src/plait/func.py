@@ -298,7 +298,8 @@ class entrypoint:
             retry_policy=retry_policy,
         )
         if is_routine(checkpointer):
-            raise TypeError(f"Write @entrypoint() above {checkpointer.__name__}, with parentheses.")
+            name = _name_of(checkpointer)
+            raise TypeError(f"Write @entrypoint() above {name}, with parentheses.")
         self.checkpointer = checkpointer
         self.store = store
         self.context_schema = given["context_schema"]

@@ -15,6 +15,7 @@ from typing import (
     Generic,
     Literal,
     NamedTuple,
+    Protocol,
     TypeAlias,
     TypeVar,
     cast,
@@ -53,7 +54,19 @@ StateT = TypeVar("StateT")
 
 All: TypeAlias = Literal["*"]
 """Every node (of an `interrupt_before` / `interrupt_after` list)."""
-Checkpointer: TypeAlias = Any
+if TYPE_CHECKING:
+
+    class SaverLike(Protocol):
+        """A saver, as far as checkers tell it from a path to one: plait's or another's."""
+
+        @property
+        def get_tuple(self) -> Callable[..., Any]: ...
+        @property
+        def put(self) -> Callable[..., Any]: ...
+
+    Checkpointer: TypeAlias = bool | SaverLike | None
+else:
+    Checkpointer: TypeAlias = Any  # pydantic could not check a field of that type
 """None (inherit), True (own memory), False (none) or a saver."""
 StreamMode: TypeAlias = Literal[
     "values", "updates", "checkpoints", "tasks", "debug", "messages", "tools", "custom"
@@ -540,7 +553,7 @@ class RunContext(Generic[StateT]):
 def ensure_valid_checkpointer(checkpointer: Checkpointer) -> Checkpointer:
     """Return it if it can serve as a graph's `checkpointer`, else raise TypeError."""
     if isinstance(checkpointer, type):
-        name = checkpointer.__name__
+        name = cast("type[Any]", checkpointer).__name__
         raise TypeError(f"Invalid checkpointer {name}: that is a class. Make one: {name}().")
     if checkpointer in (None, True, False) or hasattr(checkpointer, "get_tuple"):
         return checkpointer

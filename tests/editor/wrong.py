@@ -17,6 +17,7 @@ from plait.agents.middleware import (
 from plait.chat_models import init_chat_model
 from plait.func import entrypoint, task
 from plait.graph import START, StateGraph
+from plait.messages import HumanMessage
 from plait.output_parsers import BaseOutputParser
 from plait.prompts import ChatPromptTemplate
 from plait.runnables import RunnableLambda
@@ -171,3 +172,11 @@ stops.tool  # red
 HumanInTheLoopMiddleware({"add": {"allow_accept": True}})  # red
 InMemoryStore().put("users", "k", {"a": 1})  # red
 InMemoryStore().put(("users",), "k", "v")  # red
+HumanMessage()  # red
+StateGraph(State).compile(checkpointer="memory.db")  # red
+StateGraph(State, context_schema=Context).compile().invoke({"text": ""}, context="ada")  # red
+
+
+@entrypoint(checkpointer="memory.db")  # red
+def kept_nowhere(x: int) -> int:
+    return x

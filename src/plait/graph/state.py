@@ -81,7 +81,7 @@ class StateGraph(Generic[StateT, ContextT, InputT, OutputT]):
     def __init__(
         self,
         state_schema: type[StateT],
-        context_schema: type[Any] | None = None,
+        context_schema: type[ContextT] | None = None,
         *,
         input_schema: Any = None,
         output_schema: Any = None,

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import count, repeat
 from math import nan
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, get_origin, overload
 
 from plait.lazy import lazily
 from plait.messages.errors import InvalidMessageError
@@ -112,6 +112,24 @@ class BaseMessage(ModelMethods, Written):
     response_metadata: dict[str, Any]
     name: str | None
 
+    @overload
+    def __init__(
+        self,
+        content: Content,
+        content_blocks: list[Any] | None = None,
+        *,
+        id: str | None = None,
+        **kwargs: Any,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        content: Content | None = None,
+        *,
+        content_blocks: list[Any],
+        id: str | None = None,
+        **kwargs: Any,
+    ) -> None: ...
     def __init__(
         self,
         content: Content | None = None,

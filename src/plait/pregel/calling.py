@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from plait.closing import aclose
 from plait.constants import TOOLS_MODE
@@ -13,6 +13,7 @@ from plait.errors import ConfigError, nearest
 from plait.pregel.parts import afinish, aparts_of, finish, parts_of, result_of, shaped
 from plait.pregel.run import MODES, Options, Run
 from plait.runnables.base import Runnable
+from plait.typing import ContextT
 from plait.warnings import warn_renamed
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ DEBUG_MODES = ("updates", "values")
 _NO_MODES: frozenset[str] = frozenset()
 
 
-class Called(Runnable[Any, Any]):
+class Called(Runnable[Any, Any], Generic[ContextT]):
     """A compiled graph as far as it is called."""
 
     plan: GraphPlan
@@ -37,7 +38,7 @@ class Called(Runnable[Any, Any]):
         input: Any = None,
         config: ConfigLike | None = None,
         *,
-        context: Any = None,
+        context: ContextT | Mapping[str, Any] | None = None,
         stream_mode: StreamMode | Sequence[StreamMode] = "values",
         print_mode: StreamMode | Sequence[StreamMode] = (),
         output_keys: str | Sequence[str] | None = None,
@@ -111,7 +112,7 @@ class Called(Runnable[Any, Any]):
         input: Any = None,
         config: ConfigLike | None = None,
         *,
-        context: Any = None,
+        context: ContextT | Mapping[str, Any] | None = None,
         stream_mode: StreamMode | Sequence[StreamMode] = "values",
         print_mode: StreamMode | Sequence[StreamMode] = (),
         output_keys: str | Sequence[str] | None = None,
@@ -155,7 +156,7 @@ class Called(Runnable[Any, Any]):
         input: Any = None,
         config: ConfigLike | None = None,
         *,
-        context: Any = None,
+        context: ContextT | Mapping[str, Any] | None = None,
         stream_mode: StreamMode | Sequence[StreamMode] | None = None,
         print_mode: StreamMode | Sequence[StreamMode] = (),
         output_keys: str | Sequence[str] | None = None,
@@ -208,7 +209,7 @@ class Called(Runnable[Any, Any]):
         input: Any = None,
         config: ConfigLike | None = None,
         *,
-        context: Any = None,
+        context: ContextT | Mapping[str, Any] | None = None,
         stream_mode: StreamMode | Sequence[StreamMode] | None = None,
         print_mode: StreamMode | Sequence[StreamMode] = (),
         output_keys: str | Sequence[str] | None = None,

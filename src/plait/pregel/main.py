@@ -43,7 +43,12 @@ _BUILT_OF = ("__pydantic_validator__", "__dataclass_fields__")
 
 @subscriptable
 class Pregel(
-    Called, Described, Drawn, Streamed, Threads, Generic[StateT, ContextT, InputT, OutputT]
+    Called[ContextT],
+    Described,
+    Drawn,
+    Streamed,
+    Threads,
+    Generic[StateT, ContextT, InputT, OutputT],
 ):
     """A graph of nodes over channels, run in super-steps (Malewicz et al., *Pregel*, 2010).
 
@@ -141,7 +146,7 @@ class Pregel(
             )
             warn_of_missing_cache(plan, cache, "Use Pregel(cache=InMemoryCache())")
         self.plan = plan
-        self.checkpointer = checkpointer
+        self.checkpointer: Any = checkpointer
         self.store = store
         self.cache_policy = cache_policy
         self.cache: BaseCache[Any] | None = cache

@@ -410,7 +410,7 @@ def decide(approval: Approval, decision: Decision) -> Outcome:
     return Outcome(
         None,
         ToolMessage(
-            _refusal(call, text) if rejected else text,
+            _refusal(call, text) if rejected else cast("str", text),
             name=call["name"],
             tool_call_id=call["id"],
             status="error" if rejected else "success",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import copy_context
-from typing import Any
+from typing import Any, cast
 
 from plait.callbacks.context import var_child_runnable_config
 from plait.errors import ConfigError
@@ -92,7 +92,8 @@ class RunnableCallable(Runnable[Any, Any]):
             context.run(var_child_runnable_config.set, config)
             output = context.run(func, *args, **named)
             if self.recurse and isinstance(output, Runnable):
-                return context.run(output.invoke, input, config)
+                its_call: Any = cast("Any", output).invoke
+                return context.run(its_call, input, config)
             return output
 
         config = self._own(config)
@@ -110,7 +111,8 @@ class RunnableCallable(Runnable[Any, Any]):
             args, named = self._arguments(input, config, kwargs)
             output = await await_under(config, afunc(*args, **named))
             if self.recurse and isinstance(output, Runnable):
-                return await await_under(config, output.ainvoke(input, config))
+                its_call: Any = cast("Any", output).ainvoke
+                return await await_under(config, its_call(input, config))
             return output
 
         config = self._own(config)
