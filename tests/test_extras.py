@@ -36,11 +36,33 @@ from plait.importing import import_langgraph
 """
 
 
+OF_OTHERS: list[tuple[str, str, str]] = [
+    ("langchain-core", "langchain_core", "plait.chat_models.langchain"),
+    ("langchain-core", "langchain_core", "plait.agents.middleware.guest_shapes"),
+    ("haystack-ai", "haystack", "plait.chat_models.haystack"),
+]
+"""What makes others' objects plait's, by itself: nothing else of plait imports it without them."""
+
+
+@pytest.mark.parametrize(("distribution", "package", "module"), OF_OTHERS)
+def test_the_error_names_the_package_of_others(
+    distribution: str, package: str, module: str
+) -> None:
+    last = _last_line(package, f"import {module}")
+    assert last.startswith("plait.errors.MissingExtraError: ")
+    assert f"pip install {distribution}" in last
+
+
 @pytest.mark.parametrize(("extra", "package", "use"), WITHOUT)
 def test_the_error_names_the_extra(extra: str, package: str, use: str) -> None:
-    code = BEFORE.format(package=package, use=use)
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    last = ran.stderr.strip().splitlines()[-1]
-    assert ran.returncode == 1
+    last = _last_line(package, use)
     assert f"pip install 'plait[{extra}]'" in last
     assert last.startswith(("plait.errors.MissingExtraError: ", "The command line needs "))
+
+
+def _last_line(package: str, use: str) -> str:
+    """What a program says at its end that needs a package which is not there."""
+    code = BEFORE.format(package=package, use=use)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    return ran.stderr.strip().splitlines()[-1]

@@ -9,22 +9,29 @@ from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any
 
-from haystack.dataclasses import (  # pyright: ignore[reportMissingImports]
-    ChatMessage,
-    ImageContent,
-    ReasoningContent,
-    ToolCall,
-)
-from haystack.tools import Tool  # pyright: ignore[reportMissingImports]
-
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.haystack_wire import Kinds, read_piece, to_haystack, to_plait
 from plait.chat_models.openai.model import choice
 from plait.chat_models.results import ChatGeneration, ChatGenerationChunk, ChatResult
 from plait.chat_models.wire import described
+from plait.errors import MissingExtraError
 from plait.messages import AIMessageChunk
 from plait.runnables.base import Runnable
 from plait.runnables.config import run_in_executor
+
+try:
+    from haystack.dataclasses import (  # pyright: ignore[reportMissingImports]
+        ChatMessage,
+        ImageContent,
+        ReasoningContent,
+        ToolCall,
+    )
+    from haystack.tools import Tool  # pyright: ignore[reportMissingImports]
+except ModuleNotFoundError as error:
+    raise MissingExtraError(
+        "Chat generators of Haystack need its package haystack-ai, which is not installed. Install "
+        "it: pip install haystack-ai."
+    ) from error
 
 THEIRS = Kinds(ChatMessage, ToolCall, ImageContent, ReasoningContent)
 THEIR_TOOL: Any = Tool

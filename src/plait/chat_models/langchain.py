@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
-import langchain_core.messages as theirs  # pyright: ignore[reportMissingImports]
-
 from plait.chat_models.base import BaseChatModel
 from plait.chat_models.language import LangSmithParams
 from plait.chat_models.results import ChatGeneration, ChatGenerationChunk, ChatResult
+from plait.errors import MissingExtraError
 from plait.messages import AIMessageChunk, messages_from_dict, messages_to_dict
 from plait.messages.foreign import is_foreign
 from plait.runnables.base import Runnable
+
+try:
+    import langchain_core.messages as theirs  # pyright: ignore[reportMissingImports]
+except ModuleNotFoundError as error:
+    raise MissingExtraError(
+        "Chat models of LangChain need its package langchain-core, which is not installed. Install "
+        "it: pip install langchain-core."
+    ) from error
 
 THEIRS: Any = theirs
 # plait tells its own handlers; those of a LangChain run around would hear everything twice.
