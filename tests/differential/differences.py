@@ -406,6 +406,9 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_guides_different::updates_after_an_update_in_the_name_of_a_node": "Updates after updates",
     "h_guides_different::what_a_waiting_workflow_returns": "What a waiting workflow returns",
     "h_guides_different::where_a_path_of_a_class_leads": "Path functions that are objects",
+    "h_hunted_chains::events_chosen_by_name_tag_and_type": "The input of a filtered event",
+    "h_hunted_chains::events_of_a_failing_step_with_a_fallback": "Events of branches and fallbacks",
+    "h_hunted_chains::fallbacks_of_a_batch_with_errors_kept": "Errors of a batch with fallbacks",
     "h_moved_today::arguments_with_an_alias": "Aliases of arguments",
 }
 """Case id without saver (`a_graph::fan_out`) -> title of its row in docs/compatibility.md.
