@@ -306,11 +306,7 @@ def case_types_that_a_chain_tells(env):
 
     runnable = RunnableLambda(count).with_types(output_type=int)
     inputs = (RunnablePassthrough() | runnable).get_input_jsonschema()
-    return (
-        inputs,
-        runnable.get_output_jsonschema(),
-        runnable.as_tool(name="count").invoke("four") if 0 else None,
-    )
+    return inputs, runnable.get_output_jsonschema()
 
 
 async def case_async_streams_that_are_left_early(env):
