@@ -20,10 +20,7 @@ def check_counts(**options: Any) -> None:
     Traceback (most recent call last):
     plait.errors.ConfigTypeError: max_retries is a whole number, got '3'.
     """
-    for name, value in options.items():
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise ConfigTypeError(f"{name} is a whole number, got {value!r:.200}.")
-        _check_sign(name, value)
+    _check_amounts(options, "__index__", "a whole number")
 
 
 def check_limits(**options: Any) -> None:
@@ -53,15 +50,16 @@ def check_numbers(**options: Any) -> None:
 
     >>> check_numbers(initial_delay=0.5)
     """
+    _check_amounts(options, "__float__", "a number")
+
+
+def _check_amounts(options: Mapping[str, Any], method: str, kind: str) -> None:
+    """Refuse what has no such method, and what is negative."""
     for name, value in options.items():
-        if isinstance(value, bool) or not hasattr(value, "__float__"):
-            raise ConfigTypeError(f"{name} is a number, got {value!r:.200}.")
-        _check_sign(name, value)
-
-
-def _check_sign(name: str, value: Any) -> None:
-    if value < 0:
-        raise ConfigError(f"{name} must not be negative, got {value!r}.")
+        if isinstance(value, bool) or not hasattr(value, method):
+            raise ConfigTypeError(f"{name} is {kind}, got {value!r:.200}.")
+        if value < 0:
+            raise ConfigError(f"{name} must not be negative, got {value!r}.")
 
 
 def check_texts(**options: Any) -> None:

@@ -141,7 +141,7 @@ class _ListLine(_Line):
 
     def made(self) -> list[Any]:
         """The list, new."""
-        return self._codec.again(self._recipes)
+        return self._recipes.made(self._codec.loads_each)
 
 
 class _DictLine(_Line):
@@ -249,7 +249,7 @@ class Lines:
         codec = self._source.codec
         brought = self._pieces.get((ref.channel, ref.version))
         if isinstance(brought, Recipes):
-            return (piece_of(codec.again(brought), ref),)
+            return (piece_of(brought.made(codec.loads_each), ref),)
         return None if brought is None else (keys_of(brought, codec)[1],)
 
     def _go_to(

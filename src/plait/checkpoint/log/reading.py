@@ -166,7 +166,7 @@ def _recalled(
     if isinstance(kept, KeptDict):
         return kept.recipes.made(source.codec.loads_each)
     known = not kept.more and source.codec.agrees(kept.recipes)
-    return source.codec.again(kept.recipes) if known else None
+    return kept.recipes.made(source.codec.loads_each) if known else None
 
 
 def _is_of(record: Any, proved: bytes | None) -> bool:
@@ -556,7 +556,7 @@ class ChainReader:
 
 
 def _base_of(kept: Kept, codec: Codec) -> Base:
-    items, recipes = codec.again(kept.recipes), kept.recipes
+    items, recipes = kept.recipes.made(codec.loads_each), kept.recipes
     if kept.more:
         recipes = recipes.copy()
         items += codec.remember(kept.more, recipes)[0]

@@ -289,10 +289,6 @@ class Codec:
         except UnregisteredTypeError:
             return False
 
-    def again(self, recipes: Recipes) -> list[Any]:
-        """New items by their recipes; it must agree with what these rely on."""
-        return recipes.made(self.loads_each)
-
     def loads_each(self, parts: Sequence[bytes]) -> list[Any]:
         """Decode many values, as if they were one list."""
         count = len(parts).to_bytes(4, "big")

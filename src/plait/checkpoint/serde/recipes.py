@@ -63,7 +63,7 @@ class Recipes:
             self.add(*recipe(item))
 
     def made(self, loads: Many) -> list[Any]:
-        """The items, new. `loads` decodes what is packed."""
+        """The items, new. `loads` decodes what is packed, by a codec that agrees with these."""
         hows, whats = self.hows, self.whats
         if not hows:
             return []
