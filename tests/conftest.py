@@ -7,6 +7,7 @@ The gate plays the same examples each time: what it says about a commit does not
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +21,13 @@ settings.register_profile("search", max_examples=2_000, deadline=None, print_blo
 settings.load_profile("gate")
 
 choose()
+
+
+def pytest_collection_finish() -> None:
+    """All that was imported stays to the end. The collector need not look at it again: whole
+    collections, which crashes and forgotten runs ask for by the thousand, took half a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -201,8 +201,6 @@ def test_a_stream_that_is_collected_inside_a_storage_call_holds_nobody_up(tmp_pa
 def _collecting(saver: Any) -> Iterator[None]:
     """Garbage is collected whenever a statement runs, and at no other time."""
     database = saver._database
-    gc.collect()
-    gc.freeze()  # what others left would be looked at by every statement
     gc.disable()
     _trace(database, lambda statement: gc.collect())
     try:
@@ -210,7 +208,6 @@ def _collecting(saver: Any) -> Iterator[None]:
     finally:
         _trace(database, None)
         gc.enable()
-        gc.unfreeze()
 
 
 def _trace(database: Database, callback: Callable[[str], Any] | None) -> None:

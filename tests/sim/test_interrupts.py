@@ -81,8 +81,7 @@ def test_parallel_interrupts_get_their_own_answers_in_any_order(block: int) -> N
                 env=env,
                 stream_mode=["updates"],
             )
-            last = life.parts[-1][2]
-            pending = list(last.get("__interrupt__", ()))
+            pending = [q for part in life.parts for q in part[2].get("__interrupt__", ())]
             if not pending:
                 break
             for each in pending:

@@ -117,10 +117,10 @@ class Journey:
                 if moved or isinstance(given, Command):
                     given = None
                 continue
-            asked = life.parts[-1][2].get("__interrupt__", ()) if life.parts else ()
+            asked = [q for part in life.parts for q in part[2].get("__interrupt__", ())]
             if not asked:
                 return list(self.ran)
-            some = [each for each in asked if self.random.random() < 0.7] or list(asked)
+            some = [each for each in asked if self.random.random() < 0.7] or asked
             given = Command(resume={each.id: answer_to(each.value) for each in some})
         raise AssertionError("the journey does not end")
 

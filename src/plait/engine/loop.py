@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from plait.constants import PULL, PUSH
 from plait.engine import report, restore
 from plait.engine.commands import Cancel, Command, Commit, Emit, Run
-from plait.engine.ends import asking, failure_of, question_of
+from plait.engine.ends import asking, failure_of
 from plait.engine.events import TaskCalled, TaskFailed, TaskFinished
 from plait.engine.frontier import send_key, sends_of
 from plait.engine.migration import adapt
@@ -45,7 +45,6 @@ from plait.errors import (
     UnknownNodeError,
     nearest,
 )
-from plait.types import Interrupt
 from plait.typing import MISSING
 
 if TYPE_CHECKING:
@@ -405,10 +404,8 @@ class Loop(Running):
         if self.answered:  # what they called has ended, too, and has taken its answers
             for task in waiting:
                 self._tell_unused(task, [question.id for question in self._interrupted[task]])
-        outcomes: list[TaskWrites] = []
+        outcomes = self._asking_still() if self.spec.saved else ()
         for task in waiting:
-            if self.spec.saved:
-                outcomes.append(question_of(task, self._interrupted[task]))
             task.prior = asking(task, self._interrupted[task])
         yield from self._acknowledge(release=True, extra=outcomes)
         asked = self._report_asked(waiting)
@@ -426,20 +423,6 @@ class Loop(Running):
         outcome.interrupts = tuple(asked.values())
         outcome.stopped = outcome.inside = not asked
         return outcome
-
-    def _report_asked(self, waiting: Sequence[Task]) -> dict[str, Interrupt]:
-        """Tell what tasks ask, each question once; returns the questions by id.
-
-        A task that asks nothing of its own has no result yet: it stands at a breakpoint inside of
-        it, or the task that called it asks the same.
-        """
-        asked: dict[str, Interrupt] = {}
-        for task in waiting:
-            new = [q for q in self._interrupted[task] if q.id not in asked]
-            if new:
-                self._report_questions(task, new)
-                asked.update((question.id, question) for question in new)
-        return asked
 
     def _drain(self, drained: GraphDrained) -> Flow:
         """The run was asked to stop: before its next super-step, or inside a task of this one."""
@@ -459,7 +442,7 @@ class Loop(Running):
         if self.spec.saved and not isinstance(error, GraphBubbleUp):
             ends = (failure_of(*each) for each in failed.items())
             outcomes.extend(end for end in ends if end is not None)
-            outcomes.extend(question_of(*each) for each in self._interrupted.items())
+            outcomes.extend(self._asking_still())
         yield from self._acknowledge(release=True, extra=outcomes)
         if not isinstance(error, GraphBubbleUp):  # a task that leads out of its graph has no end
             self._report_asked(sorted(self._interrupted, key=task_order))

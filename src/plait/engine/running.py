@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from plait.constants import ERROR, PUSH
 from plait.engine import restore
+from plait.engine.asking import Asking
 from plait.engine.commands import Cancel, Emit, Resolve, Sleep, Start, Wait
 from plait.engine.ends import failure_of
 from plait.engine.events import (
@@ -23,7 +24,6 @@ from plait.engine.events import (
     TaskFinished,
     TimerFired,
 )
-from plait.engine.guards import Guards
 from plait.engine.journal import CallMark, Calls, Recorded
 from plait.engine.plan import Writes
 from plait.engine.retries import retry_delay
@@ -40,14 +40,13 @@ from plait.errors import (
     NodeTimeoutError,
     ParentCommand,
     UnheardErrorWarning,
-    UnusedAnswerWarning,
 )
 from plait.types import Interrupt
 
 WAIT = Wait()
 
 
-class Running(Guards):
+class Running(Asking):
     """The side of a loop that runs the tasks of a super-step."""
 
     __slots__ = (
@@ -57,11 +56,9 @@ class Running(Guards):
         "_failure",
         "_held",
         "_inflight",
-        "_interrupted",
         "_leaving",
         "_timers",
         "_waiting",
-        "answered",
         "recorded",
     )
 
@@ -71,13 +68,14 @@ class Running(Guards):
         self._limits = self._expired = self._cut = NONE_YET
         self._step_limit = None
         self._handlers = self._lost = NO_ITEMS
+        self._interrupted = NONE_YET
+        self._unasked = self._asked_so_far = NO_ITEMS
+        self.answered = frozenset()
         self._waiting: deque[Task] = deque()
         self._inflight: dict[Task, int] = {}
         self._timers: set[Task] = NO_ITEMS
         self.recorded: dict[str, dict[str, Recorded]] = NONE_YET
         """Stored calls of `@task`s: the id of the task that made them -> by their own id."""
-        self.answered: frozenset[str] = frozenset()
-        """The questions that the caller of the run answers."""
         self._calls: dict[Task, Any] = NONE_YET
         """Called tasks that have no outcome yet, and the handles of their calls."""
         self._held: dict[Task, Writes] = NONE_YET
@@ -89,7 +87,6 @@ class Running(Guards):
         self._leaving: tuple[Task, BaseException] | None = None
         """The first task, in the order of tasks, that leads out of the graph: it ends the run once
         all others have ended, so that it does not matter who is fast."""
-        self._interrupted: dict[Task, tuple[Interrupt, ...]] = NONE_YET
         self._drained: GraphDrained | None = None
         """A run inside a task stopped because it was asked to."""
 
@@ -192,6 +189,8 @@ class Running(Guards):
             if self._lost or (self._unsaved and (busy or resolved)):
                 lost, self._lost = self._lost, NO_ITEMS
                 yield from self._acknowledge(extra=lost)
+            if busy and self._unasked:
+                yield from self._ask_now()
             for task in resolved:
                 yield Resolve(self._calls.pop(task), task)
             if not busy:
@@ -393,22 +392,12 @@ class Running(Guards):
             asked = {**asked, **task.questions.open}
         self._interrupted = self._interrupted or {}
         self._interrupted[task] = tuple(asked.values())
+        if asked:
+            self._unasked = self._unasked or []
+            self._unasked.append(task)
         task.error = error
         if task in self._calls:
             resolved.append(task)
-
-    def _tell_unused(self, task: Task, asked: Sequence[str]) -> None:
-        """Warn of answers that the caller of the run gave to a task, and that it has not taken.
-
-        Args:
-            asked: the questions with which it stops; none: it has ended.
-        """
-        heard = self.spec.heard
-        if task.questions is None or task.parent is not None or heard is None:
-            return  # what was given to a called task was given to its caller, too
-        unused = sorted(self.answered.intersection(task.questions.answers) - heard)
-        if unused:
-            _warn_of_unused(task, unused, asked)
 
     def _called(self, event: TaskCalled, resolved: list[Task]) -> None:
         """Code inside a task called a `@task`: reuse its journaled result or start it now."""
@@ -498,25 +487,6 @@ def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:
         f"Node {task.name!r} called interrupt({asked.value!r}) and then "
         "returned as if it had been answered: its code caught the GraphInterrupt. Let it pass: "
         "`except GraphBubbleUp: raise` before `except Exception`."
-    )
-
-
-def _warn_of_unused(task: Task, unused: Sequence[str], asked: Sequence[str]) -> None:
-    """The task, and what is inside it, asks nothing that was answered: its code has changed, went
-    another way, or began anew since its thread was written to by hand."""
-    became = (
-        f"now asks another question, {', '.join(asked)}: answer that. The answer is kept, and "
-        "taken where the same question comes up in the same place."
-        if asked
-        else "has ended without asking it again: its code has changed or went another way, or it "
-        "has kept what came of an answer to a run that died. If this answer matters still, write "
-        "it where it belongs by update_state()."
-    )
-    warnings.warn(
-        f"The answer to question {', '.join(unused)} has reached nobody: it was asked inside task "
-        f"{task.name!r}, which began anew and {became}",
-        UnusedAnswerWarning,
-        stacklevel=2,
     )
 
 

@@ -336,15 +336,23 @@ def case_both_fail(env):
     return env.error(lambda: graph.invoke({"items": []}))
 
 
+def shown_soon(graph):
+    """Whether a question of a task shows in the state while another one runs."""
+    deadline = time.monotonic() + 20
+    while not graph.get_state(CONFIG).interrupts:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
 def case_question_beside_an_error(env):
     def ask(state):
         return {"items": [interrupt("q")]}
 
     def bad(state):
-        deadline = time.monotonic() + 20
-        while not graph.get_state(CONFIG).interrupts and time.monotonic() < deadline:
-            time.sleep(0.005)
-        raise AppError(1)
+        seen = shown_soon(graph)
+        raise AppError(seen)
 
     graph = parallel(env.saver(), ask=ask, bad=bad)
     error = env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))
