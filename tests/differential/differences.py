@@ -330,7 +330,6 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_generated::a_deferred_node_beside_a_send": "Deferred nodes beside a Send",
     "h_generated::an_update_after_sends": "Updates after Sends",
     "h_generated::answers_by_id_after_a_bare_answer": "Answers after an answer",
-    "h_generated::questions_beside_a_task_that_goes_on": "When questions are told",
     "h_generated::states_of_subgraphs_in_version_2": "States of subgraphs in streams of version 2",
     "h_generated::updates_in_the_name_of_a_deferred_node": "Updates for a deferred node",
     "h_generated_functional::a_question_of_a_task_in_an_entrypoint_inside": (
