@@ -7,9 +7,7 @@ and a crash does not take it back; the answer is taken once the super-step has e
 from __future__ import annotations
 
 import warnings
-from collections import deque
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
 
 from plait.engine.commands import Emit, SaveWrites
 from plait.engine.ends import question_of
@@ -28,43 +26,38 @@ class Asking(Guards):
 
     __slots__ = ("_asked_so_far", "_interrupted", "_unasked", "answered")
 
-    _inflight: dict[Task, int]
-    _waiting: deque[Task]
     _interrupted: dict[Task, tuple[Interrupt, ...]]
     """Tasks that wait for answers, and what they ask."""
     _unasked: list[Task]
-    """Those of whose questions nobody was told yet."""
+    """Those whose questions are all known, and were not told yet."""
     _asked_so_far: set[Task]
     """Those whose questions were told (and stored, if super-steps are) while other tasks ran."""
     answered: frozenset[str]
     """The questions that the caller of the run answers."""
 
+    def _has_asked(self, task: Task) -> None:
+        """A task waits for answers, and all that it called has ended.
+
+        What called tasks ask, their caller asks, too. The two go on record together: an answer is
+        found by either.
+        """
+        called = NO_ITEMS if task.calls is None else task.calls.asked
+        if task.parent is None and not any(other.calls for other in called):
+            self._unasked = self._unasked or []
+            self._unasked += [task, *called]
+
     def _ask_now(self) -> Flow:
         """Store and tell what tasks have asked while others still run."""
-        new = [task for task in self._unasked if self._may_ask_now(task)]
-        if not new:
-            return
+        asked, self._unasked = self._unasked, NO_ITEMS
         if self.saving:
-            yield SaveWrites([question_of(task, self._interrupted[task]) for task in new])
-        self._report_asked(new)
+            yield SaveWrites([question_of(task, self._interrupted[task]) for task in asked])
+        self._report_asked(asked)
         self._asked_so_far = self._asked_so_far or set()
-        self._asked_so_far.update(new)
-        self._unasked = [task for task in self._unasked if task not in self._asked_so_far]
+        self._asked_so_far.update(asked)
         if self.parts:
             yield Emit(self._take_parts())
 
-    def _may_ask_now(self, task: Task) -> bool:
-        """Whether all is known that a task asks. One that was called asks with its caller, and a
-        caller when all that it called has ended."""
-        if task.parent is None and task.calls is None:
-            return True
-        root = _root_of(task)
-        if root not in self._interrupted:
-            return False
-        running = chain(self._inflight, self._waiting, self._timers)
-        return not any(_root_of(other) is root for other in running)
-
-    def _report_asked(self, waiting: Sequence[Task]) -> dict[str, Interrupt]:
+    def _report_asked(self, waiting: Iterable[Task]) -> dict[str, Interrupt]:
         """Tell what tasks ask, each question once; returns the questions by id.
 
         A task that asks nothing of its own has no result yet: it stands at a breakpoint inside of
@@ -99,13 +92,6 @@ class Asking(Guards):
         unused = sorted(self.answered.intersection(task.questions.answers) - heard)
         if unused:
             _warn_of_unused(task, unused, asked)
-
-
-def _root_of(task: Task) -> Task:
-    """The task of a node that a task is, or was called inside."""
-    while task.parent is not None:
-        task = task.parent
-    return task
 
 
 def _warn_of_unused(task: Task, unused: Sequence[str], asked: Sequence[str]) -> None:

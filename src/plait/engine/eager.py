@@ -252,8 +252,9 @@ class EagerLoop(Loop):
             yield SaveWrites(self._reserved())
         yield from super()._start_more()
 
-    def _may_ask_now(self, task: Task) -> bool:
-        return not self._is_early(task) and super()._may_ask_now(task)
+    def _has_asked(self, task: Task) -> None:
+        if not self._is_early(task):
+            super()._has_asked(task)
 
     def _asks(self) -> bool:
         return any(not self._is_early(task) for task in self._interrupted)

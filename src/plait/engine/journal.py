@@ -60,6 +60,7 @@ class Calls:
         "_drifted",
         "_places",
         "_unrecorded",
+        "asked",
         "failed",
         "left",
         "made",
@@ -74,6 +75,8 @@ class Calls:
         """The calls of earlier attempts in this run, where there may be such attempts."""
         self.open = 0
         """Calls that have no outcome yet."""
+        self.asked: list[Task] = []
+        """Those that wait for answers, of any attempt."""
         self.restart()
 
     def restart(self) -> None:

@@ -445,7 +445,7 @@ class Loop(Running):
             outcomes.extend(self._asking_still())
         yield from self._acknowledge(release=True, extra=outcomes)
         if not isinstance(error, GraphBubbleUp):  # a task that leads out of its graph has no end
-            self._report_asked(sorted(self._interrupted, key=task_order))
+            self._report_asked(self._interrupted)
             for each in failed.items():
                 self._report_result(*each, ())
         if self.parts:

@@ -271,8 +271,14 @@ class Running(Asking):
             calls.drift()
         if called.error is not None and not isinstance(called.error, GraphBubbleUp):
             calls.failed.append(called)
-        if not calls.open and parent in self._held:
+        if called in self._interrupted:
+            calls.asked.append(called)
+        if calls.open:
+            return
+        if parent in self._held:
             self._conclude(parent, self._held.pop(parent), resolved)
+        elif parent in self._interrupted:
+            self._has_asked(parent)
 
     def _swallowed(self, task: Task) -> Interrupt | None:
         """A question, of a task that returned or of one it called, that nobody has answered."""
@@ -392,9 +398,8 @@ class Running(Asking):
             asked = {**asked, **task.questions.open}
         self._interrupted = self._interrupted or {}
         self._interrupted[task] = tuple(asked.values())
-        if asked:
-            self._unasked = self._unasked or []
-            self._unasked.append(task)
+        if asked and (task.calls is None or not task.calls.open):
+            self._has_asked(task)
         task.error = error
         if task in self._calls:
             resolved.append(task)
