@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import signal
+import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,9 +20,12 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.config import get_stream_writer
 from plait.drivers.env import SYSTEM
-from plait.errors import ConfigError
+from plait.errors import ConfigError, StorageUnavailableError
 from plait.ids import new_id
+from plait.sqlite import database
 from plait.store.memory import InMemoryStore
+from plait.store.sqlite import SqliteStore
+from plait.testing.processes import Child
 from plait.utils import uuid
 
 from .graphs import adder, chain, config, line
@@ -177,3 +181,115 @@ def test_a_worker_that_a_node_forked_is_told_that_its_chunks_reach_nobody(api: s
     parts = list(graph.stream(given, stream_mode=modes)) if api == "sync" else asyncio.run(read())
     assert ("custom", "from the node") in parts
     assert parts[-1] == ("values", {"items": ["told"]})
+
+
+def held(path: Path, start: Callable[..., Child]) -> Child:
+    """A process that is in a transaction of a file until it hears a signal."""
+
+    def hold(tell: Callable[[str], Any]) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+        conn = sqlite3.connect(path, isolation_level=None)
+        conn.execute("BEGIN IMMEDIATE")
+        tell("held")
+        signal.sigwait([signal.SIGUSR1])
+        conn.execute("ROLLBACK")
+        conn.close()
+
+    holder = start(hold)
+    assert holder.hear() == "held"
+    return holder
+
+
+@pytest.mark.parametrize("what", ["saver", "store"])
+def test_a_fork_comes_between_two_looks_of_a_thread_that_waits_for_another_process(
+    tmp_path: Path, what: str, start: Callable[..., Child]
+) -> None:
+    path = tmp_path / "kept.db"
+    opened: Any = SqliteSaver(path) if what == "saver" else SqliteStore(path)
+
+    def keep(key: str) -> None:
+        if what == "saver":
+            line(opened).invoke({"items": []}, config(key))
+        else:
+            opened.put(("items",), key, {"kept": True})
+
+    keep("before")
+    holder = held(path, start)
+    waiting = threading.Thread(target=keep, args=("waited",))
+    waiting.start()
+    lock = opened._database._lock
+    while lock.acquire(timeout=0.2):  # until the thread has it, and waits
+        lock.release()
+
+    def work(tell: Callable[[str], Any]) -> None:
+        holder.signal(signal.SIGUSR1)
+        keep("child")
+        tell("kept")
+        signal.sigwait([signal.SIGUSR2])
+        keep("child, later")  # had it no locks, its parent would have deleted the log
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+    try:
+        child = start(work)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR2])
+    assert child.hear() == "kept"
+    waiting.join()
+    opened.close()
+    child.signal(signal.SIGUSR2)
+    assert child.wait() == 0
+    if what == "saver":
+        with SqliteSaver(path) as saver:
+            keys = {each.config["configurable"]["thread_id"] for each in saver.list(None)}
+    else:
+        with SqliteStore(path) as store:
+            keys = {item.key for item in store.search(("items",))}
+    assert keys == {"before", "waited", "child", "child, later"}
+
+
+def test_a_child_that_cannot_lock_a_file_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_PATIENCE", 0.01)
+    with SqliteSaver(tmp_path / "used.db") as used, SqliteSaver(tmp_path / "idle.db") as idle:
+        line(used).invoke({"items": []}, config(1))
+
+        def work() -> str:
+            line(idle).invoke({"items": []}, config("child"))
+            for saver in (used, SqliteSaver(tmp_path / "used.db")):
+                with pytest.raises(StorageUnavailableError, match=r"forked while .* a transaction"):
+                    line(saver).invoke({"items": []}, config(1))
+            return "told"
+
+        held = used._database._lock
+        assert while_held(held, work) == "told"
+        assert while_held(held, lambda: in_a_child(work)) == "told", "a child of the child"
+        assert len(line(used).invoke({"items": []}, config(1))["items"]) == 4
+        assert line(idle).get_state(config("child")).values["items"]
+
+
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+def test_locks_of_a_connection_that_was_given_are_not_taken_for_those_of_a_child(
+    tmp_path: Path, journal: str
+) -> None:
+    path = tmp_path / "given.db"
+    given = sqlite3.connect(path, check_same_thread=False)
+    given.execute(f"PRAGMA journal_mode = {journal}")
+    graph = line(SqliteSaver(given))
+    graph.invoke({"items": []}, config(1))
+
+    def go_on() -> str:
+        return str(len(graph.invoke({"items": []}, config(1))["items"]))
+
+    def refused() -> str:
+        with pytest.raises(StorageUnavailableError, match="Give savers and stores the path"):
+            go_on()
+        return "refused"
+
+    # A log belongs to who has it open, for as long as it is.
+    assert in_a_child(refused if journal == "wal" else go_on) in ("refused", "4")
+    given.execute("BEGIN")
+    assert in_a_child(refused) == "refused"
+    given.commit()
+    assert go_on() in ("4", "6")
+    given.close()

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
 from typing import Any, Literal, TypeAlias, TypeVar, TypeVarTuple
 from weakref import WeakSet
 
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
-from plait.sqlite.failures import concerns_file, explain, may_only_read
+from plait.sqlite.failures import concerns_file, explain, has_writer, may_only_read
 from plait.sqlite.numbered import taken
-from plait.sqlite.paths import File, Log, in_memory, path_of, settled
+from plait.sqlite.paths import File, Log, file_of, in_memory, path_of, settled
 from plait.sqlite.schema import Schema
 from plait.sqlite.transactions import in_transaction
 
@@ -24,6 +25,10 @@ Synchronous: TypeAlias = Literal["OFF", "NORMAL", "FULL", "EXTRA"]
 _inherited: list[sqlite3.Connection | None] = []
 """Connections of the parent process: never used again, and never closed by a child either, since
 closing would drop locks and shared memory that the parent still relies on."""
+_lockless: set[object] = set()
+"""Files (device, inode) that this process cannot lock: SQLite keeps the locks of a process in its
+memory, which the fork copied while the parent had some. It would take them for this process's own,
+and ask the system for none; whoever else uses the file would not know of this process."""
 
 
 class Database:
@@ -66,33 +71,44 @@ class Database:
         self._schema = schema
         self._synchronous: Synchronous = synchronous
         self._timeout = timeout
+        self._longer = 0.0 if self._given is not None else max(0.0, timeout - _TURN)
+        """Seconds to wait for other writers, after the first turn."""
         self._folds = folds
         self._lasting = lasting
         self._conn: sqlite3.Connection | None = None
         self._closed = False
         self._lock = Lock()
+        self._rests = False
+        """Whether a fork happens, and nobody is in a transaction."""
         _all.add(self)
 
     def run(self, work: Callable[[sqlite3.Connection, *Args], T], *args: *Args) -> T:
         """Do work on the connection, alone, with errors told in our words."""
-        with self._lock:
-            self._check()
-            conn = kept = self._conn
-            if conn is None:
-                conn = self._open()
-            try:
-                return work(conn, *args)
-            except (sqlite3.Error, UnicodeEncodeError) as error:
-                if concerns_file(error):
-                    self._let_go()  # the next call opens the file as it is then
-                if kept is None or not may_only_read(error):
-                    raise explain(error, self.path) from error
-            except Exception:
-                raise
-            except BaseException as error:
-                _let_cursors_go(error)
-                raise
-        return self.run(work, *args)  # a new connection may write, if the file may be written now
+        deadline = None
+        while True:
+            with self._lock:
+                self._check()
+                conn = kept = self._conn
+                if conn is None:
+                    conn = self._open()
+                try:
+                    return work(conn, *args)
+                except (sqlite3.Error, UnicodeEncodeError) as error:
+                    if concerns_file(error):
+                        self._let_go()  # the next call opens the file as it is then
+                    deadline = deadline or monotonic() + self._longer
+                    if has_writer(error):
+                        again = monotonic() < deadline
+                    else:  # a new connection may write, if the file may be written now
+                        again = kept is not None and may_only_read(error)
+                    if not again:
+                        raise explain(error, self.path) from error
+                except Exception:
+                    raise
+                except BaseException as error:
+                    _let_cursors_go(error)
+                    raise
+            sleep(_PAUSE)  # who waits for our lock gets it meanwhile: a fork, perhaps
 
     def check(self) -> None:
         """Raise StorageUnavailableError if the file, or the log beside it, was deleted, replaced
@@ -167,23 +183,35 @@ class Database:
         to ever end what they stand for, and without those that protect it from other processes.
         Returns whether `wake` must be called after the fork.
         """
-        if not self._lock.acquire(timeout=_PATIENCE):
-            return False
-        if self._given is None and self.shared:
+        self._rests = self._lock.acquire(timeout=_PATIENCE)
+        if self._rests and self._given is None and self.shared:
             self._let_go()
-        return True
+        return self._rests
 
     def wake(self) -> None:
         """In the parent, after a fork."""
+        self._rests = False
         self._lock.release()
 
     def free(self) -> None:
         """In a forked child: the lock's holder does not exist here, and a connection to a file is
         the parent's. (Memory was copied by the fork, connection and all.)"""
+        used = not self._rests and (self._lock.locked() or self._conn is not None)
         self._lock = Lock()
         if self.shared:
+            if used or self._given_holds_locks():
+                _lockless.add(_id_of(self.path))
             _inherited.extend((self._conn, self._given))
             self._conn = self._given = self._log = None
+
+    def _given_holds_locks(self) -> bool:
+        """Whether a connection that was given has locks between two calls of ours."""
+        try:
+            inside = self._given is not None and self._given.in_transaction
+        except sqlite3.ProgrammingError:  # closed
+            return False
+        # With a log beside the file, it has them for as long as it is open.
+        return inside or (self._given is not None and Path(f"{self.path}-wal").exists())
 
     def _let_go(self) -> None:
         """Close the connection, unless it was given, until its next use."""
@@ -197,6 +225,15 @@ class Database:
                 f"The database {self.path!r} is closed. Use what it belongs to inside its `with` "
                 "block, or open another one."
             )
+        if _lockless and self.shared and _id_of(self.path) in _lockless:
+            raise StorageUnavailableError(
+                f"SQLite database {self.path!r} cannot be used in this process, which was forked "
+                "while its parent was in a transaction there, or had an open connection of its "
+                "own to it: SQLite cannot lock the file here, and what this process stored could "
+                "be lost. Nothing of this call was done. Give savers and stores the path instead "
+                "of an open connection, and start processes between two transactions, or afresh: "
+                'multiprocessing.get_context("spawn").'
+            )
         try:
             conn = self._given if self._given is not None else self._connect()
             self._schema.migrate(conn)
@@ -207,6 +244,8 @@ class Database:
             if isinstance(error, (sqlite3.Error, OSError)):
                 raise explain(error, self.path) from error
             raise
+        if self._given is None:
+            conn.execute(f"PRAGMA busy_timeout = {round(min(self._timeout, _TURN) * 1000)}")
         self._conn = conn
         return conn
 
@@ -236,8 +275,22 @@ class Database:
 WAL_PAGES = 160
 """Pages that the log beside the file may hold before it is folded in: 640 KB, not the 4 MB of
 SQLite's default, which would weigh more than most threads."""
+_TURN = 1.0
+"""Seconds that SQLite waits for other writers by itself: a thread holds our lock meanwhile, and can
+neither be stopped by a Ctrl-C nor let the process fork."""
+_PAUSE = 0.005
+"""Seconds without our lock, between two turns."""
 _FOLD = "PRAGMA wal_checkpoint(PASSIVE)"
 _SYNCHRONOUS = {"OFF": 0, "NORMAL": 1, "FULL": 2, "EXTRA": 3}
+
+
+def _id_of(path: str) -> object:
+    """A file as the system knows it, whatever its name; something new if there is none."""
+    try:
+        found = os.stat(file_of(path))
+    except OSError:
+        return object()
+    return found.st_dev, found.st_ino
 
 
 def _nothing(conn: sqlite3.Connection) -> None:

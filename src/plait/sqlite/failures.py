@@ -82,6 +82,11 @@ def is_busy(error: BaseException | None) -> bool:
     return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
+def has_writer(error: BaseException) -> bool:
+    """Whether another connection was writing for as long as this one waits at a time."""
+    return _code(error) == sqlite3.SQLITE_BUSY
+
+
 def may_only_read(error: BaseException) -> bool:
     """Whether the connection was opened when its file was not to be written; it stays like that."""
     return _code(error) == sqlite3.SQLITE_READONLY
@@ -102,4 +107,4 @@ def _code(error: BaseException | None) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-__all__ = ["concerns_file", "explain", "is_busy", "is_damage", "may_only_read"]
+__all__ = ["concerns_file", "explain", "has_writer", "is_busy", "is_damage", "may_only_read"]
