@@ -1,4 +1,5 @@
-"""Event loops that end in the midst of runs: what runs is stopped, and no thread stays taken."""
+"""Event loops that end in the midst of runs, and runs that are dropped in them: what runs is
+stopped, and no thread stays taken."""
 
 from __future__ import annotations
 
@@ -92,3 +93,69 @@ def test_a_thread_is_free_again_when_the_loop_of_its_run_was_closed(
     gc.collect()
     assert told == []
     assert slow.cleaned == 1
+
+
+class Dropped:
+    """Awaits something until it has begun, then closes it, as what collects garbage does."""
+
+    def __init__(self, awaited: Any, begun: asyncio.Event) -> None:
+        self.awaited, self.begun = awaited, begun
+
+    def __await__(self) -> Any:
+        steps = self.awaited.__await__()
+        while not self.begun.is_set():
+            yield steps.send(None)
+        steps.close()
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("how", ["closed", "collected"])
+def test_a_thread_is_free_again_when_its_run_is_dropped_while_the_loop_goes_on(
+    saver: Any, told: list[Any], durability: str, how: str
+) -> None:
+    slow = Slow(awaits=False)
+    graph = chain(saver, ("a", async_adder("a")), ("b", slow))
+    other = chain(saver, ("a", async_adder("a")), ("b", async_adder("b")))
+
+    async def main() -> None:
+        run = graph.ainvoke({"items": []}, CONFIG, durability=durability)
+        if how == "closed":
+            # The loop's futures have nobody to wake: another task does it.
+            running = asyncio.ensure_future(_awaited(Dropped(run, slow.begun)))
+            await slow.begun.wait()
+            running.cancel()
+            await asyncio.wait([running])
+        else:
+            running = asyncio.ensure_future(run)
+            await slow.begun.wait()
+            await asyncio.sleep(0)
+        del run, running
+        gc.collect()
+        assert slow.cleaned == 1
+        assert (await other.ainvoke({"items": []}, CONFIG))["items"][-2:] == ["a", "b"]
+
+    run(told, main)
+    assert told in ([], ["Task was destroyed but it is pending!"])
+
+
+async def _awaited(what: Any) -> None:
+    await what
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_a_stream_whose_closing_is_cancelled_before_it_began_gives_the_thread_back(
+    saver: Any, told: list[Any], durability: str
+) -> None:
+    graph = fan(saver, ("a", async_adder("a")), ("b", Slow(awaits=True)))
+    other = fan(saver, ("a", async_adder("a")), ("b", async_adder("b")))
+
+    async def main() -> None:
+        stream = graph.astream({"items": []}, CONFIG, durability=durability, stream_mode="updates")
+        await anext(stream)
+        closing = asyncio.ensure_future(stream.aclose())
+        closing.cancel()
+        await asyncio.wait([closing])
+        await other.ainvoke({"items": []}, CONFIG)
+
+    run(told, main)
+    assert told == []

@@ -9,8 +9,8 @@ A run ends in one of three ways:
 - Its loop returns, or raises.
 - It is cut between two commands: its stream is closed, or something is thrown into it. The loop is
   told, stops what runs and gives the thread back (`_unwind`).
-- The event loop has ended before it. Then nothing can be awaited, and nothing is done any more
-  (`_strand`).
+- The event loop has ended before it, or what awaits it is dropped or closed in the midst. Then
+  nothing can be awaited, and nothing is done any more (`_strand`).
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class AioDriving:
         self._told_next: tuple[Callable[[Any], Command], Any] = (self._generator.send, None)
         """What the loop is told next, and how."""
         self._writer: AioWriter | None = None
+        self._stranded = False
         self._stores_now = True
         """Whether storage commands are done without waiting for anything."""
         if storage is not None:
@@ -114,7 +115,10 @@ class AioDriving:
             if self._in_loop():
                 self._let_go()
                 if self._writer is not None:
-                    await self._writer.close()
+                    if self._stranded:
+                        self._writer.begin()
+                    else:
+                        await self._writer.close()
             self._make_scope = no_scope  # the run, which has this driver, is free at once
 
     def _let_go(self) -> None:
@@ -248,8 +252,11 @@ class AioDriving:
             pass  # a later run that took over has nothing to hear from this one
 
     def _strand(self) -> None:
-        """The event loop has ended without the run, so that nothing can be awaited: let the run's
-        own loop end, and do nothing that it asks for."""
+        """Nothing can be awaited any more: let the run's own loop end, and do nothing that it asks
+        for. Others need not wait for the thread."""
+        self._stranded = True
+        if self.storage is not None and self.storage.around is None:
+            self.storage.session.gone = _ended
         with suppress(StopIteration, Closed):
             while True:
                 self._generator.throw(Closed())
@@ -257,6 +264,10 @@ class AioDriving:
     def _in_loop(self) -> bool:
         """Not where the collector closes what an event loop left that has ended."""
         return asyncio._get_running_loop() is self.aio  # pyright: ignore[reportPrivateUsage]
+
+
+def _ended() -> bool:
+    return True
 
 
 __all__ = ["STORES", "AioDriving"]

@@ -39,7 +39,7 @@ class AioWriter(Behind):
             await self.close()
         elif not self._asked:
             self._asked = True
-            self._timer = self._loop.call_later(LINGER, self._begin)
+            self._timer = self._loop.call_later(LINGER, self.begin)
 
     async def run(self, plan: Plan[Any]) -> Any:
         """Do a plan after everything put so far; returns what it returns."""
@@ -50,7 +50,7 @@ class AioWriter(Behind):
 
     async def close(self) -> None:
         """Write what is left. Whoever is cancelled here leaves the writing to its task."""
-        self._begin()
+        self.begin()
         await self._idle()
 
     def settle(self) -> None:
@@ -90,7 +90,8 @@ class AioWriter(Behind):
         while self._writing is not None:
             await asyncio.wait([self._writing])
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Write what is left, in a task of its own."""
         if self._writing is None and self._plans:
             self._writing = task_maker(self._loop)(self._write())
 
