@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import BaseModel
+from pydantic import AliasChoices, BaseModel, Field, RootModel
 from tests.differential.normal import Normaliser
 
 from plait import documents, messages, types
@@ -116,6 +116,56 @@ def test_arrays_come_back_with_their_type_and_shape() -> None:
 def test_classes_of_the_program_come_back_once_they_are_registered(value: Any) -> None:
     tag, data = JsonPlusSerializer().dumps_typed(value)
     registry = GLOBAL.child()
+    with pytest.raises(UnregisteredTypeError, match=rf"register\({type(value).__name__}\)"):
+        load(tag, data, registry)
+    registry.register(type(value))
+    back = load(tag, data, registry)
+    assert (back, type(back)) == (value, type(value))
+
+
+class Sign(Enum):
+    PAIR = (1, (2, 3))
+
+
+@pytest.mark.parametrize(
+    "value", [{(1, 2), "a"}, frozenset({(1, (2, frozenset({(3,)})))}), Sign.PAIR], ids=repr
+)
+def test_tuples_that_the_peer_forgets_come_back_where_nothing_else_can_have_been(
+    value: Any,
+) -> None:
+    serde = JsonPlusSerializer()
+    tag, data = serde.dumps_typed(value)
+    assert serde.loads_typed((tag, data)) != value, "then it remembers them"
+    registry = GLOBAL.child()
+    registry.register(Sign)
+    assert load(tag, data, registry) == value
+
+
+class Aliased(BaseModel):
+    shown: int = Field(0, alias="hidden")
+    inner: Aliased | None = Field(None, validation_alias=AliasChoices("other", "another"))
+
+
+class Numbers(RootModel[list[int]]):
+    pass
+
+
+class Names(RootModel[dict[int, str]]):
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Aliased(hidden=3, other=Aliased(hidden=4)),  # type: ignore[call-arg]
+        Numbers([1, 2]),
+        Names({1: "one"}),
+    ],
+    ids=repr,
+)
+def test_models_with_aliases_or_without_fields_come_back(value: Any) -> None:
+    registry = GLOBAL.child()
+    tag, data = JsonPlusSerializer().dumps_typed(value)
     with pytest.raises(UnregisteredTypeError, match=rf"register\({type(value).__name__}\)"):
         load(tag, data, registry)
     registry.register(type(value))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from inspect import signature
 from ipaddress import (
     IPv4Address,
     IPv4Interface,
@@ -27,6 +28,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from plait import messages
+from plait.checkpoint.log.records import is_dict
 from plait.checkpoint.serde import Registry
 from plait.checkpoint.serde.plain import DECODERS, ZONEINFO
 from plait.checkpoint.serde.shapes import is_model, shape_of
@@ -73,9 +75,22 @@ def _overwrite(value: Any, type: str = "") -> Overwrite:
     return Overwrite(value)
 
 
+def _hashable(item: Any) -> Any:
+    """An item of a set, or the value of an enum: LangGraph stores a tuple there as a list."""
+    return tuple(map(_hashable, cast("list[Any]", item))) if type(item) is list else item
+
+
+def _set(items: Any = ()) -> set[Any]:
+    return set(map(_hashable, items))
+
+
+def _frozenset(items: Any = ()) -> frozenset[Any]:
+    return frozenset(map(_hashable, items))
+
+
 _PLAIN: dict[tuple[str, str], Callable[..., Any]] = {
-    ("builtins", "set"): set,
-    ("builtins", "frozenset"): frozenset,
+    ("builtins", "set"): _set,
+    ("builtins", "frozenset"): _frozenset,
     ("builtins", "tuple"): tuple,
     ("builtins", "complex"): complex,
     ("builtins", "bytearray"): bytearray,
@@ -177,9 +192,10 @@ def _own(cls: type[Any], call: Call) -> Any:
     other class the fields are set, and no code of the class runs.
     """
     if issubclass(cls, Enum):
-        return shape_of(cls)[1](*call.args)
+        known = any(member.value == call.args[0] for member in cls)
+        return shape_of(cls)[1](*(call.args if known else map(_hashable, call.args)))
     if is_model(cls):
-        return cast("Any", cls).model_validate(call.kwargs)
+        return _validated(cls, call.args[0] if call.args else call.kwargs)
     fields: Any = getattr(cls, "_fields", None)
     if fields is not None and tuple in cls.__mro__:
         given = call.args or [call.kwargs[name] for name in fields if name in call.kwargs]
@@ -190,6 +206,17 @@ def _own(cls: type[Any], call: Call) -> Any:
             "not do. Store it as a dataclass or a pydantic model in the old program"
         )
     return shape_of(cls)[1](call.kwargs)
+
+
+def _validated(cls: Any, dumped: Any) -> Any:
+    """A pydantic model from what LangGraph dumped of it: by the names of fields, not their aliases,
+    which a model takes for unknown keys, or ignores."""
+    if "by_name" in signature(cls.model_validate).parameters:  # pydantic 2.11
+        return cls.model_validate(dumped, by_name=True)
+    for name, field in cls.__pydantic_fields__.items():
+        if is_dict(dumped) and name in dumped and isinstance(field.validation_alias, str):
+            dumped[field.validation_alias] = dumped.pop(name)
+    return cls.model_validate(dumped)
 
 
 def _array(array: Array) -> Any:

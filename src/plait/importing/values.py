@@ -171,6 +171,8 @@ def _call(raw: Raw) -> Call | Array:
         return Call(module, name, tuple(given), {})
     if raw.code in (2, 4, 5) and is_dict(given) and all(type(key) is str for key in given):
         return Call(module, name, (), given)
+    if raw.code == 5:  # a pydantic RootModel, of anything
+        return Call(module, name, (given,), {})
     raise damaged(f"an object of form {raw.code} that is not known")
 
 
