@@ -26,7 +26,7 @@ from tests.differential.normal import Normaliser
 
 from plait import documents, messages, types
 from plait.checkpoint.serde import GLOBAL
-from plait.errors import UnregisteredTypeError
+from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 from plait.importing.known import Known
 from plait.importing.values import Decoder, read_tree
 
@@ -109,7 +109,7 @@ def test_arrays_come_back_with_their_type_and_shape() -> None:
     value = np.arange(6, dtype="<i4").reshape(2, 3)
     back = load(*JsonPlusSerializer().dumps_typed(value))
     assert back.dtype == value.dtype
-    assert (back == value).all()
+    assert np.array_equal(back, value)
 
 
 @pytest.mark.parametrize("value", [Colour.RED, Level.LOW, Point(1)], ids=repr)
@@ -242,3 +242,44 @@ def test_what_the_peers_fallback_pickled_is_refused_until_its_class_is_registere
 def test_pickled_messages_become_plaits() -> None:
     back = load("pickle", pickle.dumps([theirs.HumanMessage("hi", id="1")]))
     assert back == [messages.HumanMessage("hi", id="1")]
+
+
+ARRAYS: list[Any] = [
+    np.int64(3), np.float32(1.5), np.bool_(True), np.str_("text"), np.complex128(1 + 2j),
+    np.datetime64("2026-01-02"), np.timedelta64(15, "m"), np.datetime64("2026-01-02", "15m"),
+    np.arange(3), np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    np.arange(3, dtype=">i2"), np.array(["ab", "c"]), np.array(5), np.empty((0, 3)),
+    np.array(["2026-01-02"], dtype="datetime64[D]"), np.arange(10)[::3],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", [3, 4, 5])
+@pytest.mark.parametrize("value", ARRAYS, ids=repr)
+def test_pickled_arrays_and_numbers_of_numpy_come_back(value: Any, protocol: int) -> None:
+    (back,) = load("pickle", pickle.dumps([value], protocol))
+    assert type(back) is type(value)
+    assert (back.dtype, back.shape) == (value.dtype, value.shape)
+    assert np.array_equal(back, value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([Colour.RED], dtype=object),
+        np.zeros(2, dtype=[("a", "i4")]),
+        np.ma.array([1, 2], mask=[0, 1]),
+        np.dtype("i8"),
+    ],
+    ids=repr,
+)
+def test_pickled_arrays_of_more_than_plain_numbers_are_refused(value: Any) -> None:
+    with pytest.raises(StorageError):
+        load("pickle", pickle.dumps(value))
+
+
+def test_an_array_that_says_how_many_bytes_it_has_gets_none() -> None:
+    import ormsgpack
+
+    parts = ormsgpack.packb(["<i8", [1], "C", 10**15])
+    with pytest.raises(CorruptCheckpointError, match="without bytes"):
+        load("msgpack", ormsgpack.packb(ormsgpack.Ext(6, parts)))

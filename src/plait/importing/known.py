@@ -222,9 +222,11 @@ def _validated(cls: Any, dumped: Any) -> Any:
 def _array(array: Array) -> Any:
     numpy = sys.modules.get("numpy")
     if numpy is None:
-        raise UnregisteredTypeError("it is a numpy array. Import numpy before the import")
+        raise UnregisteredTypeError("it is a value of numpy's. Import numpy before the import")
     if not (isinstance(array.dtype, str) and _NUMPY.fullmatch(array.dtype)):
         raise damaged(f"numpy dtype {array.dtype!r:.80}")
+    if not isinstance(array.data, (bytes, bytearray)):  # of a number, bytearray makes so many
+        raise damaged("a numpy array without bytes")
     flat = numpy.frombuffer(bytearray(array.data), dtype=numpy.dtype(array.dtype))
     return flat.reshape(tuple(array.shape), order="F" if array.order == "F" else "C")
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 from plait.checkpoint.log.records import is_dict, is_list
 from plait.errors import StorageError
 from plait.importing.calls import Build, Call, damaged
+from plait.importing.pickled_arrays import numpy_in
 
 _PUSH = frozenset(
     [
@@ -294,6 +295,10 @@ class _Finishing:
         return (values if is_list(part) else type(part)(values)), size
 
     def _object(self, part: Made) -> tuple[Any, int]:
+        found = numpy_in(*part.name, part.args, part.state)
+        if found is not None:
+            array = self._build(found.array)
+            return (array[()] if found.alone else array), 1
         args, size = self._all(part.args)
         state, more = self._value(part.state)
         items, again = self._all(part.items)
