@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver as PeerSaver
 from tests.differential.normal import Normaliser
 from tests.postgres.server import Server
@@ -217,6 +220,51 @@ def registered(*classes: type) -> Iterator[None]:
         for cls in classes:
             entry = GLOBAL._types.pop(cls)
             del GLOBAL._names[entry.name]
+
+
+class Parcel:
+    """A class that LangGraph can only pickle, and with it the whole checkpoint in a file."""
+
+    def __init__(self, weight: Any) -> None:
+        self.weight = weight
+
+
+class Letter(Parcel):
+    """Another one."""
+
+
+def test_checkpoints_that_were_pickled_as_a_whole_lose_no_more_than_what_is_not_known(
+    source: Path,
+) -> None:
+    conn = sqlite3.connect(source, check_same_thread=False)
+    saver = PeerSaver(conn, serde=JsonPlusSerializer(pickle_fallback=True))
+    graph = apps.fan(LANGGRAPH, saver)
+    for thread, item in [
+        ("parcel", Parcel(np.float32(1.5))),
+        ("letter", Letter(1)),
+        ("plain", "text"),
+        ("message", (Parcel(2), LANGGRAPH.HumanMessage("hi", id="1"))),
+    ]:
+        graph.invoke({"items": [item]}, {"configurable": {"thread_id": thread}})
+    kinds = {kind for (kind,) in conn.execute("SELECT DISTINCT type FROM checkpoints")}
+    assert "pickle" in kinds
+    conn.close()
+    with registered(Parcel), SqliteSaver(source.with_name("plait.db")) as saver:
+        threads = {each.thread_id: each for each in import_langgraph(source, saver).threads}
+        refused = threads.pop("letter")
+        assert refused.outcome == "refused"
+        assert "key '__start__'" in str(refused.problem)
+        assert "register(Letter)" in str(refused.problem)
+        assert {each.problem for each in threads.values()} == {""}
+        moved = apps.fan(PLAIT, saver)
+
+        def items(thread: str) -> Any:
+            return moved.get_state({"configurable": {"thread_id": thread}}).values["items"]
+
+        assert items("plain") == ["text", "go"]
+        assert (type(items("parcel")[0]), items("parcel")[0].weight) == (Parcel, np.float32(1.5))
+        ((parcel, message), _) = items("message")
+        assert (parcel.weight, message) == (2, PLAIT.HumanMessage("hi", id="1"))
 
 
 def test_a_module_that_was_renamed_is_found_under_its_new_name(source: Path) -> None:

@@ -13,6 +13,7 @@ import zoneinfo
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import langchain_core.messages as theirs
@@ -209,8 +210,10 @@ class Slotted:
 
 
 SHARED = ["same"]
-OWN: list[Any] = [Basket("Ann"), {"b": [Basket("Bob"), {1, 2}]}, Order(number=1), Slotted(1, {2}),
-                  Order(number=1, parts=[Order(number=2)]), [SHARED, SHARED]]  # fmt: skip
+OWN: list[Any] = [
+    Basket("Ann"), {"b": [Basket("Bob"), {1, 2}]}, Order(number=1), Slotted(1, {2}),
+    Order(number=1, parts=[Order(number=2)]), [SHARED, SHARED], Fraction(-1, 3), Fraction(4),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("protocol", [3, 4, 5])

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from inspect import signature
 from ipaddress import (
     IPv4Address,
@@ -63,6 +64,12 @@ def _pattern(pattern: Any, flags: int = 0) -> Any:
     return re.compile(pattern, flags & ~re.DEBUG)
 
 
+def _fraction(*parts: Any) -> Fraction:
+    """From what it is pickled as: "1/3", or its two numbers. (Text may say more: "1e999999999".)"""
+    numerator, denominator = parts if len(parts) == 2 else parts[0].partition("/")[::2]
+    return Fraction(int(numerator), int(denominator or 1))
+
+
 def _interrupt(**given: Any) -> Interrupt:
     """A question; `interrupt_id`, `resumable`, `ns` and `when` are of older versions."""
     kept = {key: given[key] for key in ("id", "response_schema") if key in given}
@@ -103,6 +110,7 @@ _PLAIN: dict[tuple[str, str], Callable[..., Any]] = {
     ("datetime", "timedelta"): timedelta,
     ("datetime", "timezone"): timezone,
     ("decimal", "Decimal"): Decimal,
+    ("fractions", "Fraction"): _fraction,
     ("re", "compile"): _pattern,
     ("re", "_compile"): _pattern,
     ("uuid", "UUID"): UUID,

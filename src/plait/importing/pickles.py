@@ -10,6 +10,8 @@ from __future__ import annotations
 import codecs
 import pickletools
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 from plait.checkpoint.log.records import is_dict, is_list
@@ -71,23 +73,43 @@ class Made:
         self.pairs: list[tuple[Any, Any]] = []
 
 
-def read_pickle(data: bytes, build: Build) -> Any:
-    """The value of a pickle.
+class Part(NamedTuple):
+    """A part of a pickle, whose objects are not made yet."""
 
-    Args:
-        data: The pickle.
-        build: Makes the objects in it.
+    part: Any
+
+    def value(self, build: Build) -> Any:
+        """What it stands for.
+
+        Args:
+            build: Makes the objects in it.
+
+        Raises:
+            CorruptCheckpointError: It refers to itself, or does what data need not do.
+            UnregisteredTypeError: It holds an object of a type that is not known.
+        """
+        with _told():
+            return _Finishing(build).value(self.part)
+
+
+def read_pickle(data: bytes) -> Part:
+    """A pickle as a whole.
 
     Raises:
-        CorruptCheckpointError: It is damaged, refers to itself, or does what data need not do.
-        UnregisteredTypeError: It holds an object of a type that is not known.
+        CorruptCheckpointError: It is damaged, or does what data need not do.
     """
     machine = _Machine()
-    try:
+    with _told():
         for opcode, arg, _ in pickletools.genops(data):
             machine.do(opcode.name, arg)
         (top,) = machine.stack
-        return _Finishing(build).value(top)
+        return Part(top)
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    try:
+        yield
     except StorageError:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
@@ -338,4 +360,4 @@ def _fields(state: Any) -> dict[str, Any]:
     return state
 
 
-__all__ = ["read_pickle"]
+__all__ = ["Part", "read_pickle"]

@@ -19,7 +19,7 @@ from plait.importing.rows import (
     checkpoint_of,
     told,
 )
-from plait.importing.values import read_tree
+from plait.importing.values import read_checkpoint
 from plait.sqlite.failures import is_damage
 
 _CHECKPOINTS = {"thread_id", "checkpoint_ns", "checkpoint_id", "parent_checkpoint_id", "type",
@@ -108,7 +108,7 @@ class SqliteSource(Source):
     def checkpoints(self, thread: str, ns: str) -> Iterator[PeerCheckpoint]:
         for id, parent, tag, data, metadata in self.rows(_ROWS, thread, ns):
             with told(thread, id):
-                tree = read_tree(tag, data or b"")
+                tree = read_checkpoint(tag, data or b"")
                 found = checkpoint_of(id, parent or None, tree, json.loads(metadata or "{}"))
             yield found
 

@@ -16,7 +16,7 @@ import ormsgpack
 from plait.checkpoint.log.records import is_dict, is_list
 from plait.errors import UnregisteredTypeError
 from plait.importing.calls import Array, Build, Call, damaged
-from plait.importing.pickles import read_pickle
+from plait.importing.pickles import Part, read_pickle
 
 Tree: TypeAlias = Any
 """Plain data with `Raw` and `Call` in it, or a `Stored` value as a whole."""
@@ -80,6 +80,32 @@ def read_tree(tag: str, data: bytes) -> Tree:
     raise damaged(f"unknown format {tag!r:.80}")
 
 
+def read_checkpoint(tag: str, data: bytes) -> Tree:
+    """The tree of a checkpoint that was stored as a whole. LangGraph pickles all of it for the sake
+    of one value; the others, and what is no value, need not know of that.
+
+    Raises:
+        CorruptCheckpointError: The bytes are damaged.
+        UnregisteredTypeError: It was encrypted.
+    """
+    tree = read_tree(tag, data)
+    if not isinstance(tree, Pickled):
+        return tree
+    whole = read_pickle(tree.data)
+    held = whole.part.pop("channel_values", None) if is_dict(whole.part) else None
+    try:
+        found = whole.value(_none_expected)
+    except RecursionError:
+        raise damaged("nested too deeply") from None
+    if is_dict(held):
+        found["channel_values"] = {name: Part(part) for name, part in held.items()}
+    return found
+
+
+def _none_expected(call: Call | Array) -> Any:
+    raise damaged("an object where a checkpoint has none")
+
+
 def _unpack(data: bytes) -> Tree:
     """A tree from msgpack. What follows the value is an error, which ormsgpack does not see."""
     try:
@@ -129,7 +155,9 @@ class Decoder:
         if isinstance(tree, Call):
             return self._called(tree, depth)
         if isinstance(tree, Pickled):
-            return read_pickle(tree.data, self._build)
+            return read_pickle(tree.data).value(self._build)
+        if isinstance(tree, Part):
+            return tree.value(self._build)
         if isinstance(tree, tuple):  # a key of a dict
             return tuple(self._value(item, depth) for item in cast("tuple[Any, ...]", tree))
         return tree
@@ -198,4 +226,4 @@ def _constructor(found: dict[str, Any]) -> Any:
     return made._replace(method=method) if type(method) is str else made
 
 
-__all__ = ["Decoder", "Pickled", "Raw", "Stored", "Tree", "read_tree"]
+__all__ = ["Decoder", "Pickled", "Raw", "Stored", "Tree", "read_checkpoint", "read_tree"]
