@@ -10,11 +10,12 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from typing import Any, ForwardRef, get_type_hints
+from typing import Any, ForwardRef, get_origin, get_type_hints
 
 from plait.errors import AnnotationError
 
 _LAZY = sys.version_info >= (3, 14)
+_QUALIFIERS = frozenset({"Required", "NotRequired", "ReadOnly"})
 _LATE: Any = import_module("annotationlib") if _LAZY else None
 
 
@@ -65,6 +66,21 @@ def is_annotated(kind: Any) -> bool:
         return isinstance(kind, type) and hasattr(kind, "__annotations__")
     except NameError:  # it has: here they were evaluated
         return True
+
+
+def unqualified(hint: Any) -> Any:
+    """An annotation without `Required`, `NotRequired` and `ReadOnly` around it.
+
+    >>> from typing import List, NotRequired
+    >>> unqualified(NotRequired[int]), unqualified(List)
+    (<class 'int'>, typing.List)
+    """
+    while (origin := get_origin(hint)) is not None and (
+        getattr(origin, "_name", None) in _QUALIFIERS
+        or getattr(origin, "__name__", None) in _QUALIFIERS
+    ):
+        hint = hint.__args__[0]
+    return hint
 
 
 def signature(function: Callable[..., Any]) -> inspect.Signature:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, get_origin
+from typing import TYPE_CHECKING, Any
 
 from plait.constants import JOIN, ROOT
 from plait.engine.migration import NO_RENAMES, Migration, Renames
 from plait.errors import InvalidGraphError
+from plait.reflection import unqualified
 
 if TYPE_CHECKING:
     from plait.graph.state import StateGraph
@@ -62,9 +63,7 @@ def former_keys(hints: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The former names of the keys that a schema declares."""
     found: dict[str, tuple[str, ...]] = {}
     for key, hint in hints.items():
-        while get_origin(hint) is not None and not hasattr(hint, "__metadata__"):
-            hint = hint.__args__[0]  # Required[...], NotRequired[...], ReadOnly[...]
-        names = split_metadata(hint)[1]
+        names = split_metadata(unqualified(hint))[1]
         if names:
             found[key] = names
     return found

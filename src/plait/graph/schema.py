@@ -15,11 +15,16 @@ from plait.constants import RESERVED, ROOT
 from plait.errors import InvalidGraphError
 from plait.graph.renames import former_keys, split_metadata
 from plait.managed import ManagedValue
-from plait.reflection import is_annotated, own_annotations, resolved_annotations, signature
+from plait.reflection import (
+    is_annotated,
+    own_annotations,
+    resolved_annotations,
+    signature,
+    unqualified,
+)
 from plait.typing import MISSING
 
 Channel = BaseChannel[Any, Any, Any]
-_QUALIFIERS = frozenset({"Required", "NotRequired", "ReadOnly"})
 
 
 def is_pydantic(schema: Any) -> bool:
@@ -106,9 +111,7 @@ class Declared:
 def _managed(hints: Mapping[str, Any]) -> dict[str, type[ManagedValue[Any]]]:
     found: dict[str, type[ManagedValue[Any]]] = {}
     for key, hint in hints.items():
-        while get_origin(hint) is not None and _qualifier(hint):
-            hint = hint.__args__[0]
-        last = (split_metadata(hint)[0] or (None,))[-1]
+        last = (split_metadata(unqualified(hint))[0] or (None,))[-1]
         if isinstance(last, type) and issubclass(last, ManagedValue):
             found[key] = last
     return found
@@ -119,8 +122,7 @@ def channel_of(key: str, hint: Any) -> Channel:
 
     Of several marks the first channel counts, wherever it stands; a reducer is the last mark.
     """
-    while get_origin(hint) is not None and _qualifier(hint):
-        hint = hint.__args__[0]
+    hint = unqualified(hint)
     metadata, former = split_metadata(hint)
     if former and not metadata:
         hint = hint.__origin__
@@ -186,14 +188,6 @@ def same_lambda(a: Any, b: Any) -> bool:
         return False
     return all(getattr(first, part) == getattr(second, part) for part in _SAYING) and (
         a.__defaults__ == b.__defaults__ and not first.co_freevars
-    )
-
-
-def _qualifier(hint: Any) -> bool:
-    origin = get_origin(hint)
-    return (
-        getattr(origin, "_name", None) in _QUALIFIERS
-        or getattr(origin, "__name__", None) in _QUALIFIERS
     )
 
 
