@@ -15,6 +15,8 @@ from plait.pregel.binding import Binding, is_runnable
 from plait.pregel.caching import namespace_of
 from plait.pregel.main import Pregel
 from plait.pregel.unknown import OnUnknown, checked_policy
+from plait.runnables.fallbacks import RunnableWithFallbacks
+from plait.runnables.sequence import RunnableSequence
 from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy, TracePolicy
 
 
@@ -132,9 +134,24 @@ def is_graph(runnable: Any) -> bool:
     return kind.ainvoke is Pregel.ainvoke
 
 
+def gives_a_state(runnable: Any) -> bool:
+    """Whether what it gives is the state of a graph: of ours, of a server's, or of another package.
+
+    What is bound to a graph, and what retries it, has the graph's methods, too.
+    """
+    while isinstance(runnable, RunnableSequence):
+        runnable = cast("Any", runnable).last
+    if isinstance(runnable, RunnableWithFallbacks):
+        runnable = cast("Any", runnable).runnable
+    return hasattr(runnable, "get_subgraphs")
+
+
 def handler_name(node: str | None) -> str:
     """The name of a node's own error handler (None: of the default one)."""
     return DEFAULT_HANDLER if node is None else HANDLER + node
 
 
-__all__ = ["NOTHING", "Policies", "bind", "cache_plan", "handler_name", "is_graph"]
+__all__ = [
+    *("NOTHING", "Policies", "bind", "cache_plan"),
+    *("gives_a_state", "handler_name", "is_graph"),
+]

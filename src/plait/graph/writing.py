@@ -13,7 +13,7 @@ from plait.engine.plan import Awaited, ByHand, Reads, Writes
 from plait.engine.tasks import Task
 from plait.errors import InvalidUpdateError, ParentCommand, UnknownKeyWarning, nearest
 from plait.graph.branch import Branch, goto_writes
-from plait.graph.policies import is_graph
+from plait.graph.policies import gives_a_state, is_graph
 from plait.graph.schema import has_a_key, is_state_class, updates_of_object
 from plait.pregel.binding import is_runnable
 from plait.pregel.scope import Detached
@@ -201,7 +201,7 @@ class Writer:
 
     def _unknown(self, update: Mapping[Any, Any]) -> None:
         spec = self.nodes.get(self.name)
-        if spec is not None and is_graph(spec.runnable):
+        if spec is not None and gives_a_state(spec.runnable):
             return  # its output holds keys that it keeps for itself, too
         for key in update:
             if key not in self.keys:
