@@ -88,6 +88,11 @@ def async_handler() -> None:
     human_in_the_loop(handler=handler)
 
 
+@mistake("A schema in a policy that is none", InvalidPolicyError, "'args_schema'", "'refund'")
+def schema_in_a_policy_that_is_none() -> None:
+    policies({"refund": {"allowed_decisions": ["edit"], "args_schema": cast("Any", 5)}})
+
+
 @mistake("A list of tools for `interrupt_on`", InvalidPolicyError, "['refund']", '{"refund": True}')
 def list_of_tools_to_ask_about() -> None:
     HumanInTheLoopMiddleware(interrupt_on=cast("Any", ["refund"]))

@@ -13,10 +13,12 @@ from plait.agents.middleware import (
     ModelCallLimitMiddleware,
     ModelRetryMiddleware,
     PIIMiddleware,
+    ShellToolMiddleware,
     SummarizationMiddleware,
     TodoListMiddleware,
     ToolCallLimitMiddleware,
     ToolErrorMiddleware,
+    before_model,
 )
 from plait.chat_models.fake import FakeListChatModel
 from plait.errors import (
@@ -64,6 +66,16 @@ def hook_of_an_object() -> None:
             self.before_model = lambda state, runtime: None  # pyright: ignore[reportAttributeAccessIssue]
 
     create_agent(MODEL, middleware=[Late()])
+
+
+@mistake("A jump to a place that no agent has", ConfigError, "'ned'", "'end'")
+def jump_to_a_place_that_no_agent_has() -> None:
+    before_model(can_jump_to=cast("Any", ["ned"]))
+
+
+@mistake("A number in the place of commands", ConfigTypeError, "shell_command", "5")
+def number_in_the_place_of_commands() -> None:
+    ShellToolMiddleware(shell_command=cast("Any", 5))
 
 
 @mistake("A limit in quotes", ConfigTypeError, "run_limit", "'3'")

@@ -120,6 +120,12 @@ def _check_finer(tool: str, policy: Mapping[str, Any]) -> None:
             f"{when!r:.200}. Leave it out to ask about every call, and write False in the place of "
             "the policy to ask about none."
         )
+    schema = policy.get("args_schema", {})
+    if not isinstance(schema, Mapping):
+        raise InvalidPolicyError(
+            f"'args_schema' in the policy of tool {tool!r} is a JSON schema, a dict; got "
+            f"{schema!r:.200}. That of a pydantic model is Model.model_json_schema()."
+        )
     for key in policy.keys() - InterruptOnConfig.__annotations__.keys():
         if near := get_close_matches(str(key), InterruptOnConfig.__annotations__, n=1):
             warn(

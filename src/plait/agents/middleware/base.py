@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from types import GenericAlias
-from typing import Any, ClassVar, Generic, NoReturn
+from typing import Any, ClassVar, Generic, NoReturn, get_args
 from typing import TypeVar as PlainTypeVar
 
 from typing_extensions import TypeVar
 
+from plait.agents.middleware.options import check_list
 from plait.agents.middleware.requests import (
     ContextT,
     ExtendedModelResponse,
@@ -14,7 +15,7 @@ from plait.agents.middleware.requests import (
     ModelResponse,
 )
 from plait.agents.middleware.state import AgentState, JumpTo, ResponseT
-from plait.errors import NotSupportedError
+from plait.errors import ConfigError, NotSupportedError, nearest
 from plait.messages import AIMessage, ToolMessage
 from plait.prebuilt.tool_node import ToolCallRequest
 from plait.runtime import Runtime
@@ -177,19 +178,36 @@ def hook_config(*, can_jump_to: list[JumpTo] | None = None) -> Callable[[Callabl
         can_jump_to: "tools", "model", "end": the places that the hook may set `jump_to` to.
             (A text is one of them.)
 
+    Raises:
+        ConfigTypeError: It is no list of places.
+        ConfigError: No agent has such a place.
+
     >>> class Brief(AgentMiddleware):
     ...     @hook_config(can_jump_to=["end"])
     ...     def before_model(self, state, runtime):
     ...         return {"jump_to": "end"} if len(state["messages"]) > 100 else None
     """
 
+    places = None if can_jump_to is None else _places(can_jump_to)
+
     def mark(hook: CallableT) -> CallableT:
-        if can_jump_to is not None:
-            places = [can_jump_to] if isinstance(can_jump_to, str) else can_jump_to
+        if places is not None:
             setattr(hook, CAN_JUMP_TO, places)
         return hook
 
     return mark
+
+
+def _places(can_jump_to: Any) -> list[JumpTo]:
+    places = [can_jump_to] if isinstance(can_jump_to, str) else can_jump_to
+    check_list("can_jump_to", places, "places")
+    for place in places:
+        if place not in get_args(JumpTo):
+            raise ConfigError(
+                f"can_jump_to names {place!r:.80}, a place that no agent has. "
+                f"{nearest(place, get_args(JumpTo))}"
+            )
+    return places
 
 
 CAN_JUMP_TO = "__can_jump_to__"

@@ -11,7 +11,7 @@ from plait.agents.middleware.execution_policies import (
     DockerExecutionPolicy,
     HostExecutionPolicy,
 )
-from plait.agents.middleware.options import check_texts
+from plait.agents.middleware.options import check_list, check_texts
 from plait.agents.middleware.redaction import RedactionRule, ResolvedRedactionRule
 from plait.agents.middleware.shell_session import BASH, CommandResult, ShellSession
 from plait.agents.middleware.state import AgentState, PrivateStateAttr, ResponseT
@@ -84,10 +84,10 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         super().__init__()
         self.workspace_root = None if workspace_root is None else Path(workspace_root)
-        self.startup_commands = _several(startup_commands)
-        self.shutdown_commands = _several(shutdown_commands)
+        self.startup_commands = _several("startup_commands", startup_commands)
+        self.shutdown_commands = _several("shutdown_commands", shutdown_commands)
         self.execution_policy = _checked(execution_policy or HostExecutionPolicy())
-        self.shell_command = _several(shell_command) or BASH
+        self.shell_command = _several("shell_command", shell_command) or BASH
         self.env = None if env is None else {name: str(value) for name, value in env.items()}
         self._rules = [_rule(one) for one in redaction_rules or ()]
         check_texts(tool_name=tool_name, tool_description=tool_description)
@@ -215,8 +215,11 @@ class ShellToolMiddleware(AgentMiddleware[Any, Any, Any]):
         )
 
 
-def _several(commands: Sequence[str] | str | None) -> tuple[str, ...]:
-    return (commands,) if isinstance(commands, str) else tuple(commands or ())
+def _several(name: str, commands: Sequence[str] | str | None) -> tuple[str, ...]:
+    if isinstance(commands, str):
+        return (commands,)
+    check_list(name, commands or (), "texts")
+    return tuple(commands or ())
 
 
 def _rule(given: Any) -> ResolvedRedactionRule:
