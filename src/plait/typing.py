@@ -52,6 +52,8 @@ def subscriptable(cls: ClassT) -> ClassT:
     return cls
 
 
+StateLike = Any
+"""What may declare a state: a TypedDict, a dataclass, a pydantic model, or any other type."""
 StateT = TypeVar("StateT", default=Any)
 """The state of a graph."""
 StateT_co = TypeVar("StateT_co", covariant=True)
@@ -63,4 +65,4 @@ OutputT = TypeVar("OutputT", default=Any)
 ContextT = TypeVar("ContextT", default=Any)
 """The run context of a graph."""
 
-__all__ = ["ContextT", "InputT", "OutputT", "StateT", "StateT_co", "StateT_contra"]
+__all__ = ["ContextT", "InputT", "OutputT", "StateLike", "StateT", "StateT_co", "StateT_contra"]

@@ -550,4 +550,7 @@ def _command_ends(hints: dict[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-__all__ = ["CompiledStateGraph", "StateGraph"]
+StateNodeSpec = NodeSpec
+"""What `StateGraph.nodes` holds, under its name there."""
+
+__all__ = ["CompiledStateGraph", "StateGraph", "StateNodeSpec"]

@@ -4,6 +4,8 @@ import ast
 import dis
 import inspect
 import textwrap
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any, cast
 
@@ -46,17 +48,36 @@ def used_values(func: Any) -> list[Any]:
 
     Of `outer.inner`, the value of the attribute.
     """
+    return _each_once(value for value, _ in _named(func))
+
+
+def nonlocals(func: Any) -> list[Any]:
+    """What `used_values` gives, without the objects of which only an attribute is named."""
+    named = [*_named(func), (None, False)]
+    return _each_once(value for (value, _), (_, of_it) in pairwise(named) if not of_it)
+
+
+def _each_once(values: Iterable[Any]) -> list[Any]:
+    once: list[Any] = []
+    for value in values:
+        if not any(value is known for known in once):
+            once.append(value)
+    return once
+
+
+def _named(func: Any) -> Iterator[tuple[Any, bool]]:
+    """The values that a function names, and whether one is an attribute of the one before."""
     while hasattr(func, "func"):  # a partial
         func = func.func
     func = getattr(func, "__func__", func)
     code = code_of(func)
     if code is None or not hasattr(func, "__globals__"):
-        return []
+        return
     cells = dict(zip(code.co_freevars, func.__closure__ or (), strict=True))
-    values: list[Any] = []
     missing = object()
     value: Any = missing
     for step in dis.get_instructions(code):
+        of_it = False
         if step.opname == "LOAD_GLOBAL":
             value = func.__globals__.get(step.argval, missing)
         elif step.opname == "LOAD_DEREF" and step.argval in cells:
@@ -65,12 +86,11 @@ def used_values(func: Any) -> list[Any]:
             except ValueError:  # not bound yet
                 value = missing
         elif step.opname in _OF_OBJECT and value is not missing:
-            value = getattr(value, step.argval, missing)
+            value, of_it = getattr(value, step.argval, missing), True
         else:
             value = missing
-        if value is not missing and not any(value is known for known in values):
-            values.append(value)
-    return values
+        if value is not missing:
+            yield value, of_it
 
 
 def keys_read(func: Any) -> list[str]:

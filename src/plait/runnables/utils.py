@@ -18,7 +18,7 @@ from plait.runnables.fields import (
     ConfigurableFieldSpec,
     get_unique_config_specs,
 )
-from plait.runnables.sources import keys_read, lambda_text
+from plait.runnables.sources import keys_read, lambda_text, nonlocals
 
 T = TypeVar("T")
 
@@ -82,6 +82,15 @@ def get_function_first_arg_dict_keys(func: Callable[..., Any]) -> list[str] | No
     return keys_read(func) or None if isfunction(func) or ismethod(func) else None
 
 
+def get_function_nonlocals(func: Callable[..., Any]) -> list[Any]:
+    """What the globals and outer variables that a function names stand for.
+
+    >>> get_function_nonlocals(lambda x: asyncio.sleep(x)) == [asyncio.sleep]
+    True
+    """
+    return nonlocals(func) if isfunction(func) or ismethod(func) else []
+
+
 def indent_lines_after_first(text: str, prefix: str) -> str:
     """A text whose lines after the first are indented as far as `prefix` is long.
 
@@ -134,6 +143,7 @@ __all__ = [
     "gated_coro",
     "gather_with_concurrency",
     "get_function_first_arg_dict_keys",
+    "get_function_nonlocals",
     "get_lambda_source",
     "get_unique_config_specs",
     "indent_lines_after_first",

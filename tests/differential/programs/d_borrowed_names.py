@@ -15,9 +15,10 @@ from langgraph.checkpoint.base import ERROR
 from langgraph.checkpoint.base import RunnableConfig as ConfigOfSavers
 from langgraph.checkpoint.base import uuid6 as uuid6_of_base
 from langgraph.checkpoint.base.id import uuid6
-from langgraph.graph.state import RunnableConfig
+from langgraph.graph.state import RunnableConfig, StateGraph, StateNodeSpec
 from langgraph.prebuilt.chat_agent_executor import StructuredResponse, StructuredResponseSchema
 from langgraph.pregel.debug import CheckpointPayload, TaskPayload, TaskResultPayload
+from langgraph.typing import StateLike
 from pydantic import BaseModel, Field
 
 T = TypeVar("T")
@@ -109,3 +110,8 @@ def case_names_of_types(env):
             )
         ),
     )
+
+
+def case_names_of_states_and_nodes(env):
+    builder = StateGraph(dict).add_node("n", lambda state: state)
+    return StateLike is not None, [isinstance(one, StateNodeSpec) for one in builder.nodes.values()]

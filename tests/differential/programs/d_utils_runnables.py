@@ -12,6 +12,7 @@ from langchain_core.runnables.utils import (
     asyncio_accepts_context,
     coro_with_context,
     get_function_first_arg_dict_keys,
+    get_function_nonlocals,
     get_lambda_source,
     indent_lines_after_first,
 )
@@ -170,12 +171,21 @@ async def case_nodes_of_async_runs(env):
 
 def case_texts_of_functions(env):
     reads = lambda x: x["a"] + x.get("b")  # noqa: E731
+    held = {"a": 1}
+
+    def holds(x):
+        return held["a"] + held["a"] + x
+
+    def names(x):
+        return len(State.__name__), x.name
+
     return (
         get_lambda_source(reads),
         [get_lambda_source(one) for one in (plus_one, len, itemgetter("a"), object())],
         get_function_first_arg_dict_keys(reads),
         [get_function_first_arg_dict_keys(one) for one in (plus_one, len, itemgetter("a"))],
         indent_lines_after_first("a\nb\n\nc", "xx: "),
+        [sorted(map(str, get_function_nonlocals(one))) for one in (holds, names, len, plus_one)],
     )
 
 
