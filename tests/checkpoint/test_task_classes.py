@@ -12,6 +12,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.engine.called import tasks_called
 from plait.func import TaskFunction, entrypoint, task
 from plait.graph import START, StateGraph
+from plait.runnables import RunnableLambda, RunnableParallel
 
 
 @dataclass
@@ -141,3 +142,12 @@ def test_a_function_that_calls_itself_ends_the_search() -> None:
         quote_alone(1)
 
     assert list(tasks_called(node)) == [quote_alone.func]
+
+
+def test_tasks_are_found_in_all_steps_of_a_chain() -> None:
+    quote, other = quoting(Fare), quoting(Fare)
+    chain = RunnableLambda(lambda trip: quote(trip["cents"]).result())
+    chain |= RunnableParallel(cents=lambda fare: other(fare.cents).result().cents)
+    builder = StateGraph(Trip).add_node("ask", chain.with_retry()).add_edge(START, "ask")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    assert graph.invoke({"cents": 7}, THREAD) == {"cents": 7}

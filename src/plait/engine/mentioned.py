@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, cast
 
 from plait.reflection import is_routine
+
+_AROUND = ("bound", "runnable")
+"""Where a runnable has the one that it is put around."""
+
+_PARTS = frozenset(
+    {*_AROUND, "steps", "steps__", "mapper", "fallbacks", "branches", "default", "runnables"}
+)
+"""Where a runnable has what it is made of."""
 
 
 def mentioned(code: Any, calling: frozenset[str] = frozenset()) -> Iterator[Any]:
@@ -29,6 +37,35 @@ def mentioned(code: Any, calling: frozenset[str] = frozenset()) -> Iterator[Any]
                 yield getattr(owner, "__dict__", {}).get(name)
 
 
+def innermost(runnable: Any) -> Any:
+    """What is left of a runnable without what is bound to it, retries it or stands in for it."""
+    while (held := _held(runnable)).keys() & _AROUND:
+        runnable = next(held[name] for name in _AROUND if name in held)
+    return runnable
+
+
+def parts_of(runnable: Any) -> Iterator[Any]:
+    """What a runnable is made of: steps of a chain, branches, what is bound or stands in."""
+    for value in (value for name, value in _held(runnable).items() if name in _PARTS):
+        yield from _flat(value)
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from cast("dict[Any, Any]", value).values()
+    elif isinstance(value, list | tuple):
+        for each in cast("Sequence[Any]", value):
+            yield from _flat(each)
+    else:
+        yield value
+
+
+def _held(value: Any) -> Mapping[str, Any]:
+    """The attributes of a runnable itself, not those that it borrows of what it is around."""
+    runs = callable(getattr(type(value), "invoke", None))
+    return cast("Mapping[str, Any]", getattr(value, "__dict__", {})) if runs else {}
+
+
 def functions_of(code: Any) -> Iterator[tuple[FunctionType, Any]]:
     """The functions that run where a node's code runs, each with the object whose method it is."""
     if isinstance(code, partial):
@@ -38,6 +75,8 @@ def functions_of(code: Any) -> Iterator[tuple[FunctionType, Any]]:
         inner = getattr(code, form, None)
         if is_routine(inner):
             yield from functions_of(inner)
+    for part in parts_of(code):
+        yield from functions_of(part)
     if not is_routine(code):
         code = getattr(code, "__call__", None)  # noqa: B004
     owner = getattr(code, "__self__", None)

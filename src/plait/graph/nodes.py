@@ -9,6 +9,7 @@ from warnings import warn
 
 from plait.callbacks.context import is_finding
 from plait.constants import START
+from plait.engine.mentioned import innermost
 from plait.engine.plan import NodePlan, Reads, View, Writes
 from plait.engine.tasks import Task
 from plait.errors import InvalidNodeError, UnknownKeyWarning, nearest
@@ -133,6 +134,7 @@ def _goes_on(spec: NodeSpec) -> bool:
 
 def _saved_graph(runnable: Any) -> Any:
     """The compiled graph behind a node, if it may keep checkpoints."""
+    runnable = innermost(runnable)
     if not hasattr(runnable, "plan") or getattr(runnable, "checkpointer", None) is False:
         return None
     return runnable
