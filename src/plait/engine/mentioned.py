@@ -62,7 +62,7 @@ def _flat(value: Any) -> Iterator[Any]:
 
 def _held(value: Any) -> Mapping[str, Any]:
     """The attributes of a runnable itself, not those that it borrows of what it is around."""
-    runs = callable(getattr(type(value), "invoke", None))
+    runs = callable(getattr(cast("type[Any]", type(value)), "invoke", None))
     return cast("Mapping[str, Any]", getattr(value, "__dict__", {})) if runs else {}
 
 

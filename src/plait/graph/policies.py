@@ -152,6 +152,11 @@ def handler_name(node: str | None) -> str:
 
 
 __all__ = [
-    *("NOTHING", "Policies", "bind", "cache_plan"),
-    *("gives_a_state", "handler_name", "is_graph"),
+    "NOTHING",
+    "Policies",
+    "bind",
+    "cache_plan",
+    "gives_a_state",
+    "handler_name",
+    "is_graph",
 ]

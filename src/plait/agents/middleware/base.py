@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from types import GenericAlias
-from typing import Any, ClassVar, Generic, NoReturn, get_args
+from typing import Any, ClassVar, Generic, NoReturn, cast, get_args
 from typing import TypeVar as PlainTypeVar
 
 from typing_extensions import TypeVar
@@ -207,7 +207,7 @@ def _places(can_jump_to: Any) -> list[JumpTo]:
                 f"can_jump_to names {place!r:.80}, a place that no agent has. "
                 f"{nearest(place, get_args(JumpTo))}"
             )
-    return places
+    return cast("list[JumpTo]", places)
 
 
 CAN_JUMP_TO = "__can_jump_to__"
