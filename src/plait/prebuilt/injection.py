@@ -116,21 +116,27 @@ class Injections:
         tool: A tool, plait's or langchain_core's.
     """
 
-    __slots__ = ("fields", "hidden", "needs_runtime", "runtimes", "stores", "their_runtimes")
+    __slots__ = (
+        *("fields", "hidden", "needs_runtime", "optional"),
+        *("runtimes", "stores", "their_runtimes"),
+    )
 
     def __init__(self, tool: Any) -> None:
         self.fields: dict[str, str | None] = {}
+        self.optional: set[str] = set()
+        """The arguments with a default, which holds where the state lacks their key."""
         self.stores: set[str] = set()
         self.runtimes: set[str] = set()
         self.their_runtimes: dict[str, type[Any]] = {}
         hidden: set[str] = set()
-        for name, annotation in _annotations(tool):
+        for name, annotation, has_default in _annotations(tool):
             if name == "runtime" and (annotation in _ANYTHING or is_injected(annotation)):
                 self.runtimes.add(name)
                 hidden.add(name)
             if not is_injected(annotation) or is_call_id(annotation):
                 continue
             hidden.add(name)
+            (self.optional.add if has_default else self.optional.discard)(name)
             kind = get_origin(annotation) or annotation
             marks = get_args(annotation)[1:] if kind is Annotated else (annotation,)
             for mark in marks:
@@ -161,11 +167,14 @@ class Injections:
             runtime: The `ToolRuntime` of the call; None if the tool needs none.
 
         Raises:
-            ToolInputError: The state lacks a key, or there is no store.
+            ToolInputError: The state lacks a key of an argument without a default, or there is
+                no store.
         """
         filled = {name: value for name, value in args.items() if name not in self.hidden}
         for name, key in self.fields.items():
-            filled[name] = self._of_state(tool, key, state)
+            value = self._of_state(tool, name, key, state)
+            if value is not MISSING:
+                filled[name] = value
         if self.stores:
             if runtime.store is None:
                 raise ToolInputError(
@@ -179,7 +188,7 @@ class Injections:
             filled[name] = as_their_runtime(kind, runtime)
         return filled
 
-    def _of_state(self, tool: str, key: str | None, state: Any) -> Any:
+    def _of_state(self, tool: str, name: str, key: str | None, state: Any) -> Any:
         if key is None:
             return state
         kind = type(state).__name__
@@ -189,10 +198,12 @@ class Injections:
                 return its[key]
         elif not isinstance(state, list) and hasattr(state, key):
             return getattr(state, key)
+        if name in self.optional:
+            return MISSING
         raise ToolInputError(
             f"Tool {tool!r} has an InjectedState argument for key {key!r}, but the state has no "
             f"such key (it is a {kind}). Give the ToolNode a state that has it: "
-            f"{{'messages': [...], {key!r}: ...}}."
+            f"{{'messages': [...], {key!r}: ...}}. Or give the argument a default."
         )
 
     def of_messages(self, messages: Sequence[Any], messages_key: str, tool: str) -> Any:
@@ -210,8 +221,9 @@ class Injections:
         return {messages_key: messages} if self.fields else messages
 
 
-def _annotations(tool: Any) -> Iterator[tuple[str, Any]]:
-    """Each argument of a tool with its annotation: those of its code, then those of its schema."""
+def _annotations(tool: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Each argument of a tool with its annotation, and whether it has a default: those of its
+    code, then those of its schema."""
     codes: list[Callable[..., Any] | None]
     if hasattr(tool, "sync_code"):
         codes = [tool.sync_code(), tool.async_code()]
@@ -221,10 +233,14 @@ def _annotations(tool: Any) -> Iterator[tuple[str, Any]]:
             codes = [tool._run]  # how langchain_core says that a tool is derived from
     for code in codes:
         if code is not None:
-            yield from ((one.name, one.annotation) for one in parameters(code))
+            yield from (
+                (one.name, one.annotation, one.default is not MISSING) for one in parameters(code)
+            )
     schema = None if getattr(tool, "is_inferred", False) else tool.args_schema
     if isinstance(schema, type):
-        yield from get_type_hints(schema, include_extras=True).items()
+        fields = getattr(schema, "model_fields", {})
+        for name, annotation in get_type_hints(schema, include_extras=True).items():
+            yield name, annotation, name in fields and not fields[name].is_required()
 
 
 __all__ = [

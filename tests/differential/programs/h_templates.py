@@ -1,11 +1,17 @@
 """Programs as templates and tutorials have them, with several features at once."""
 
 import operator
-from typing import Annotated, Dict, List, NotRequired, Optional, Tuple, TypedDict  # noqa: UP035
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Dict, List, NotRequired, Optional, Tuple, TypedDict  # noqa: UP035
 
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
-from langgraph.graph import START, StateGraph
+from langchain_core.tools import BaseTool, tool
+from langgraph.func import entrypoint
+from langgraph.graph import START, MessagesState, StateGraph, add_messages
+from langgraph.prebuilt import InjectedState, ToolNode
 from langgraph.types import Command, interrupt
+from pydantic import BaseModel, Field
 
 THREAD = {"configurable": {"thread_id": "1"}}
 
@@ -66,3 +72,73 @@ def case_a_graph_that_runnables_are_around(env):
     inner = asking()
     calls = RunnableLambda(lambda state: inner.invoke(state))
     return [seen_of(env, node) for node in (calls, calls | dict, inner.with_retry(), inner.bind())]
+
+
+# --- arguments that the program fills -------------------------------------------------------------
+
+
+class Given(BaseModel):
+    x: Annotated[int, InjectedState("items")] = 9
+    y: Annotated[Optional[int], InjectedState("other")] = Field(default=None)  # noqa: UP045
+
+
+@tool
+def of_code(x: Annotated[Optional[List], InjectedState("items")] = None) -> str:  # noqa: UP006, UP045
+    """Tell."""
+    return repr(x)
+
+
+@tool(args_schema=Given)
+def of_schema(x, y=3) -> str:
+    """Tell."""
+    return repr((x, y))
+
+
+@tool
+def without_default(x: Annotated[Optional[int], InjectedState("items")]) -> str:  # noqa: UP045
+    """Tell."""
+    return repr(x)
+
+
+class Derived(BaseTool):
+    name: str = "derived"
+    description: str = "Tell."
+
+    def _run(self, x: Annotated[int, InjectedState("items")] = 4):
+        return repr(x)
+
+
+class Items(MessagesState):
+    items: NotRequired[int]
+
+
+@dataclass
+class Plain:
+    messages: Annotated[list, add_messages] = field(default_factory=list)
+
+
+async def case_injected_arguments_with_defaults(env):
+    async def told(schema, one, **state):
+        builder = StateGraph(schema).add_node("tools", ToolNode([one])).add_edge(START, "tools")
+        call = {"name": one.name, "args": {"x": 100}, "id": "1", "type": "tool_call"}
+        asked = {"messages": [AIMessage("", tool_calls=[call])], **state}
+        return (await builder.compile().ainvoke(asked))["messages"][-1].content
+
+    tools = (of_code, of_schema, Derived())
+    return (
+        [await told(schema, one) for one in tools for schema in (MessagesState, Items, Plain)],
+        [await told(Items, one, items=1) for one in (*tools[1:], without_default)],
+        await env.aerror(told(Items, without_default)),
+    )
+
+
+# --- workflows ------------------------------------------------------------------------------------
+
+
+def case_a_workflow_that_returns_a_bare_final(env):
+    @entrypoint(checkpointer=env.saver())
+    def workflow(x: List, *, previous: Any = None) -> entrypoint.final:  # noqa: UP006
+        return entrypoint.final(value=[*x, previous], save=len(x))
+
+    told = workflow.invoke([1], THREAD), workflow.invoke([1, 2], THREAD)
+    return told, workflow.get_output_jsonschema().keys()
