@@ -396,6 +396,8 @@ class Workflow(Pregel):
     def OutputType(self) -> Any:
         """What the function is annotated to return; of an `entrypoint.final`, its value."""
         returned = get_type_hints(self._function).get("return", Any)
+        if returned is entrypoint.final:
+            return Any
         return get_args(returned)[0] if get_origin(returned) is entrypoint.final else returned
 
 
