@@ -1,6 +1,7 @@
 """What the annotations of tasks name may be stored, wherever a node's or a workflow's code finds
 its tasks."""
 
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -151,3 +152,31 @@ def test_tasks_are_found_in_all_steps_of_a_chain() -> None:
     builder = StateGraph(Trip).add_node("ask", chain.with_retry()).add_edge(START, "ask")
     graph = builder.compile(checkpointer=InMemorySaver())
     assert graph.invoke({"cents": 7}, THREAD) == {"cents": 7}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from voyages.ships import sail",
+        "from voyages.ships import sail as go; sail = go",
+        "import voyages.ships as ships; sail = ships.sail",
+        "import voyages.ships; sail = voyages.ships.sail",
+        "from .ships import sail",
+        "from . import ships; sail = ships.sail",
+        "from ..voyages.ships import sail",
+    ],
+)
+def test_tasks_are_found_where_a_function_imports_them(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voyages, ships = types.ModuleType("voyages"), types.ModuleType("voyages.ships")
+    voyages.__path__, voyages.ships, ships.sail = [], ships, quoting(Fare)  # type: ignore[attr-defined]
+    inside = "outer." if line.startswith("from .") else ""
+    for name, module in (("voyages", voyages), ("voyages.ships", ships)):
+        monkeypatch.setitem(sys.modules, inside + name, module)
+    monkeypatch.setitem(sys.modules, "outer", types.ModuleType("outer"))
+    space: dict[str, Any] = {"__name__": "outer.voyages.node", "__package__": "outer.voyages"}
+    exec(f"def node(trip):\n    {line}\n    return {{'cents': sail(7).result().cents}}", space)
+    builder = StateGraph(Trip).add_node("ask", space["node"]).add_edge(START, "ask")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    assert graph.invoke({"cents": 0}, THREAD) == {"cents": 7}

@@ -1,14 +1,16 @@
 """Which tasks the code of a node or workflow calls, for which types may be stored.
 
 They are looked for where names lead: `fetch`, `module.fetch`, `self.fetch`, `TASKS["fetch"]`, and
-in functions of the program that the code calls. Nothing is run for it, properties neither.
+in functions of the program that the code calls; in modules that it imports, if they are loaded.
+Nothing is run for it, properties neither.
 """
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Iterator, Mapping
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from plait.engine.mentioned import functions_of, mentioned, names_in
@@ -19,6 +21,8 @@ _DEPTH = 3
 
 _MANY = 100
 """Collections of more items are no registers of tasks."""
+
+_IMPORT = dis.opmap["IMPORT_NAME"]
 
 _FUNCTIONS = 500
 """After so many functions the search ends: a node may lead to all code of a large program."""
@@ -63,8 +67,25 @@ def _reached(code: Any) -> Iterator[Any]:
     functions = list(functions_of(code))
     names = {name for function, _ in functions for name in names_in(function.__code__)}
     owners = [owner for _, owner in functions if owner is not None]
-    for value in (*mentioned(code), *owners):
+    modules = [one for function, _ in functions for one in _imported(function.__code__, function)]
+    for value in (*mentioned(code), *owners, *modules):
         yield from _with_parts(value, names, _DEPTH)
+
+
+def _imported(code: CodeType, function: FunctionType) -> Iterator[ModuleType]:
+    """The modules that a function imports when it runs, as far as they are loaded already."""
+    imports = _IMPORT in code.co_code[::2]  # most functions import nothing
+    steps = [*dis.get_instructions(code)] if imports else []
+    for level, _, step in zip(steps, steps[1:], steps[2:], strict=False):
+        if step.opname == "IMPORT_NAME":
+            package = function.__globals__.get("__package__") or ""
+            above = package.rsplit(".", level.argval - 1)[0] if level.argval else ""
+            name = ".".join(filter(None, (above, step.argval)))
+            if isinstance(module := sys.modules.get(name), ModuleType):
+                yield module
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _imported(const, function)
 
 
 def _with_parts(value: Any, names: set[str], depth: int) -> Iterator[Any]:
