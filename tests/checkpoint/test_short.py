@@ -13,6 +13,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from plait.checkpoint.base import empty_checkpoint
+from plait.checkpoint.serde import Codec
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import CorruptCheckpointError
 from plait.graph import START, MessagesState, StateGraph
@@ -113,13 +114,17 @@ def test_a_damaged_value_in_a_list_of_many_threads_is_told_by_its_thread(tmp_pat
         list(saver.list(None))
 
 
-def test_a_checkpoint_asked_for_often_is_new_each_time_and_follows_its_thread(saver: Any) -> None:
+@pytest.mark.parametrize("length", [5, 5000])
+def test_a_checkpoint_asked_for_often_is_new_each_time_and_follows_its_thread(
+    saver: Any, length: int
+) -> None:
     chat = one_step(saver, lambda state: {"messages": ("ai", "yes")}, MessagesState)
-    chat.invoke({"messages": ("user", "hello")}, thread("a"))
+    chat.invoke({"messages": ("user", "x" * length)}, thread("a"))
     first = saver.get_tuple(thread("a"))
     for _ in range(4):
         found = saver.get_tuple(thread("a"))
         assert found == first
+        assert [*found.checkpoint["channel_values"]] == [*first.checkpoint["channel_values"]]
         found.checkpoint["channel_values"]["messages"].clear()
         found.metadata.clear()
     chat.invoke({"messages": ("user", "more")}, thread("a"))
@@ -146,3 +151,43 @@ def test_a_short_checkpoint_is_read_with_one_request_from_the_third_time_on(save
     saver.execute = count
     assert saver.get_tuple(thread("a")) == expected[0] == expected[1]
     assert asked == ["ReadHead"]
+
+
+def test_a_long_checkpoint_is_packed_once_to_be_shown_and_its_long_values_are_read(
+    saver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = one_step(saver, lambda s: {"n": 7, "word": "short", "facts": {"k": "v" * 5000}})
+    notes.invoke({"log": ["x" * 50] * 100}, thread("a"))
+    expected = [saver.get_tuple(thread("a")) for _ in range(2)]
+    asked: list[Any] = []
+    execute = saver.execute
+
+    def count(request: Any) -> Any:
+        asked.append(request)
+        return execute(request)
+
+    def pack(codec: Codec, value: Any) -> bytes:
+        raise AssertionError("nothing is stored here")
+
+    monkeypatch.setattr(saver, "execute", count)
+    monkeypatch.setattr(Codec, "dumps", pack)
+    assert saver.get_tuple(thread("a")) == expected[0] == expected[1]
+    assert [type(each).__name__ for each in asked] == ["ReadHead", "ReadValues"]
+    assert {channel for channel, _ in asked[1].keys} == {"log", "facts"}
+
+
+def test_a_long_value_that_was_damaged_is_noticed_however_often_it_was_shown(
+    tmp_path: Path,
+) -> None:
+    path = str(tmp_path / "threads.db")
+    with SqliteSaver.from_conn_string(path) as saver:
+        one_step(saver, lambda s: {"word": "w" * 5000}).invoke({"n": 1}, thread("a"))
+        for _ in range(3):
+            assert saver.get_tuple(thread("a")).checkpoint["channel_values"]["n"] == 1
+        with closing(sqlite3.connect(path)) as conn, conn:
+            rows = conn.execute(
+                "UPDATE versions SET record = cast(record || x'00' AS BLOB) WHERE channel = 'word'"
+            ).rowcount
+        assert rows == 1
+        with pytest.raises(CorruptCheckpointError, match=r"thread 'a'.*channel 'word'"):
+            saver.get_tuple(thread("a"))

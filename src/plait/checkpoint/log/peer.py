@@ -22,7 +22,8 @@ from plait.checkpoint.log.looking import PAGE
 from plait.checkpoint.log.meanwhile import sure
 from plait.checkpoint.log.pages import PageReader, Place, Rows, that_may_hold, trace_of
 from plait.checkpoint.log.reader import LaneReader, all_live, fits, reads_live
-from plait.checkpoint.log.recent import Recent
+from plait.checkpoint.log.reading import read_values
+from plait.checkpoint.log.recent import KeptHead, Recent
 from plait.checkpoint.log.records import CheckpointFrame, Data
 from plait.checkpoint.log.requests import (
     CheckpointRow,
@@ -140,24 +141,37 @@ def _get_tuple(
     lane, row, writes = at
     simple = not writes and reads_live(codec) and serving.get() is None
     kept = recent.head_of(lane, row) if simple else None
-    if kept is not None and kept.shown is not None:
+    reader = LaneReader(thread_id, ns, codec, lane, recent)
+    if kept is not None and kept.shown:
         checkpoint, metadata = codec.loads(kept.shown)
+        if kept.apart:
+            values, _ = yield from read_values(reader, kept.apart, track=False, live=True)
+            checkpoint["channel_values"].update(values)
         before = None if row.parent is None else config_of(thread_id, ns, unpack(row.parent))
         config = config_of(thread_id, ns, unpack(row.id))
         return CheckpointTuple(config, checkpoint, metadata, before, [])
-    found = yield from _single(LaneReader(thread_id, ns, codec, lane, recent), row, writes)
-    if kept is not None:  # it is read for the second time
-        kept.shown = _packed(codec, found)
+    found = yield from _single(reader, row, writes)
+    if kept is not None and kept.shown is None:  # it is read for the second time
+        _keep(codec, kept, found)
     return found
 
 
-def _packed(codec: Codec, found: CheckpointTuple) -> bytes | None:
-    """What a checkpoint holds, as it is made once more; None where that is long."""
-    try:
-        packed = codec.dumps([found.checkpoint, found.metadata])
-    except StorageError:  # a type that is read, and not written
-        return None
-    return packed if len(packed) <= _SHOWN else None
+def _keep(codec: Codec, kept: KeptHead, found: CheckpointTuple) -> None:
+    """Keep what a checkpoint holds, as it is made once more: where that is long, without what
+    cannot be known by the record of the checkpoint alone."""
+    for apart in (
+        {},
+        {name: key for name, key in kept.point.map.items() if name not in kept.small},
+    ):
+        values = {**found.checkpoint["channel_values"], **dict.fromkeys(apart)}
+        try:
+            packed = codec.dumps([{**found.checkpoint, "channel_values": values}, found.metadata])
+        except StorageError:  # a type that is read, and not written
+            continue
+        if len(packed) <= _SHOWN:
+            kept.apart, kept.shown = apart, packed
+            return
+    kept.shown = b""
 
 
 def _single(

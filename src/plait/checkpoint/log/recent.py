@@ -85,7 +85,10 @@ class KeptHead:
     made: NewCheckpoint | None = None
     """Its facts, if somebody looked at them and they cannot change."""
     shown: bytes | None = None
-    """All of it in the peer's shape, packed, if it is short and was asked for more than once."""
+    """It in the peer's shape, packed, if it was asked for more than once; empty if that is long, so
+    that nobody packs it again."""
+    apart: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    """The versions that are not in there, since they are long: None stands in their place."""
 
 
 class Constant(NamedTuple):
