@@ -55,12 +55,23 @@ WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND id < ?4 ORDER BY id LIMIT ?5;
 SELECT id, parent, record FROM checkpoints
 WHERE lane = ?1 AND id >= ?2 AND id <= ?3 AND id < ?4 ORDER BY id DESC LIMIT ?5;
 
+-- What tasks of a checkpoint wrote lies in the row that comes next, or else among the writes. So a
+-- page begins one row too early, and says whether there may be such writes.
+
 -- name: read_page
-SELECT id, parent, record, kept FROM checkpoints
-WHERE lane = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3;
+SELECT id, parent, record, kept, acks,
+  EXISTS (SELECT 1 FROM writes WHERE lane = ?1 AND checkpoint < ?2)
+FROM checkpoints
+WHERE lane = ?1
+  AND id <= coalesce((SELECT min(id) FROM checkpoints WHERE lane = ?1 AND id >= ?2), ?2)
+ORDER BY id DESC LIMIT ?3 + 1;
 
 -- name: read_page_holding
-SELECT id, parent, record, kept FROM checkpoints
+SELECT id, parent, record, kept,
+  (SELECT later.acks FROM checkpoints AS later
+    WHERE later.lane = ?1 AND later.id > found.id ORDER BY later.id LIMIT 1),
+  EXISTS (SELECT 1 FROM writes WHERE lane = ?1 AND checkpoint = found.id)
+FROM checkpoints AS found
 WHERE lane = ?1 AND id < ?2 AND instr(record, ?4) ORDER BY id DESC LIMIT ?3;
 
 -- name: read_company

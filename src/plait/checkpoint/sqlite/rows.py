@@ -114,23 +114,45 @@ def _page(conn: sqlite3.Connection, lane: int, before: bytes | None, request: Re
     below = before if before is not None else _LAST
     if request.holding is None:
         found = fetch(conn, SQL.read_page, lane, below, request.limit)
-        written = [ReadWrites(lane, found[-1][0], found[0][0])] if found else []
+        acks = [row[4] for row in found]
+        if found and found[0][0] >= below:  # the one after: its acks are those of the first
+            del found[0]
+        else:
+            acks.insert(0, None)
+        del found[request.limit :]
     else:
         found = fetch(conn, SQL.read_page_holding, lane, below, request.limit, request.holding)
-        written = [ReadWrites(lane, row[0]) for row in found]
+        acks = [row[4] for row in found]
     page = Page([], {})
-    tasks: dict[bytes, list[WriteRow]] = {}
-    for id, parent, record, kept in found:
-        tasks[id] = []
-        page.rows.append((new_tuple(CheckpointRow, (id, parent, record)), tasks[id]))
+    beside: dict[bytes, list[WriteRow]] = {}
+    for (id, parent, record, kept, *_, has_writes), packed in zip(found, acks, strict=False):
+        tasks = writes_in(packed, id) if packed is not None else []
+        if len(tasks) > 1:
+            tasks.sort(key=_ORDER)
+        if has_writes:
+            beside[id] = tasks
+        page.rows.append((new_tuple(CheckpointRow, (id, parent, record)), tasks))
         if kept is not None:
             for channel, version in values_in(kept):
                 page.kept[channel, id] = version
-    for each in written:
-        for row in read_writes(conn, each):
-            if row[0] in tasks:  # else it is of a checkpoint that was deleted
-                tasks[row[0]].append(row)
+    if beside:
+        _add_beside(conn, lane, beside, apart=request.holding is not None)
     return page
+
+
+def _add_beside(
+    conn: sqlite3.Connection, lane: int, tasks: dict[bytes, list[WriteRow]], *, apart: bool
+) -> None:
+    """Add to what tasks of checkpoints wrote that which has rows of its own. `apart`: others, that
+    nobody asks for, lie between the checkpoints."""
+    spans = [(id, id) for id in tasks] if apart else [(min(tasks), max(tasks))]
+    stored: dict[bytes, list[WriteRow]] = {}
+    for first, last in spans:
+        for row in fetch(conn, SQL.read_writes, lane, first, last):
+            stored.setdefault(row[0], []).append(WriteRow(*row))
+    for id, rows in stored.items():
+        if id in tasks:  # else it is of a checkpoint that was deleted
+            tasks[id][:] = _merged([*rows, *tasks[id]])
 
 
 def read_head(conn: sqlite3.Connection, request: ReadHead) -> Head | None:
@@ -197,8 +219,12 @@ def read_writes(conn: sqlite3.Connection, request: ReadWrites) -> list[WriteRow]
         return rows
     for parent, packed in acks:
         rows += writes_in(packed, parent)
-    found = {(row[0], row[1]): row for row in rows}
-    return sorted(found.values(), key=_ORDER)
+    return _merged(rows)
+
+
+def _merged(rows: Sequence[WriteRow]) -> list[WriteRow]:
+    """Task writes in order; of one task the last."""
+    return sorted({(row[0], row[1]): row for row in rows}.values(), key=_ORDER)
 
 
 def transact(conn: sqlite3.Connection, request: Transact) -> Done | Refused:
