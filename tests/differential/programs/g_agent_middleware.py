@@ -14,50 +14,14 @@ from langchain_core.tools import tool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from .hooked import USER, all_hooks, arun, picture, run
 from .scripted import add, ai, call, model_of, mul
-
-USER = {"messages": [("user", "hi")]}
-KINDS = ("before_agent", "before_model", "after_model", "after_agent")
 
 
 @tool(return_direct=True)
 def direct(a: int) -> str:
     """Ends the loop."""
     return f"direct {a}"
-
-
-ONE = ai(call("add", a=1, b=2))
-
-
-def picture(graph):
-    drawn = graph.get_graph()
-    edges = sorted((one.source, one.target, one.conditional) for one in drawn.edges)
-    return list(drawn.nodes), edges
-
-
-def run(middleware, *script, tools=(add,), given=USER, **more):
-    """The updates of one run, and what the model was asked."""
-    model = model_of(*(script or (ONE, "done")))
-    agent = create_agent(model, list(tools), middleware=middleware, **more)
-    return list(agent.stream(given, {"recursion_limit": 20})), model.seen
-
-
-async def arun(middleware, *script, tools=(add,), **more):
-    model = model_of(*(script or (ONE, "done")))
-    agent = create_agent(model, list(tools), middleware=middleware, **more)
-    return [part async for part in agent.astream(USER, {"recursion_limit": 20})], model.seen
-
-
-def all_hooks(name):
-    """Middleware that notes each of its hooks in the messages."""
-
-    def hook(kind):
-        def run(self, state, runtime):
-            return {"messages": [HumanMessage(f"{name} {kind}")]}
-
-        return run
-
-    return type(name, (AgentMiddleware,), {kind: hook(kind) for kind in KINDS})()
 
 
 def jumping(kind, jump, can_jump_to, name="Jump"):

@@ -26,43 +26,14 @@ from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
+from .hooked import ONE, USER, all_hooks, picture, run
 from .scripted import add, ai, call, model_of, mul
 
 THREAD = {"configurable": {"thread_id": "1"}}
-USER = {"messages": [("user", "hi")]}
-KINDS = ("before_agent", "before_model", "after_model", "after_agent")
-
-
-ONE = ai(call("add", a=1, b=2))
-
-
-def picture(graph):
-    drawn = graph.get_graph()
-    edges = sorted((one.source, one.target, one.conditional) for one in drawn.edges)
-    return list(drawn.nodes), edges
-
-
-def run(middleware, *script, tools=(add,), given=USER, **more):
-    """The updates of one run, and what the model was asked."""
-    model = model_of(*(script or (ONE, "done")))
-    agent = create_agent(model, list(tools), middleware=middleware, **more)
-    return list(agent.stream(given, {"recursion_limit": 20})), model.seen
 
 
 def told(messages):
     return [(one.type, one.content) for one in messages]
-
-
-def all_hooks(name):
-    """Middleware that notes each of its hooks in the messages."""
-
-    def hook(kind):
-        def run(self, state, runtime):
-            return {"messages": [HumanMessage(f"{name} {kind}")]}
-
-        return run
-
-    return type(name, (AgentMiddleware,), {kind: hook(kind) for kind in KINDS})()
 
 
 class Kept(AgentState):

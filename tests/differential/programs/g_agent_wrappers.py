@@ -17,43 +17,14 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.tools import tool
 from langgraph.types import Command, interrupt
 
+from .hooked import ONE, USER, all_hooks, arun, run
 from .scripted import add, ai, call, model_of, mul
 
 THREAD = {"configurable": {"thread_id": "1"}}
-USER = {"messages": [("user", "hi")]}
-KINDS = ("before_agent", "before_model", "after_model", "after_agent")
-
-
-ONE = ai(call("add", a=1, b=2))
-
-
-def run(middleware, *script, tools=(add,), given=USER, **more):
-    """The updates of one run, and what the model was asked."""
-    model = model_of(*(script or (ONE, "done")))
-    agent = create_agent(model, list(tools), middleware=middleware, **more)
-    return list(agent.stream(given, {"recursion_limit": 20})), model.seen
-
-
-async def arun(middleware, *script, tools=(add,), **more):
-    model = model_of(*(script or (ONE, "done")))
-    agent = create_agent(model, list(tools), middleware=middleware, **more)
-    return [part async for part in agent.astream(USER, {"recursion_limit": 20})], model.seen
 
 
 def told(messages):
     return [(one.type, one.content) for one in messages]
-
-
-def all_hooks(name):
-    """Middleware that notes each of its hooks in the messages."""
-
-    def hook(kind):
-        def run(self, state, runtime):
-            return {"messages": [HumanMessage(f"{name} {kind}")]}
-
-        return run
-
-    return type(name, (AgentMiddleware,), {kind: hook(kind) for kind in KINDS})()
 
 
 # --- around the model ----------------------------------------------------------------------------

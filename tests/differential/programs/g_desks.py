@@ -13,13 +13,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode, ToolRuntime, create_react_agent
 from langgraph.types import Command, RetryPolicy, Send, interrupt
 
+from .desks import USER, thread
 from .scripted import add, ai, call, model_of, mul
-
-USER = {"messages": [("user", "hi")]}
-
-
-def thread(name="1", **more):
-    return {"configurable": {"thread_id": name}, **more}
 
 
 def said(messages):

@@ -26,24 +26,15 @@ from langgraph.prebuilt import ToolNode, create_react_agent
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
+from .desks import ADD, USER, said, thread
 from .scripted import add, ai, call, model_of, mul
 
-USER = {"messages": [("user", "hi")]}
 APPROVE = {"type": "approve"}
-ADD = call("add", "1", a=1, b=2)
 MUL = call("mul", "2", a=3, b=4)
 
 
 OWN = {"metadata", "hitl_decided_tool_calls"}
 """What tasks and the private state of approvals have on one side only (both have their rows)."""
-
-
-def thread(name="1", **more):
-    return {"configurable": {"thread_id": name}, **more}
-
-
-def said(result):
-    return [(m.type, m.content, getattr(m, "status", None)) for m in result["messages"]]
 
 
 def asked(result):

@@ -37,18 +37,8 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field, field_validator
 from typing_extensions import TypedDict
 
+from .desks import ADD, USER, said, thread
 from .scripted import add, ai, call, model_of, mul
-
-USER = {"messages": [("user", "hi")]}
-ADD = call("add", "1", a=1, b=2)
-
-
-def thread(name="1", **more):
-    return {"configurable": {"thread_id": name}, **more}
-
-
-def said(result):
-    return [(m.type, m.content, getattr(m, "status", None)) for m in result["messages"]]
 
 
 def case_an_agent_in_a_chain(env):

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import FilesystemFileSearchMiddleware
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
+
+from .scripted import model_of
 
 FILES = {
     "README.md": "# Title\nplait is durable\n",
@@ -151,25 +151,11 @@ def case_what_ripgrep_leaves_out(env):
         ]
 
 
-class Scripted(BaseChatModel):
-    script: list
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        return self.bind(**kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        return ChatResult(generations=[ChatGeneration(message=self.script.pop(0))])
-
-
 def case_in_an_agent(env):
     _, root = folder(env)
     call = {"name": "grep_search", "args": {"pattern": "main"}, "id": "1", "type": "tool_call"}
     agent = create_agent(
-        Scripted(script=[AIMessage("", tool_calls=[call]), AIMessage("done")]),
+        model_of(AIMessage("", tool_calls=[call]), "done"),
         middleware=[FilesystemFileSearchMiddleware(root_path=str(root), use_ripgrep=False)],
     )
     return [m.content for m in agent.invoke({"messages": [("user", "go")]})["messages"]]

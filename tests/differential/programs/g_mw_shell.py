@@ -15,23 +15,9 @@ from langchain.agents.middleware import (
     RedactionRule,
     ShellToolMiddleware,
 )
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 
-
-class Scripted(BaseChatModel):
-    script: list
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        return self.bind(**kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        return ChatResult(generations=[ChatGeneration(message=self.script.pop(0))])
+from .scripted import model_of
 
 
 def agent_of(commands, name="shell", **options):
@@ -41,9 +27,7 @@ def agent_of(commands, name="shell", **options):
         call = {"name": name, "args": args, "id": str(id), "type": "tool_call"}
         script.append(AIMessage("", tool_calls=[call]))
     given = {"execution_policy": HostExecutionPolicy(command_timeout=20)} | options
-    return create_agent(
-        Scripted(script=[*script, AIMessage("done")]), middleware=[ShellToolMiddleware(**given)]
-    )
+    return create_agent(model_of(*script, "done"), middleware=[ShellToolMiddleware(**given)])
 
 
 def told(result):

@@ -2,25 +2,11 @@
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolErrorMiddleware, ToolRetryMiddleware
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.types import Command, interrupt
 
-
-class Scripted(BaseChatModel):
-    script: list
-
-    @property
-    def _llm_type(self):
-        return "scripted"
-
-    def bind_tools(self, tools, **kwargs):
-        return self.bind(**kwargs)
-
-    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
-        return ChatResult(generations=[ChatGeneration(message=self.script.pop(0))])
+from .scripted import model_of
 
 
 @tool
@@ -47,9 +33,7 @@ def call(name, id="1", **args):
 
 def agent_of(*calls, middleware, **options):
     script = [AIMessage("", tool_calls=list(calls)), AIMessage("done")]
-    return create_agent(
-        Scripted(script=script), [divide, find, ask], middleware=middleware, **options
-    )
+    return create_agent(model_of(*script), [divide, find, ask], middleware=middleware, **options)
 
 
 def told(result):

@@ -35,6 +35,8 @@ from langgraph.types import Command, Send
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from .newcomers import calls, shown
+
 CONFIG = {"configurable": {"thread_id": "1"}}
 
 
@@ -56,14 +58,6 @@ class Scripted(GenericFakeChatModel):
 def says(*messages):
     given = [AIMessage(each) if isinstance(each, str) else each for each in messages]
     return Scripted(messages=iter(given), asked=[], tools=[])
-
-
-def calls(name, args, id="c1", content=""):
-    return AIMessage(content, tool_calls=[{"name": name, "args": args, "id": id}])
-
-
-def shown(messages):
-    return [(each.type, each.content, getattr(each, "name", None)) for each in messages]
 
 
 @tool
