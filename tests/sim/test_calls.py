@@ -65,7 +65,8 @@ GIVEN = ["a", "b", "c"]
 RIGHT = ["AA!", "BB!", "CC!"]
 
 
-# Simulated sync tasks that wait stand on one stack, so a limit could block them: see `drivers.sim`.
+# Simulated sync tasks that wait stand on one stack, so a limit could block them: see
+# `drivers.sim_driver`.
 @pytest.mark.parametrize(
     ("flavor", "limit"), [("sync", None), ("async", None), ("async", 1), ("async", 2)]
 )

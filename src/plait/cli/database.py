@@ -19,8 +19,6 @@ from plait.sqlite.locks import by_whom
 POSTGRES = ("postgres://", "postgresql://")
 PATIENCE = 10.0
 """Seconds that a command waits for a file that another program holds locked."""
-_SAVERS = 30.0
-"""Seconds that a program waits, once it runs."""
 
 
 @contextmanager
@@ -87,7 +85,8 @@ def open_to_write(database: str, *, new: bool = False) -> Any:
         return PostgresSaver.from_conn_string(database)
     path = _existing(database) if new else _held(database)
     _free(path, "rw", "BEGIN IMMEDIATE")  # ended when the connection is closed
-    return SqliteSaver(f"{path.as_uri()}?mode=rw", timeout=_SAVERS if new else PATIENCE)
+    uri = f"{path.as_uri()}?mode=rw"
+    return SqliteSaver(uri) if new else SqliteSaver(uri, timeout=PATIENCE)
 
 
 def _held(database: str) -> Path:

@@ -11,7 +11,7 @@ from warnings import warn
 from plait.engine.plan import GraphPlan, Writes
 from plait.engine.tasks import Task
 from plait.errors import StorageError, UnreadableCacheWarning, UnusedCachePolicyWarning
-from plait.types import default_cache_key
+from plait.policies import default_cache_key
 from plait.warnings import program_level
 
 if TYPE_CHECKING:
