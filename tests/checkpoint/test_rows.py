@@ -25,6 +25,7 @@ from plait.checkpoint.log.requests import (
     ReadLane,
     ReadPages,
     ReadValues,
+    ReadValuesOf,
     ReadVersions,
     ReadWrites,
     Refused,
@@ -141,7 +142,12 @@ class Player:
         assert ask(ReadCheckpoints(lane)) == checkpoints
         assert ask(ReadCheckpoints(lane, newest_first=True, limit=2)) == checkpoints[:-3:-1]
         keys = [(channel, id) for channel in CHANNELS for id in IDS]
-        assert ask(ReadValues(lane, keys)) == [model.values.get(key) for key in keys]
+        values = [model.values.get(key) for key in keys]
+        assert ask(ReadValues(lane, keys)) == values
+        several = [(lane, keys[:5]), (9999, keys[:2]), (lane, []), (lane, keys[5:])]
+        assert ask(ReadValuesOf([ReadValues(*each) for each in several])) == [
+            values[:5], [None, None], [], values[5:]
+        ]  # fmt: skip
         assert sorted(ask(ListValues(lane))) == sorted(model.values)
         first, last = sorted(self.random.choices(IDS, k=2))
         for channel in CHANNELS:

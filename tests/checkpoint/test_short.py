@@ -24,6 +24,19 @@ def thread(name: str) -> Any:
     return {"configurable": {"thread_id": name}}
 
 
+def noted_requests(saver: Any, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What a saver is asked from now on."""
+    asked: list[Any] = []
+    execute = saver.execute
+
+    def note(request: Any) -> Any:
+        asked.append(request)
+        return execute(request)
+
+    monkeypatch.setattr(saver, "execute", note)
+    return asked
+
+
 class State(TypedDict, total=False):
     log: Annotated[list[Any], add]
     facts: dict[str, Any]
@@ -136,21 +149,16 @@ def test_a_checkpoint_asked_for_often_is_new_each_time_and_follows_its_thread(
     ]
 
 
-def test_a_short_checkpoint_is_read_with_one_request_from_the_third_time_on(saver: Any) -> None:
+def test_a_short_checkpoint_is_read_with_one_request_from_the_third_time_on(
+    saver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chat = one_step(saver, lambda state: {"messages": ("ai", "yes")}, MessagesState)
     for _ in range(3):
         chat.invoke({"messages": ("user", "hello")}, thread("a"))
     expected = [saver.get_tuple(thread("a")) for _ in range(2)]
-    asked: list[Any] = []
-    execute = saver.execute
-
-    def count(request: Any) -> Any:
-        asked.append(type(request).__name__)
-        return execute(request)
-
-    saver.execute = count
+    asked = noted_requests(saver, monkeypatch)
     assert saver.get_tuple(thread("a")) == expected[0] == expected[1]
-    assert asked == ["ReadHead"]
+    assert [type(each).__name__ for each in asked] == ["ReadHead"]
 
 
 def test_a_long_checkpoint_is_packed_once_to_be_shown_and_its_long_values_are_read(
@@ -159,17 +167,11 @@ def test_a_long_checkpoint_is_packed_once_to_be_shown_and_its_long_values_are_re
     notes = one_step(saver, lambda s: {"n": 7, "word": "short", "facts": {"k": "v" * 5000}})
     notes.invoke({"log": ["x" * 50] * 100}, thread("a"))
     expected = [saver.get_tuple(thread("a")) for _ in range(2)]
-    asked: list[Any] = []
-    execute = saver.execute
-
-    def count(request: Any) -> Any:
-        asked.append(request)
-        return execute(request)
+    asked = noted_requests(saver, monkeypatch)
 
     def pack(codec: Codec, value: Any) -> bytes:
         raise AssertionError("nothing is stored here")
 
-    monkeypatch.setattr(saver, "execute", count)
     monkeypatch.setattr(Codec, "dumps", pack)
     assert saver.get_tuple(thread("a")) == expected[0] == expected[1]
     assert [type(each).__name__ for each in asked] == ["ReadHead", "ReadValues"]
@@ -191,3 +193,17 @@ def test_a_long_value_that_was_damaged_is_noticed_however_often_it_was_shown(
         assert rows == 1
         with pytest.raises(CorruptCheckpointError, match=r"thread 'a'.*channel 'word'"):
             saver.get_tuple(thread("a"))
+
+
+def test_more_threads_take_no_more_requests_to_list_what_a_filter_lets_through(
+    saver: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = one_step(saver, lambda s: {"log": ["x" * 50]})
+    for number in range(20):
+        notes.invoke({"log": [number]}, thread(f"{number}"))
+    kept = [each for each in saver.list(None) if each.metadata["step"] == 0]
+    asked = noted_requests(saver, monkeypatch)
+    assert list(saver.list(None, filter={"step": 0})) == kept
+    kinds = [type(each).__name__ for each in asked]
+    assert {*kinds} <= {"ListNewest", "ReadPages", "ReadValuesOf"}
+    assert len(kinds) < 10

@@ -35,6 +35,7 @@ from plait.checkpoint.log.requests import (
     ReadLane,
     ReadPages,
     ReadValues,
+    ReadValuesOf,
     ReadVersions,
     ReadWrites,
     Refused,
@@ -73,6 +74,7 @@ class _Rows:
             ReadCheckpoints: self._read_checkpoints,
             ReadPages: self._read_pages,
             ReadValues: self._read_values,
+            ReadValuesOf: self._read_values_of,
             ReadVersions: self._read_versions,
             ListValues: self._list_values,
             ReadWrites: self._read_writes,
@@ -243,6 +245,9 @@ class _Rows:
         if lane is None:
             return [None] * len(request.keys)
         return [lane.value(channel, key, live=request.live) for channel, key in request.keys]
+
+    def _read_values_of(self, request: ReadValuesOf) -> list[list[bytes | None]]:
+        return [*map(self._read_values, request.reads)]
 
     def _read_versions(self, request: ReadVersions) -> list[ValueRow]:
         lane = self._by_number.get(request.lane)

@@ -165,6 +165,13 @@ class ReadValues:
 
 
 @dataclass(slots=True)
+class ReadValuesOf:
+    """Single versions of channels of several lanes. Answer: a list as of `ReadValues` for each."""
+
+    reads: Sequence[ReadValues]
+
+
+@dataclass(slots=True)
 class ReadVersions:
     """Versions of one channel whose id is in [first, last]. Answer: list of ValueRow by id."""
 

@@ -34,7 +34,13 @@ from plait.checkpoint.log.records import (
     read_patch,
     read_tasks,
 )
-from plait.checkpoint.log.requests import CheckpointRow, ReadValues, ReadVersions, WriteRow
+from plait.checkpoint.log.requests import (
+    CheckpointRow,
+    ReadValues,
+    ReadValuesOf,
+    ReadVersions,
+    WriteRow,
+)
 from plait.checkpoint.log.tuples import tuple_of
 from plait.checkpoint.serde import Codec, pack_plain, peek, place, unseal_each
 from plait.engine.records import given, snapshot_of
@@ -106,6 +112,8 @@ class _Lane:
         """Whole values."""
         self._patches: dict[_Version, Patch] = {}
         """What made others of them from those before."""
+        self._needed: dict[_Version, None] = {}
+        """Those that its checkpoints name."""
         self._live: dict[_Version, Any] = {}
         """Values that were never made bytes."""
 
@@ -126,15 +134,21 @@ class _Lane:
 
     # --- Finding what the checkpoints hold -------------------------------------------------------
 
-    def find(self) -> Plan[None]:
-        """Read and open all versions that the checkpoints name, and those that they grew from."""
+    def look(self) -> ReadValues:
+        """Which versions the checkpoints name; what must be read of them, to be `put`."""
         self._set_maps()
-        records, needed = self._records, self._needed()
-        missing = [version for version in needed if records.get(version) is None]
-        if missing:
-            found = yield ReadValues(self.reader.lane, missing, live=True)
-            records.update(zip(missing, found, strict=True))
-        self._open(needed)
+        self._needed = self._named()
+        records = self._records
+        missing = [version for version in self._needed if records.get(version) is None]
+        return ReadValues(self.reader.lane, missing, live=True)
+
+    def put(self, asked: ReadValues, found: Sequence[Any]) -> None:
+        """Here is what was to be read."""
+        self._records.update(zip(asked.keys, found, strict=True))
+
+    def find(self) -> Plan[None]:
+        """Open all versions that the checkpoints name, and read those that they grew from."""
+        self._open(self._needed)
         if self._patches:
             yield from self._find_behind()
             for version in [*self._patches]:
@@ -152,7 +166,7 @@ class _Lane:
             else:
                 raise _Long
 
-    def _needed(self) -> dict[_Version, None]:
+    def _named(self) -> dict[_Version, None]:
         needed: dict[_Version, None] = {}
         for entry in self.entries:
             if entry.values is None:
@@ -303,6 +317,7 @@ def read_short(
         for lane in plain if wanted else ():
             lane.entries = [each for each in lane.entries if fits(each.facts[1], wanted)]
         _open_tasks(plain, texts)
+        plain = yield from _read_missing(plain)
         parts: dict[_Lane, list[bytes]] = {}
         for lane in plain:
             try:
@@ -315,6 +330,29 @@ def read_short(
     except (_Long, CorruptCheckpointError):
         pass
     return [shown.get(lane) for lane in lanes]
+
+
+def _read_missing(lanes: Sequence[_Lane]) -> Plan[list[_Lane]]:
+    """Read, of all lanes at once, the versions that were not read with the checkpoints.
+
+    Returns:
+        The lanes that may still be short.
+    """
+    short: list[_Lane] = []
+    asked: list[tuple[_Lane, ReadValues]] = []
+    for lane in lanes:
+        try:
+            read = lane.look()
+        except _Long:
+            continue
+        short.append(lane)
+        if read.keys:
+            asked.append((lane, read))
+    if asked:
+        found = yield ReadValuesOf([read for _, read in asked])
+        for (lane, read), records in zip(asked, found, strict=True):
+            lane.put(read, records)
+    return short
 
 
 def _open_checkpoints(codec: Codec, lanes: Sequence[_Lane], texts: _Texts) -> None:

@@ -75,10 +75,10 @@ ORDER BY place, id DESC;
 
 -- name: read_values
 SELECT company.kept, stored.record
-FROM unnest($2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (name, id, place)
-LEFT JOIN plait_records AS stored ON stored.lane = $1::bigint
+FROM unnest($1::bigint[], $2::text[], $3::bytea[]) WITH ORDINALITY AS wanted (lane, name, id, place)
+LEFT JOIN plait_records AS stored ON stored.lane = wanted.lane
   AND stored.name = wanted.name AND stored.id = wanted.id
-LEFT JOIN plait_records AS company ON company.lane = $1::bigint
+LEFT JOIN plait_records AS company ON company.lane = wanted.lane
   AND company.name = 'c' AND company.id = wanted.id
 ORDER BY place;
 

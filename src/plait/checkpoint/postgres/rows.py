@@ -25,6 +25,7 @@ from plait.checkpoint.log.requests import (
     ReadLane,
     ReadPages,
     ReadValues,
+    ReadValuesOf,
     ReadVersions,
     ReadWrites,
     Refused,
@@ -156,16 +157,22 @@ def read_head(request: ReadHead) -> Steps[Head | None]:
 
 def read_values(request: ReadValues) -> Steps[list[bytes | None]]:
     """Single versions of channels."""
-    if not request.keys:
-        return []
-    names = text_array([_name(channel) for channel, _ in request.keys])
-    keys = bytes_array([key for _, key in request.keys])
-    rows = yield SQL.read_values, (request.lane, names, keys)
-    found: list[bytes | None] = []
-    for (channel, _), (kept, record) in zip(request.keys, rows, strict=True):
-        along = value_in(kept, channel)
-        found.append(record if along is None else along)
-    return found
+    return (yield from read_values_of(ReadValuesOf([request])))[0]
+
+
+def read_values_of(request: ReadValuesOf) -> Steps[list[list[bytes | None]]]:
+    """Single versions of channels of several lanes."""
+    lanes = int_array([each.lane for each in request.reads for _ in each.keys])
+    names = text_array([_name(channel) for each in request.reads for channel, _ in each.keys])
+    keys = bytes_array([key for each in request.reads for _, key in each.keys])
+    rows = iter((yield SQL.read_values, (lanes, names, keys)))
+    return [[_value(channel, *next(rows)) for channel, _ in each.keys] for each in request.reads]
+
+
+def _value(channel: str, kept: bytes | None, record: bytes | None) -> bytes | None:
+    """A version, which may travel with its checkpoint."""
+    along = value_in(kept, channel)
+    return record if along is None else along
 
 
 def read_versions(request: ReadVersions) -> Steps[list[ValueRow]]:
@@ -376,6 +383,7 @@ _STEPS: dict[type, Callable[[Any], Steps[Any]]] = {
     ReadCheckpoints: read_checkpoints,
     ReadPages: read_pages,
     ReadValues: read_values,
+    ReadValuesOf: read_values_of,
     ReadVersions: read_versions,
     ListValues: list_values,
     ReadWrites: read_writes,

@@ -25,6 +25,7 @@ from plait.checkpoint.log.requests import (
     ReadLane,
     ReadPages,
     ReadValues,
+    ReadValuesOf,
     ReadVersions,
     ReadWrites,
     Refused,
@@ -184,6 +185,11 @@ def read_values(conn: sqlite3.Connection, request: ReadValues) -> list[bytes | N
                 record = values.get(channel, record)
         out.append(record)
     return out
+
+
+def read_values_of(conn: sqlite3.Connection, request: ReadValuesOf) -> list[list[bytes | None]]:
+    """Single versions of channels of several lanes."""
+    return [read_values(conn, each) for each in request.reads]
 
 
 def read_versions(conn: sqlite3.Connection, request: ReadVersions) -> list[ValueRow]:
@@ -377,6 +383,7 @@ READS: dict[type, Callable[[sqlite3.Connection, Any], Any]] = {
     ReadCheckpoints: read_checkpoints,
     ReadPages: read_pages,
     ReadValues: read_values,
+    ReadValuesOf: read_values_of,
     ReadVersions: read_versions,
     ListValues: list_values,
     ReadWrites: read_writes,
