@@ -410,6 +410,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "h_hunted_chains::fallbacks_of_a_batch_with_errors_kept": "Errors of a batch with fallbacks",
     "h_moved_today::arguments_with_an_alias": "Aliases of arguments",
     "h_templates::a_graph_that_runnables_are_around": "Graphs that runnables are around",
+    "h_templates::metadata_of_the_checkpoints_of_an_agent": "Metadata for LangSmith",
 }
 """Case id without saver (`a_graph::fan_out`) -> title of its row in docs/compatibility.md.
 

@@ -4,7 +4,8 @@ import operator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Dict, List, NotRequired, Optional, Tuple, TypedDict  # noqa: UP035
 
-from langchain_core.messages import AIMessage
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, tool
 from langgraph.func import entrypoint
@@ -12,6 +13,8 @@ from langgraph.graph import START, MessagesState, StateGraph, add_messages
 from langgraph.prebuilt import InjectedState, ToolNode
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, Field
+
+from .scripted import model_of
 
 THREAD = {"configurable": {"thread_id": "1"}}
 
@@ -142,3 +145,9 @@ def case_a_workflow_that_returns_a_bare_final(env):
 
     told = workflow.invoke([1], THREAD), workflow.invoke([1, 2], THREAD)
     return told, sorted(workflow.get_output_jsonschema())
+
+
+def case_metadata_of_the_checkpoints_of_an_agent(env):
+    agent = create_agent(model_of("hi"), [], checkpointer=env.saver(), name="greeter")
+    agent.invoke({"messages": [HumanMessage("hello", id="1")]}, THREAD)
+    return agent.get_state(THREAD).metadata
