@@ -335,7 +335,10 @@ _resting: list[Database] = []
 
 
 def _before_fork() -> None:
-    _resting.extend(database for database in list(_all) if database.rest())
+    asked: set[Database] = set()
+    while new := set(_all) - asked:  # others may be made while one is waited for
+        _resting.extend(database for database in new if database.rest())
+        asked |= new
 
 
 def _after_in_parent() -> None:
