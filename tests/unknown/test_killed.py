@@ -220,9 +220,9 @@ def test_killed_anywhere_in_a_file_each_is_done_once(
 ) -> None:
     places = (lambda n=n: SqliteSaver(tmp_path / f"{n}.db") for n in count())
     trials = Trials(api, durability, places, tmp_path)
-    trials.play_all(stride=1 if durability == "sync" else 3)
+    trials.play_all(stride=3 if durability == "sync" else 9)
     chance = Random(1)
-    for _ in range(8):
+    for _ in range(3):
         trials.play(*[Death(chance.randint(3, 30), after=chance.random() < 0.5) for _ in range(4)])
     print(f"{trials.played} trials")
 
@@ -237,5 +237,5 @@ def test_killed_anywhere_on_a_server_each_is_done_once(
                 yield lambda url=url: PostgresSaver(url)
 
     trials = Trials(api, "sync", places(), tmp_path)
-    trials.play_all(stride=4)
+    trials.play_all(stride=8)
     print(f"{trials.played} trials")
