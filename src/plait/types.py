@@ -31,6 +31,8 @@ from plait.policies import (
     TracePolicy,
     omit_payload,
 )
+from plait.policies import default_cache_key as default_cache_key
+from plait.policies import default_retry_on as default_retry_on
 from plait.scope import current_scope, current_tool_call
 from plait.typing import MISSING, subscriptable
 from plait.warnings import LangGraphDeprecatedSinceV10, LangGraphDeprecatedSinceV11
