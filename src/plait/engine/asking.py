@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 
-from plait.engine.commands import Emit, SaveWrites
+from plait.engine.commands import Emit
 from plait.engine.ends import question_of
 from plait.engine.guards import Guards
 from plait.engine.records import TaskWrites
@@ -31,26 +31,31 @@ class Asking(Guards):
     _unasked: list[Task]
     """Those whose questions are all known, and were not told yet."""
     _asked_so_far: set[Task]
-    """Those whose questions were told (and stored, if super-steps are) while other tasks ran."""
+    """Those whose questions were stored and told while other tasks ran."""
     answered: frozenset[str]
     """The questions that the caller of the run answers."""
 
     def _has_asked(self, task: Task) -> None:
-        """A task waits for answers, and all that it called has ended.
+        """A task waits for answers; told is that when all that it called has ended.
 
         What called tasks ask, their caller asks, too. The two go on record together: an answer is
         found by either.
         """
-        called = NO_ITEMS if task.calls is None else task.calls.asked
-        if task.parent is None and not any(other.calls for other in called):
+        calls = task.calls
+        if task.parent is not None or not self._interrupted[task] or (calls and calls.open):
+            return
+        called = calls.asked if calls else NO_ITEMS
+        if not any(other.calls for other in called):
             self._unasked = self._unasked or []
             self._unasked += [task, *called]
 
     def _ask_now(self) -> Flow:
-        """Store and tell what tasks have asked while others still run."""
+        """Store what tasks have asked while others still run, with what others wrote; tell it."""
         asked, self._unasked = self._unasked, NO_ITEMS
-        if self.saving:
-            yield SaveWrites([question_of(task, self._interrupted[task]) for task in asked])
+        lost, self._lost = self._lost, NO_ITEMS
+        saved = asked if self.spec.saved else NO_ITEMS
+        questions = [question_of(task, self._interrupted[task]) for task in saved]
+        yield from self._acknowledge(extra=[*lost, *questions])
         self._report_asked(asked)
         self._asked_so_far = self._asked_so_far or set()
         self._asked_so_far.update(asked)
@@ -73,11 +78,10 @@ class Asking(Guards):
 
     def _asking_still(self) -> list[TaskWrites]:
         """What is left to store of the tasks that wait for answers."""
-        stored = self._asked_so_far if self.saving else NO_ITEMS
         return [
             question_of(task, self._interrupted[task])
             for task in sorted(self._interrupted, key=task_order)
-            if task not in stored
+            if task not in self._asked_so_far
         ]
 
     def _tell_unused(self, task: Task, asked: Sequence[str]) -> None:

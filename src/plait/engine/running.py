@@ -186,11 +186,11 @@ class Running(Asking):
                 self._failure = self._leaving
             for task in resolved:  # closing one may settle the task that called it
                 self._closed(task, resolved)
-            if self._lost or (self._unsaved and (busy or resolved)):
-                lost, self._lost = self._lost, NO_ITEMS
-                yield from self._acknowledge(extra=lost)
             if busy and self._unasked:
                 yield from self._ask_now()
+            elif self._lost or (self._unsaved and (busy or resolved)):
+                lost, self._lost = self._lost, NO_ITEMS
+                yield from self._acknowledge(extra=lost)
             for task in resolved:
                 yield Resolve(self._calls.pop(task), task)
             if not busy:
@@ -273,12 +273,10 @@ class Running(Asking):
             calls.failed.append(called)
         if called in self._interrupted:
             calls.asked.append(called)
-        if calls.open:
-            return
-        if parent in self._held:
-            self._conclude(parent, self._held.pop(parent), resolved)
-        elif parent in self._interrupted:
+        if parent in self._interrupted:
             self._has_asked(parent)
+        elif not calls.open and parent in self._held:
+            self._conclude(parent, self._held.pop(parent), resolved)
 
     def _swallowed(self, task: Task) -> Interrupt | None:
         """A question, of a task that returned or of one it called, that nobody has answered."""
@@ -398,8 +396,7 @@ class Running(Asking):
             asked = {**asked, **task.questions.open}
         self._interrupted = self._interrupted or {}
         self._interrupted[task] = tuple(asked.values())
-        if asked and (task.calls is None or not task.calls.open):
-            self._has_asked(task)
+        self._has_asked(task)
         task.error = error
         if task in self._calls:
             resolved.append(task)
