@@ -19,6 +19,8 @@ from langgraph.errors import (
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, RetryPolicy, Send, interrupt
 
+from .waiting import until
+
 CONFIG = {"configurable": {"thread_id": "1"}}
 # In its default (async) mode the peer writes the state of a join while the next step changes it.
 SYNC = {"durability": "sync"}
@@ -91,13 +93,11 @@ def parallel(saver, **nodes):
 
 def wait_for_result(graph, name, config=CONFIG):
     """Blocks a node until the writes of its sibling are in the saver."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        tasks = {t.name: t for t in graph.get_state(config).tasks}
-        if name in tasks and tasks[name].result is not None:
-            return
-        time.sleep(0.005)
-    raise TimeoutError(name)
+    until(lambda: result_of(graph.get_state(config), name) is not None)
+
+
+def result_of(snapshot, name):
+    return next((t.result for t in snapshot.tasks if t.name == name), None)
 
 
 def half_failing(saver, fixed):
@@ -336,23 +336,13 @@ def case_both_fail(env):
     return env.error(lambda: graph.invoke({"items": []}))
 
 
-def shown_soon(graph):
-    """Whether a question of a task shows in the state while another one runs."""
-    deadline = time.monotonic() + 20
-    while not graph.get_state(CONFIG).interrupts:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
-
-
 def case_question_beside_an_error(env):
     def ask(state):
         return {"items": [interrupt("q")]}
 
     def bad(state):
-        seen = shown_soon(graph)
-        raise AppError(seen)
+        until(lambda: graph.get_state(CONFIG).interrupts)
+        raise AppError(1)
 
     graph = parallel(env.saver(), ask=ask, bad=bad)
     error = env.error(lambda: graph.invoke({"items": []}, CONFIG, **SYNC))

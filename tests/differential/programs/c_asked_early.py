@@ -2,11 +2,12 @@
 
 import asyncio
 import operator
-import time
 from typing import Annotated, TypedDict
 
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, Send, interrupt
+
+from .waiting import until
 
 CONFIG = {"configurable": {"thread_id": "1"}}
 SYNC = {"durability": "sync"}
@@ -17,15 +18,11 @@ class State(TypedDict, total=False):
     who: str
 
 
-def seen(graph, config=CONFIG, **options):
-    """The tasks of the state as soon as it has a question; a failure shows what there was."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        tasks = graph.get_state(config, **options).tasks
-        if any(task.interrupts for task in tasks):
-            return [(t.name, [i.value for i in t.interrupts], t.result) for t in tasks]
-        time.sleep(0.005)
-    return "nobody asked"
+def seen(graph):
+    """The tasks of the state as soon as it has a question."""
+    until(lambda: any(t.interrupts for t in graph.get_state(CONFIG).tasks))
+    tasks = graph.get_state(CONFIG).tasks
+    return [(t.name, [i.value for i in t.interrupts], t.result) for t in tasks]
 
 
 def ask(state):

@@ -2,7 +2,6 @@
 
 import asyncio
 import operator
-import time
 from typing import Annotated, Any, TypedDict
 
 from langgraph.cache.memory import InMemoryCache
@@ -11,6 +10,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import CachePolicy, Command, RetryPolicy, Send, interrupt
+
+from .waiting import until
 
 
 class State(TypedDict, total=False):
@@ -123,16 +124,6 @@ def case_retries_of_parallel_nodes_and_what_is_streamed(env):
     return sorted_parts(parts), graph.get_state(THREAD).values, history(graph)
 
 
-def is_stored(graph, name):
-    """Whether the result of a task shows in the state while another one runs."""
-    deadline = time.monotonic() + 20
-    while not any(t.name == name and t.result for t in graph.get_state(THREAD).tasks):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
-
-
 def case_a_failed_node_beside_a_good_one_goes_on(env):
     calls = []
 
@@ -143,7 +134,8 @@ def case_a_failed_node_beside_a_good_one_goes_on(env):
     def bad(state):
         calls.append("bad")
         if calls.count("bad") < 2:
-            raise KeyError(is_stored(graph, "good"))
+            until(lambda: any(task.result for task in graph.get_state(THREAD).tasks))
+            raise KeyError("bad")
         return {"log": ["bad"]}
 
     builder = StateGraph(State)
