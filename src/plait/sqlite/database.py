@@ -97,11 +97,7 @@ class Database:
                     if concerns_file(error):
                         self._let_go()  # the next call opens the file as it is then
                     deadline = deadline or monotonic() + self._longer
-                    if has_writer(error):
-                        again = monotonic() < deadline
-                    else:  # a new connection may write, if the file may be written now
-                        again = kept is not None and may_only_read(error)
-                    if not again:
+                    if not _may_pass(error, deadline, opened=kept is None):
                         raise explain(error, self.path) from error
                 except Exception:
                     raise
@@ -291,6 +287,13 @@ def _id_of(path: str) -> object:
     except OSError:
         return object()
     return found.st_dev, found.st_ino
+
+
+def _may_pass(error: Exception, deadline: float, *, opened: bool) -> bool:
+    """Whether what failed may go well in another turn. `opened`: the connection was new."""
+    if has_writer(error):
+        return monotonic() < deadline
+    return not opened and may_only_read(error)  # a new one may write, if the file may be written
 
 
 def _nothing(conn: sqlite3.Connection) -> None:
