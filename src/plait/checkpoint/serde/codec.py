@@ -74,6 +74,10 @@ _OPTIONS = (
 _TOGETHER = 16
 """How many values are decoded at a time: what is copied should stay near to the processor."""
 _packb, _unpackb = ormsgpack.packb, ormsgpack.unpackb
+_FIRST_ITEM = {b"\xdc": 3, b"\xdd": 5}
+"""Where the first item of a list stands that is no short one, by its first byte, in msgpack."""
+_EXTENSIONS = frozenset({b"\xc7", b"\xc8", b"\xc9", b"\xd4", b"\xd5", b"\xd6", b"\xd7", b"\xd8"})
+"""The bytes that extensions begin with there."""
 _BUFFERS = frozenset({bytearray, memoryview})
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, dict})
 _HOLDERS = frozenset({list, dict})
@@ -227,13 +231,19 @@ class Codec:
         """
         values: list[Any] = []
         for some in _batches(parts):
-            try:
-                taken = self._taken_apart(some)
-                made = iter([d(s) for d, s in zip(taken.decoders, taken.states, strict=True)])
-                values += [list(islice(made, count)) for count in taken.counts]
-            except Exception:  # something else is there, or damaged
-                values += self.loads_together(some)
+            values += self._objects(some) or self.loads_together(some)
         return values
+
+    def _objects(self, parts: Sequence[bytes]) -> list[list[Any]] | None:
+        """Lists of registered objects; None where something else is there, or damaged."""
+        if not _may_hold_objects(parts[0]):
+            return None
+        try:
+            taken = self._taken_apart(parts)
+            made = iter([d(s) for d, s in zip(taken.decoders, taken.states, strict=True)])
+            return [list(islice(made, count)) for count in taken.counts]
+        except Exception:
+            return None
 
     def remember(self, parts: Sequence[bytes], recipes: Recipes) -> tuple[list[Any], list[int]]:
         """Decode many lists, and note how their items are made once more.
@@ -251,19 +261,22 @@ class Codec:
         items: list[Any] = []
         counts: list[int] = []
         for some in _batches(parts):
-            try:
-                taken = self._taken_apart(some)
-                fresh = self._recipes_of(taken)
-                items += fresh.made(partial(_loose, taken, fresh))
-            except Exception:
-                some_items, some_counts = noted(self.loads_together(some), recipes, self.recipe)
-                items += some_items
-                counts += some_counts
-                continue
-            counts += taken.counts
-            recipes.makers.update(zip(taken.names, taken.decoders, strict=True))
-            recipes.hows += fresh.hows
-            recipes.whats += fresh.whats
+            if _may_hold_objects(some[0]):
+                try:
+                    taken = self._taken_apart(some)
+                    fresh = self._recipes_of(taken)
+                    items += fresh.made(partial(_loose, taken, fresh))
+                except Exception:  # something else is there, or damaged
+                    pass
+                else:
+                    counts += taken.counts
+                    recipes.makers.update(zip(taken.names, taken.decoders, strict=True))
+                    recipes.hows += fresh.hows
+                    recipes.whats += fresh.whats
+                    continue
+            some_items, some_counts = noted(self.loads_together(some), recipes, self.recipe)
+            items += some_items
+            counts += some_counts
         return items, counts
 
     def _recipes_of(self, taken: _Taken) -> Recipes:
@@ -537,6 +550,12 @@ def _loose(taken: _Taken, recipes: Recipes, packed: Sequence[bytes]) -> list[Any
     """Those objects that recipes would decode again: here their states are at hand."""
     each = zip(recipes.hows, taken.decoders, taken.states, strict=True)
     return [decode(state) for how, decode, state in each if how is PACKED]
+
+
+def _may_hold_objects(packed: bytes) -> bool:
+    """Whether a packed list may be one of objects, as far as its first item tells."""
+    first = _FIRST_ITEM.get(packed[:1], 1)
+    return packed[first : first + 1] in _EXTENSIONS
 
 
 def _batches(parts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

@@ -8,7 +8,6 @@ so that long lists take few steps of Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
 from typing import Any, TypeAlias, cast
 
 Many: TypeAlias = Callable[[Sequence[Any]], list[Any]]
@@ -56,7 +55,7 @@ class Recipes:
     def add_each(self, items: list[Any], recipe: Callable[[Any], tuple[Any, Any]]) -> None:
         """Add many items; `recipe` says how one is made once more."""
         if _FLAT.issuperset(map(type, items)):
-            self.hows += repeat(None, len(items))
+            self.hows += [None] * len(items)
             self.whats += items
             return
         for item in items:
