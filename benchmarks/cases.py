@@ -437,6 +437,20 @@ CASES: tuple[Case, ...] = (
     ),
     *(
         Case(
+            f"history-listed-{saver}",
+            f"the same, conversation, {saver}, no state looked at",
+            partial(threads.listed, saver=saver),
+            threads.listed_floor,
+            300,
+            "us/checkpoint",
+            Bounds(20, 100),
+            5,
+            2,
+        )
+        for saver in ("memory", "sqlite")
+    ),
+    *(
+        Case(
             f"get-state-{kind}-{saver}",
             f"get_state after 1,000 steps, {kind}, {saver}",
             partial(threads.state, kind=kind, saver=saver),

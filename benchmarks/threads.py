@@ -94,6 +94,30 @@ def history(impl: Implementation, steps: int, *, kind: str, saver: str) -> Job:
     return Job(run, lambda found: [_told(values) for values, *_ in found], opened.close)
 
 
+def listed(impl: Implementation, steps: int, *, saver: str) -> Job:
+    """That of a conversation, to find a checkpoint in: no state is looked at."""
+    opened = ExitStack()
+    graph, config = _thread(impl, steps, "conversation", saver, opened)
+
+    def run() -> list[Any]:
+        return [(each.next, each.config, each.metadata) for each in graph.get_state_history(config)]
+
+    return Job(run, lambda found: [following for following, *_ in found], opened.close)
+
+
+def listed_floor(steps: int) -> Job:
+    """As many configs and metadata, made of what is at hand."""
+    nexts = [(), *[("work",)] * steps, ("__start__",)]
+
+    def run() -> list[Any]:
+        return [
+            (following, {"configurable": {"thread_id": "1", "checkpoint_id": n}}, {"step": n})
+            for n, following in enumerate(nexts)
+        ]
+
+    return Job(run, lambda found: [following for following, *_ in found])
+
+
 def state(impl: Implementation, steps: int, *, kind: str, saver: str) -> Job:
     """The head of a thread, `CALLS` times."""
     opened = ExitStack()

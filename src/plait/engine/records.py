@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -143,16 +143,31 @@ class Snapshot:
         return found
 
 
+class Unmade:
+    """A value that was read, and is made when somebody looks at it.
+
+    A history that is listed would else make every list of a thread once for each checkpoint.
+    """
+
+    __slots__ = ("made",)
+
+    def __init__(self, made: Callable[[], Any]) -> None:
+        self.made = made
+        """Makes the value, new."""
+
+
 def given(value: Any) -> Any:
-    """What a saver in memory keeps, as whoever reads it may have it: containers are copied."""
-    return value.copy() if type(value) in CONTAINERS else value
+    """What a saver keeps or has read, as whoever reads it may have it: containers are copied."""
+    if type(value) in CONTAINERS:
+        return value.copy()
+    return value.made() if isinstance(value, Unmade) else value
 
 
 Live: TypeAlias = "tuple[NewCheckpoint, dict[str, Any], list[TaskWrites]]"
-"""One stored checkpoint as it was handed over, in this process: nobody changes these parts.
+"""One stored checkpoint as it was handed over or read, in this process: nobody changes these parts.
 
 They are the checkpoint; channel name to checkpoint value, every channel that holds something; and
-what was stored for it since, in the order of task path.
+what was stored for it since, in the order of task path. Values may be `Unmade`.
 """
 Stored: TypeAlias = "Snapshot | Live"
 """A checkpoint that is read only to be looked at."""

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from plait.engine.records import CONTAINERS, Live, TaskWrites, new_tuple
+from plait.engine.records import CONTAINERS, Live, TaskWrites, Unmade, new_tuple
 from plait.engine.tasks import UnnamedWrites, is_task_id, task_id
 from plait.pregel.layout import SPECIAL, Address, Layout, Row, Seat
+from plait.pregel.unread import Unread
 from plait.types import PregelTask, StateSnapshot
+
+LOOSE = CONTAINERS | {Unmade}
+"""Types of values that are not shown as they are held."""
 
 
 class PlainView:
@@ -23,12 +27,14 @@ class PlainView:
         address: of the lane.
     """
 
-    __slots__ = ("_address", "_layout", "_members")
+    __slots__ = ("_address", "_layout", "_members", "_unmade")
 
     def __init__(self, layout: Layout, address: Address) -> None:
         self._layout = layout
         self._members = layout.members
         self._address = address
+        self._unmade = False
+        """Whether something in the snapshot at hand is yet to be made."""
 
     def show(self, lives: Iterable[Live], pending: bool) -> list[StateSnapshot | None]:
         """Checkpoints (see `Viewer.show`); None for those of which there is more to say.
@@ -56,11 +62,12 @@ class PlainView:
             metadata: dict[str, Any] = {**made.metadata}
             if "parents" in metadata:
                 metadata["parents"] = {**parents} if (parents := metadata["parents"]) else {}
-            shared = held is made.changed
-            if only in held and not (type(value := held[only]) in CONTAINERS and shared):
+            if only in held and type(value := held[only]) not in LOOSE:
                 values = {only: value}
             else:
-                values = layout.show(held, shared)
+                values = layout.show(held, held is made.changed)
+                if Unmade in map(type, values.values()):
+                    self._unmade = True
             config: Any
             parent: Any = None
             if root is None:
@@ -75,7 +82,11 @@ class PlainView:
                     place["checkpoint_id"] = before
             when = ts if type(ts) is str else made.made_at
             parts = values, row[1], config, metadata, when, parent, tasks, ()
-            shown.append(new_tuple(StateSnapshot, parts))
+            if self._unmade:
+                self._unmade = False
+                shown.append(new_tuple(Unread, parts))
+            else:
+                shown.append(new_tuple(StateSnapshot, parts))
         return shown
 
     def _tasks(
@@ -107,7 +118,7 @@ class PlainView:
                 if channel in members:
                     if channel in result:
                         return None
-                    result[channel] = value.copy() if type(value) in CONTAINERS else value
+                    result[channel] = self._loose(value) if type(value) in LOOSE else value
                 elif channel in SPECIAL:
                     return None
             if type(outcome) is UnnamedWrites:
@@ -118,3 +129,10 @@ class PlainView:
                     return None
         state = self._address.inside(name, task) if nests else None
         return new_tuple(PregelTask, (task, name, path, None, (), state, result))
+
+    def _loose(self, value: Any) -> Any:
+        """A value of which the snapshot must have one of its own: here, or once it is looked at."""
+        if type(value) is Unmade:
+            self._unmade = True
+            return value
+        return value.copy()

@@ -15,6 +15,7 @@ from langgraph.types import Command, RetryPolicy, Send, interrupt
 
 from .desks import USER, thread
 from .scripted import add, ai, call, model_of, mul
+from .waiting import until
 
 
 def said(messages):
@@ -208,6 +209,7 @@ def case_a_worker_that_fails_is_gone_on_with(env):
         """Fail once."""
         tries.append(x)
         if len(tries) == 1:
+            until(lambda: any(t.name == "bob" and t.result for t in desk.get_state(thread()).tasks))
             raise ValueError("down")
         return f"up {x}"
 

@@ -10,6 +10,7 @@ patch appended is cut off again, by what its own record says.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Plan
@@ -36,6 +37,7 @@ from plait.checkpoint.log.records import (
 )
 from plait.checkpoint.log.requests import ReadValues
 from plait.checkpoint.serde import Codec, KeyedRecipes, Recipes
+from plait.engine.records import Unmade
 
 _Splice: TypeAlias = "tuple[int, int, list[Any], list[Any]]"
 """Where it was, how many items came, and recipes of those that went."""
@@ -139,9 +141,9 @@ class _ListLine(_Line):
         """How the items at hand are made."""
         return self._recipes.copy()
 
-    def made(self) -> list[Any]:
-        """The list, new."""
-        return self._recipes.made(self._codec.loads_each)
+    def value(self) -> Unmade:
+        """The list at hand."""
+        return Unmade(partial(self.recipes().made, self._codec.loads_each))
 
 
 class _DictLine(_Line):
@@ -180,9 +182,9 @@ class _DictLine(_Line):
             else:
                 self._recipes.drop(key)
 
-    def made(self) -> dict[Any, Any]:
-        """The dict, new."""
-        return self._recipes.made(self._codec.loads_each)
+    def value(self) -> Unmade:
+        """The dict at hand."""
+        return Unmade(partial(self._recipes.copy().made, self._codec.loads_each))
 
 
 class Lines:
@@ -218,8 +220,8 @@ class Lines:
         version: bytes,
         record: tuple[int, bytes] | None,
         proved: bytes | None = None,
-    ) -> Plan[list[Any] | dict[Any, Any]]:
-        """A value, new.
+    ) -> Plan[Unmade]:
+        """A value.
 
         Args:
             channel: whose.
@@ -242,15 +244,15 @@ class Lines:
         line = self._lines[channel]
         while line.at != version:
             line.go_back()
-        return line.made()
+        return line.value()
 
-    def piece(self, ref: Ref) -> tuple[Any] | None:
-        """What a task's write refers to, new, alone in a tuple; None where no line has been."""
+    def piece(self, ref: Ref) -> Unmade | None:
+        """What a task's write refers to; None where no line has been."""
         codec = self._source.codec
         brought = self._pieces.get((ref.channel, ref.version))
         if isinstance(brought, Recipes):
-            return (piece_of(brought.made(codec.loads_each), ref),)
-        return None if brought is None else (keys_of(brought, codec)[1],)
+            return Unmade(lambda: piece_of(brought.made(codec.loads_each), ref))
+        return None if brought is None else Unmade(lambda: keys_of(brought, codec)[1])
 
     def _go_to(
         self, channel: str, version: bytes, record: tuple[int, bytes], proved: bytes | None

@@ -8,6 +8,7 @@ them share a list.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -34,7 +35,6 @@ from plait.checkpoint.log.records import (
     CheckpointFrame,
     Ref,
     read_patch,
-    ref_of,
 )
 from plait.checkpoint.log.requests import (
     CheckpointRow,
@@ -45,7 +45,7 @@ from plait.checkpoint.log.requests import (
     WriteRow,
 )
 from plait.checkpoint.serde import pack_plain, proof
-from plait.engine.records import NewCheckpoint, metadata_of, values_of
+from plait.engine.records import NewCheckpoint, Unmade, metadata_of, values_of
 
 _Version = tuple[str, bytes]
 """(channel, version)."""
@@ -97,8 +97,8 @@ class PageReader:
         self.places: Mapping[bytes, Place] = {}
         """Of checkpoints of the last page that were not read live with a full map, where their
         values are."""
-        self._wholes: dict[_Version, tuple[Any] | None] = {}
-        """The values that writes of this page are, as soon as they are read."""
+        self._unmade: dict[_Version, Unmade] = {}
+        """Lists and dicts that were read and are made when somebody looks at them."""
 
     def rows(self, before: bytes | None, size: int, wanted: Mapping[str, Any]) -> Plan[Rows]:
         """Up to `size` checkpoints below `before`, newest first.
@@ -148,12 +148,6 @@ class PageReader:
         maps = (yield from self._maps([row for row, _ in rows], later)) if later else {}
         self.places = maps
         opened = self._open_writes(waiting, found)
-        self._wholes = {
-            (ref.channel, ref.version): None
-            for _, frame in opened
-            for ref in [ref_of(data) for _, data in frame or ()]
-            if ref is not None and ref.length == ALL
-        }
         yield from self._read_values(found, maps)
         yield from self._reader.add_writes(opened, found, self._piece)
         return [*lives, *found.values()]
@@ -264,7 +258,7 @@ class PageReader:
             for version in needed
             if version not in fixed and version not in packed and not lines.knows(*version)
         ]
-        self._made, self._brought = {}, {}
+        self._made, self._brought, self._unmade = {}, {}, {}
         self._sealed, self._opened, self._few = {}, {}, set()
         if not missing:
             return
@@ -350,9 +344,11 @@ class PageReader:
         return whole
 
     def _value(self, version: _Version) -> Plan[Any]:
-        """A value that can change, new."""
+        """A value that can change: new, or yet to be made."""
         if version in self._made:
             return self._made.pop(version)
+        if version in self._unmade:
+            return self._unmade[version]
         lines, record, proved = self._lines, None, None
         if version not in self._packed and version in self._sealed and not lines.knows(*version):
             sealed = self._sealed[version]
@@ -362,25 +358,26 @@ class PageReader:
                 record = WHOLE, (yield from whole_of(self._reader, record[1]))
             if record[0] == WHOLE:
                 self._packed[version] = record[1]
-        if version in self._packed:
-            return self._reader.codec.loads(self._packed[version])
-        value = yield from lines.read(*version, record, proved)
-        if self._wholes.get(version, ()) is None:  # wanted, and not made yet
-            self._wholes[version] = ((yield from lines.read(*version, None)),)
+        packed = self._packed.get(version)
+        value = self._unmade[version] = (
+            Unmade(partial(self._reader.codec.loads, packed))
+            if packed is not None
+            else (yield from lines.read(*version, record, proved))
+        )
         return value
 
-    def _piece(self, ref: Ref) -> tuple[Any] | None:
+    def _piece(self, ref: Ref) -> Unmade | None:
         """What a task's write refers to, where this page has read it."""
-        version = ref.channel, ref.version
-        if version in self._brought and ref.length != ALL:
-            return (piece_of(self._reader.codec.loads(self._brought[version]), ref),)
+        version, codec = (ref.channel, ref.version), self._reader.codec
         if version in self._fixed:
-            return (piece_of(self._fixed[version], ref),)
-        if version in self._packed:
-            return (piece_of(self._reader.codec.loads(self._packed[version]), ref),)
-        if ref.length == ALL:
-            return self._wholes.pop(version, None)
-        return self._lines.piece(ref)
+            value = self._fixed[version]
+            return Unmade(lambda: piece_of(value, ref))
+        packed = self._packed.get(version)
+        if version in self._brought and ref.length != ALL:
+            packed = self._brought[version]
+        if packed is not None:
+            return Unmade(lambda: piece_of(codec.loads(packed), ref))
+        return self._unmade.get(version) if ref.length == ALL else self._lines.piece(ref)
 
     def _open_writes(self, rows: Sequence[WriteRow], to: Container[bytes]) -> Sequence[Opened]:
         """What tasks of these checkpoints wrote, in the order of the rows."""

@@ -42,7 +42,7 @@ from plait.checkpoint.log.short import Asked, read_short
 from plait.checkpoint.log.tuples import PORT, config_of, tuple_of
 from plait.checkpoint.serde import Codec
 from plait.constants import FRONTIER
-from plait.engine.records import given, id_of, snapshot_of
+from plait.engine.records import Unmade, given, id_of, snapshot_of
 from plait.errors import ConfigError, CorruptCheckpointError, StorageError
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def _decoded(found: Stored) -> Snapshot:
     writes = [
         (task.task_id, channel, given(value)) for task in tasks for channel, value in task.writes
     ]
+    values = {name: v.made() if type(v) is Unmade else v for name, v in values.items()}
     return Snapshot(
         made.id, made.parent_id, made.made_at, cast("Any", made.metadata),
         cast("Any", made.frontier), values, writes, None, {},
