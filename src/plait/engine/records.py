@@ -147,13 +147,21 @@ class Unmade:
     """A value that was read, and is made when somebody looks at it.
 
     A history that is listed would else make every list of a thread once for each checkpoint.
+
+    Args:
+        make: makes it.
+        of: of these.
     """
 
-    __slots__ = ("made",)
+    __slots__ = ("_make", "_of")
 
-    def __init__(self, made: Callable[[], Any]) -> None:
-        self.made = made
-        """Makes the value, new."""
+    def __init__(self, make: Callable[..., Any], *of: Any) -> None:
+        self._make = make
+        self._of = of
+
+    def made(self) -> Any:
+        """The value, new."""
+        return self._make(*self._of)
 
 
 def given(value: Any) -> Any:

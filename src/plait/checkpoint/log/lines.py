@@ -10,7 +10,6 @@ patch appended is cut off again, by what its own record says.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, TypeAlias
 
 from plait.checkpoint.base.port import Plan
@@ -52,6 +51,7 @@ class _Line:
         self.at = at
         self._behind: set[bytes] = set()
         self._codec = codec
+        self._loads = codec.loads_each
 
     def knows(self, version: bytes) -> bool:
         """Whether it is at a version, or can go back to it."""
@@ -143,7 +143,7 @@ class _ListLine(_Line):
 
     def value(self) -> Unmade:
         """The list at hand."""
-        return Unmade(partial(self.recipes().made, self._codec.loads_each))
+        return Unmade(Recipes.made, self.recipes(), self._loads)
 
 
 class _DictLine(_Line):
@@ -184,7 +184,14 @@ class _DictLine(_Line):
 
     def value(self) -> Unmade:
         """The dict at hand."""
-        return Unmade(partial(self._recipes.copy().made, self._codec.loads_each))
+        return Unmade(KeyedRecipes.made, self._recipes.copy(), self._loads)
+
+
+def _made_piece(brought: Recipes | bytes, ref: Ref, codec: Codec) -> Any:
+    """What a task's write refers to: items of a list, or keys of a dict."""
+    if isinstance(brought, Recipes):
+        return piece_of(brought.made(codec.loads_each), ref)
+    return keys_of(brought, codec)[1]
 
 
 class Lines:
@@ -248,11 +255,10 @@ class Lines:
 
     def piece(self, ref: Ref) -> Unmade | None:
         """What a task's write refers to; None where no line has been."""
-        codec = self._source.codec
         brought = self._pieces.get((ref.channel, ref.version))
-        if isinstance(brought, Recipes):
-            return Unmade(lambda: piece_of(brought.made(codec.loads_each), ref))
-        return None if brought is None else Unmade(lambda: keys_of(brought, codec)[1])
+        if brought is None:
+            return None
+        return Unmade(_made_piece, brought, ref, self._source.codec)
 
     def _go_to(
         self, channel: str, version: bytes, record: tuple[int, bytes], proved: bytes | None

@@ -8,7 +8,6 @@ them share a list.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -44,7 +43,7 @@ from plait.checkpoint.log.requests import (
     ValueRow,
     WriteRow,
 )
-from plait.checkpoint.serde import pack_plain, proof
+from plait.checkpoint.serde import Codec, pack_plain, proof
 from plait.engine.records import NewCheckpoint, Unmade, metadata_of, values_of
 
 _Version = tuple[str, bytes]
@@ -360,24 +359,24 @@ class PageReader:
                 self._packed[version] = record[1]
         packed = self._packed.get(version)
         value = self._unmade[version] = (
-            Unmade(partial(self._reader.codec.loads, packed))
+            Unmade(self._reader.codec.loads, packed)
             if packed is not None
             else (yield from lines.read(*version, record, proved))
         )
         return value
 
-    def _piece(self, ref: Ref) -> Unmade | None:
-        """What a task's write refers to, where this page has read it."""
-        version, codec = (ref.channel, ref.version), self._reader.codec
+    def _piece(self, ref: Ref) -> tuple[Any] | None:
+        """What a task's write refers to, alone in a tuple, where this page has read it."""
+        version = ref.channel, ref.version
         if version in self._fixed:
-            value = self._fixed[version]
-            return Unmade(lambda: piece_of(value, ref))
+            return (piece_of(self._fixed[version], ref),)
         packed = self._packed.get(version)
         if version in self._brought and ref.length != ALL:
             packed = self._brought[version]
         if packed is not None:
-            return Unmade(lambda: piece_of(codec.loads(packed), ref))
-        return self._unmade.get(version) if ref.length == ALL else self._lines.piece(ref)
+            return (Unmade(_piece_of_packed, packed, ref, self._reader.codec),)
+        found = self._unmade.get(version) if ref.length == ALL else self._lines.piece(ref)
+        return None if found is None else (found,)
 
     def _open_writes(self, rows: Sequence[WriteRow], to: Container[bytes]) -> Sequence[Opened]:
         """What tasks of these checkpoints wrote, in the order of the rows."""
@@ -388,6 +387,10 @@ class PageReader:
             (row, None if type(cast("Any", row.record)) is Deferred else next(frames))
             for row in rows
         ]
+
+
+def _piece_of_packed(packed: bytes, ref: Ref, codec: Codec) -> Any:
+    return piece_of(codec.loads(packed), ref)
 
 
 def that_may_hold(rows: Rows, wanted: Mapping[str, Any]) -> Rows:

@@ -43,7 +43,7 @@ from plait.checkpoint.log.requests import (
 )
 from plait.checkpoint.log.versions import Point
 from plait.checkpoint.serde import Codec, guarded, place, unseal, unseal_all
-from plait.engine.records import Unmade, given, id_of, snapshot_of
+from plait.engine.records import given, id_of, snapshot_of
 from plait.errors import CorruptCheckpointError
 
 Facts: TypeAlias = "tuple[str, dict[str, Any], dict[str, Any]]"
@@ -52,8 +52,8 @@ Frame: TypeAlias = "list[tuple[str, Data]]"
 """What a task wrote: of each channel the packed value, or where it is."""
 Opened: TypeAlias = "tuple[WriteRow, Frame | None]"
 """A task's writes; None where they are at hand as they were."""
-Pieces: TypeAlias = "Callable[[Ref], Unmade | None]"
-"""What a task's write refers to, where it is known without storage."""
+Pieces: TypeAlias = "Callable[[Ref], tuple[Any] | None]"
+"""What a task's write refers to, alone in a tuple, where it is known without storage."""
 
 
 _FACTS = [str, dict, dict]
@@ -242,7 +242,7 @@ class LaneReader:
                         wrote.append((channel, next(values)))
                         continue
                     found = None if pieces is None else pieces(ref)
-                    value = found if found is not None else (yield from read_items(self, ref))
+                    value = found[0] if found else (yield from read_items(self, ref))
                     if isinstance(data, Longer):
                         value = longer(given(value), data.length, next(values))
                     wrote.append((channel, value))
