@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from inspect import CO_GENERATOR
+from inspect import CO_COROUTINE, CO_GENERATOR
 from types import FrameType
 from typing import Any
 
@@ -24,12 +24,19 @@ class _Stop:
         code = frame.f_code
         if self.where or event not in LOOKS or not code.co_filename.startswith(self._room):
             return
-        if code.co_flags & CO_GENERATOR:  # it may be entered to be closed: nothing is looked for
-            return
+        entered = event == "call"
+        if code.co_flags & CO_GENERATOR or (entered and _goes_on(frame)):
+            return  # it may be entered to be closed: nothing is looked for
         self._left -= 1
         if self._left < 0:
             self.where = f"{code.co_qualname}:{frame.f_lineno}, {event}"
             raise KeyboardInterrupt
+
+
+def _goes_on(frame: FrameType) -> bool:
+    """Whether a coroutine is entered where it waited."""
+    code = frame.f_code
+    return bool(code.co_flags & CO_COROUTINE) and frame.f_lineno > code.co_firstlineno
 
 
 def stopped(nth: int, room: str, work: Callable[[], Any]) -> tuple[str, BaseException | None]:

@@ -384,14 +384,19 @@ def test_one_ctrl_c_ends_a_run_wherever_it_comes(room: str, shape: Callable[[Any
     assert nth > 10
 
 
+@pytest.mark.parametrize("beside", [1, 3])  # those beside each other go together
 def test_the_runs_of_an_event_loop_leave_the_saver_to_others_wherever_a_ctrl_c_comes(
-    tmp_path: Path,
+    tmp_path: Path, beside: int
 ) -> None:
     with SqliteSaver(tmp_path / "threads.db") as saver:
         graph = line(saver)
 
+        async def runs(thread: object) -> Any:
+            threads = [config(f"{thread}, {n}") for n in range(beside)]
+            return await asyncio.gather(*(graph.ainvoke({"items": ["in"]}, t) for t in threads))
+
         def run(thread: object) -> Any:
-            return asyncio.run(graph.ainvoke({"items": ["in"]}, config(thread)))
+            return asyncio.run(runs(thread))
 
         run("first")
         while saver._here is None or saver._here._database is None:
@@ -399,7 +404,8 @@ def test_the_runs_of_an_event_loop_leave_the_saver_to_others_wherever_a_ctrl_c_c
         nth, where = 0, "somewhere"
         while where:
             where, _ = stopped(nth, groups.__file__, partial(run, nth))
-            assert within(partial(run, f"after {nth}")) == {"items": ["in", "a", "b"]}, where
+            done = within(partial(run, f"after {nth}"))
+            assert done == [{"items": ["in", "a", "b"]}] * beside, where
             nth += 1
         assert nth > 10
 

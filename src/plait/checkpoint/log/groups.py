@@ -199,15 +199,17 @@ def _tell(batch: Sequence[Ticket]) -> None:
     for loop, tickets in loops.items():
         try:
             loop.call_soon_threadsafe(_tell_here, tickets)
+            loop.call_soon_threadsafe(_tell_here, tickets)  # a Ctrl-C may take the first
         except RuntimeError:  # the loop was closed: nobody waits any more
             pass
 
 
 def _tell_here(batch: Sequence[Ticket]) -> None:
+    """Wake those in this event loop whose outcome is known."""
     for ticket in batch:
         told = ticket.told
         assert told is not None
-        if told.done():  # cancelled
+        if told.done() or not ticket.settled:  # cancelled; or somebody else is at it
             continue
         if ticket.error is not None:
             told.set_exception(ticket.error)
@@ -230,11 +232,15 @@ class DoesHere(Protocol):
 class _Round:
     """What the tasks of one event loop ask for in one round of it."""
 
-    __slots__ = ("loop", "tickets")
+    __slots__ = ("asked", "begun", "loop", "tickets")
 
-    def __init__(self, loop: _Loop) -> None:
+    def __init__(self, loop: _Loop, tickets: list[Ticket]) -> None:
         self.loop = loop
-        self.tickets: list[Ticket] = []
+        self.tickets = tickets
+        self.asked = False
+        """Whether the loop will begin with it."""
+        self.begun: list[Ticket] = []
+        """Those that were taken from it last."""
 
 
 class ThreadGroup:
@@ -338,25 +344,36 @@ class ThreadGroup:
             return await told
         round = self._round
         if round is None or round.loop is not loop:
-            round = self._round = _Round(loop)
+            round = self._round = _Round(loop, [])
         tickets = round.tickets
         tickets.append(ticket)
-        if len(tickets) == 1:
-            loop.call_soon(self._begin, round)
-        elif len(tickets) == MOST_HERE:
+        if not round.asked:
+            self._begin_soon(loop.call_soon, round)
+        if len(tickets) >= MOST_HERE:
             self._begin(round)
         return await told
 
+    def _begin_soon(self, soon: Callable[..., Any], round: _Round) -> None:
+        """Have an event loop begin with a round: twice, for a Ctrl-C may end the first attempt
+        before anything was done, and comes once."""
+        soon(self._begin, round)
+        soon(self._begin, round)
+        round.asked = True
+
     def _begin(self, round: _Round) -> None:
         """Do what was asked for in a round, or see that it is done."""
-        batch, round.tickets = round.tickets, []
-        if batch:
+        batch, round.tickets, round.asked = round.tickets, [], False
+        if not batch:
+            _tell_here(round.begun)
+            return
+        round.begun = batch
+        try:
             self._begin_batch(batch)
-
-    def _begin_again(self, batch: list[Ticket]) -> None:
-        for ticket in batch:
-            ticket.again = True
-        self._begin_batch(batch)
+        except BaseException as error:
+            _abandon(batch, error)
+            raise
+        finally:
+            _tell_here(batch)
 
     def _begin_batch(self, batch: list[Ticket]) -> None:
         """Do a batch in the thread of the loop of all its requests, or have the worker do it."""
@@ -367,17 +384,12 @@ class ThreadGroup:
             elif left := self._do_here(batch):
                 self._send(left)
                 turn.held = False  # it went along
-        except BaseException as error:
-            _abandon(batch, error)
-            raise
         finally:
             try:
                 self._end(turns, turn)
             except BaseException:  # a Ctrl-C: it comes once
                 self._end(turns, turn)
                 raise
-            finally:
-                _tell_here([ticket for ticket in batch if ticket.settled])
 
     def _do_here(self, batch: list[Ticket]) -> list[Ticket]:
         """Do a batch as far as it may be done in the thread of the loop; returns the rest."""
@@ -445,8 +457,10 @@ class ThreadGroup:
             return False
         if not all(ticket.loop is loop and here.may(ticket.request) for ticket in batch):
             return False
+        for ticket in batch:
+            ticket.again = True
         try:
-            loop.call_soon_threadsafe(self._begin_again, batch)
+            self._begin_soon(loop.call_soon_threadsafe, _Round(loop, batch))
         except RuntimeError:  # the loop was closed
             return False
         return True
