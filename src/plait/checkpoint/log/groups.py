@@ -364,7 +364,8 @@ class ThreadGroup:
         """Do what was asked for in a round, or see that it is done."""
         batch, round.tickets, round.asked = round.tickets, [], False
         if not batch:
-            _tell_here(round.begun)
+            begun, round.begun = round.begun, []
+            _tell_here(begun)
             return
         round.begun = batch
         try:
