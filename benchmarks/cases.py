@@ -437,17 +437,21 @@ CASES: tuple[Case, ...] = (
     ),
     *(
         Case(
-            f"history-listed-{saver}",
-            f"the same, conversation, {saver}, no state looked at",
-            partial(threads.listed, saver=saver),
-            threads.listed_floor,
-            300,
+            f"history-{name}-{saver}",
+            f"history of {steps:,} steps, conversation, {saver}, {title}",
+            partial(threads.walk, saver=saver, states=states),
+            partial(threads.walk_floor, states=states),
+            steps,
             "us/checkpoint",
             Bounds(20, 100),
-            5,
             2,
+            quick,
         )
-        for saver in ("memory", "sqlite")
+        for name, title, states in (
+            ("listed", "no state looked at", False),
+            ("walked", "each state looked at", True),
+        )
+        for saver, steps, quick in (("memory", 1_000, 0), ("sqlite", 300, 2))
     ),
     *(
         Case(

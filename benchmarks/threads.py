@@ -94,28 +94,31 @@ def history(impl: Implementation, steps: int, *, kind: str, saver: str) -> Job:
     return Job(run, lambda found: [_told(values) for values, *_ in found], opened.close)
 
 
-def listed(impl: Implementation, steps: int, *, saver: str) -> Job:
-    """That of a conversation, to find a checkpoint in: no state is looked at."""
+def walk(impl: Implementation, steps: int, *, saver: str, states: bool) -> Job:
+    """The history of a conversation, one checkpoint after the other, none of which is kept.
+
+    Args:
+        states: whether each state is looked at, or only what runs next.
+    """
     opened = ExitStack()
     graph, config = _thread(impl, steps, "conversation", saver, opened)
 
-    def run() -> list[Any]:
-        return [(each.next, each.config, each.metadata) for each in graph.get_state_history(config)]
+    def look(each: Any) -> tuple[Any, int]:
+        return each.next, len(each.values.get("items", ())) if states else 0
 
-    return Job(run, lambda found: [following for following, *_ in found], opened.close)
+    return Job(lambda: [*map(look, graph.get_state_history(config))], close=opened.close)
 
 
-def listed_floor(steps: int) -> Job:
-    """As many configs and metadata, made of what is at hand."""
+def walk_floor(steps: int, *, states: bool) -> Job:
+    """As many configs, with lists of as many items for the states."""
     nexts = [(), *[("work",)] * steps, ("__start__",)]
+    counts = [*range(steps, -1, -1), 0] if states else [0] * len(nexts)
 
-    def run() -> list[Any]:
-        return [
-            (following, {"configurable": {"thread_id": "1", "checkpoint_id": n}}, {"step": n})
-            for n, following in enumerate(nexts)
-        ]
+    def look(following: tuple[str, ...], count: int) -> tuple[Any, int]:
+        config = {"configurable": {"thread_id": "1", "checkpoint_id": count}}
+        return (following, len([config] * count))
 
-    return Job(run, lambda found: [following for following, *_ in found])
+    return Job(lambda: [*map(look, nexts, counts)])
 
 
 def state(impl: Implementation, steps: int, *, kind: str, saver: str) -> Job:

@@ -209,7 +209,8 @@ def history(
     viewer = Viewer(graph, lane)
     for page in _pages(lane, configurable, filter, before, limit):
         for snapshots in viewer.history(saver.run(page)):
-            yield from snapshots
+            while snapshots:  # what was given out is not kept: its state may be large
+                yield snapshots.pop()
 
 
 async def ahistory(
@@ -220,8 +221,8 @@ async def ahistory(
     viewer = Viewer(graph, lane)
     for page in _pages(lane, configurable, filter, before, limit):
         for snapshots in viewer.history(await saver.arun(page)):
-            for snapshot in snapshots:
-                yield snapshot
+            while snapshots:
+                yield snapshots.pop()
 
 
 def _pages(

@@ -71,20 +71,22 @@ class Viewer:
                 return shown
         return self._shown(snapshot_of(stored), pending)
 
-    def history(self, page: Sequence[Stored]) -> Iterator[Sequence[StateSnapshot]]:
-        """Checkpoints as they were: some of a page after the other. A page is of one kind."""
+    def history(self, page: Sequence[Stored]) -> Iterator[list[StateSnapshot]]:
+        """Checkpoints as they were: some of a page after the other, each time the last one first.
+        A page is of one kind."""
         if self._plain is None or (page and isinstance(page[0], Snapshot)):
             for stored in page:
-                yield (self.show(stored, False),)
+                yield [self.show(stored, False)]
             return
         for first in range(0, len(page), _TOGETHER):
             lives = cast("Sequence[Live]", page[first : first + _TOGETHER])
             shown = self._plain.show(lives, False)
             if all(shown):
+                shown.reverse()
                 yield cast("list[StateSnapshot]", shown)
                 continue
             for live, snapshot in zip(lives, shown, strict=True):
-                yield (snapshot or self._shown(snapshot_of(live), False),)
+                yield [snapshot or self._shown(snapshot_of(live), False)]
 
     def _shown(self, snapshot: Snapshot, pending: bool) -> StateSnapshot:
         row = self._layout.row(snapshot.frontier)
