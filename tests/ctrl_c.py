@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import CO_COROUTINE, CO_GENERATOR
 from types import FrameType
 from typing import Any
@@ -42,11 +44,24 @@ def _goes_on(frame: FrameType) -> bool:
 def stopped(nth: int, room: str, work: Callable[[], Any]) -> tuple[str, BaseException | None]:
     """Where in `room` the nth Ctrl-C came, if there was such a point, and what `work` raised."""
     stop, before, raised = _Stop(nth, room), sys.getprofile(), None
-    sys.setprofile(stop)
-    try:
-        work()
-    except BaseException as error:
-        raised = error
-    finally:
-        sys.setprofile(before)
+    with no_collection():
+        sys.setprofile(stop)
+        try:
+            work()
+        except BaseException as error:
+            raised = error
+        finally:
+            sys.setprofile(before)
     return stop.where, raised
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Garbage that others left is not collected meanwhile: what that runs is not looked at."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

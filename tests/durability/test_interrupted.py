@@ -13,12 +13,13 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from tests.ctrl_c import stopped
+from tests.ctrl_c import no_collection, stopped
 
 from plait.checkpoint.base import plans
 from plait.checkpoint.base.plans import run_plan
@@ -29,6 +30,7 @@ from plait.checkpoint.log.requests import ReadHead, ReadLane
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers import pool, sync
+from plait.drivers.awaiting import InContext
 from plait.drivers.pool import WorkerPool
 from plait.engine import running
 from plait.errors import StorageUnavailableError
@@ -201,19 +203,36 @@ def test_a_stream_that_is_collected_inside_a_storage_call_holds_nobody_up(tmp_pa
 def _collecting(saver: Any) -> Iterator[None]:
     """Garbage is collected whenever a statement runs, and at no other time."""
     database = saver._database
-    gc.disable()
-    _trace(database, lambda statement: gc.collect())
-    try:
-        yield
-    finally:
-        _trace(database, None)
-        gc.enable()
+    with no_collection():
+        _trace(database, lambda statement: gc.collect())
+        try:
+            yield
+        finally:
+            _trace(database, None)
 
 
 def _trace(database: Database, callback: Callable[[str], Any] | None) -> None:
     """Alone on the connection: sqlite3 waits for a statement that runs, and keeps the GIL that the
     statement's callback needs."""
     database.run(lambda conn: conn.set_trace_callback(callback))
+
+
+async def _rests() -> None:
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("closed_before", [True, False])
+def test_who_awaits_a_coroutine_and_the_coroutine_are_closed_in_any_order(
+    closed_before: bool,
+) -> None:
+    coroutine = _rests()
+    awaits = InContext(coroutine, copy_context(), coroutine.send(None)).__await__()
+    next(awaits)
+    if closed_before:
+        coroutine.close()
+    awaits.close()
+    with pytest.raises(RuntimeError, match="already awaited"):
+        coroutine.send(None)
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------------
@@ -346,9 +365,8 @@ def test_what_a_ctrl_c_left_may_be_collected_while_rows_are_made(
         return rows_of(recorder, commit)
 
     graph = line(InMemorySaver())
-    gc.disable()
-    try:
-        nth, where = 0, "somewhere"
+    nth, where = 0, "somewhere"
+    with no_collection():
         while where:
             work = partial(graph.invoke, {"items": ["in"]}, config(nth))
             where, error = stopped(nth, plans.__file__, work)
@@ -360,8 +378,6 @@ def test_what_a_ctrl_c_left_may_be_collected_while_rows_are_made(
                 history = graph.get_state_history(config(nth))
                 assert len(within(partial(list, history))) <= 4
             nth += 1
-    finally:
-        gc.enable()
     assert nth > 3
 
 
@@ -404,6 +420,7 @@ def test_the_runs_of_an_event_loop_leave_the_saver_to_others_wherever_a_ctrl_c_c
         nth, where = 0, "somewhere"
         while where:
             where, _ = stopped(nth, groups.__file__, partial(run, nth))
+            gc.collect()  # asyncio leaves tasks behind: a Ctrl-C in one of them ends its clean-up
             done = within(partial(run, f"after {nth}"))
             assert done == [{"items": ["in", "a", "b"]}] * beside, where
             nth += 1

@@ -35,6 +35,9 @@ class InContext:
             advance: Callable[[Any], Any] = send
             try:
                 value = yield waits_for
+            except GeneratorExit:  # the collector may have closed the coroutine before
+                run(self._coroutine.close)
+                raise
             except BaseException as error:
                 value, advance = error, throw
             try:
