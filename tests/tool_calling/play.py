@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import warnings
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -23,7 +24,7 @@ from typing import Annotated, Any
 from plait.agents.middleware import HumanInTheLoopMiddleware
 from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.sim import SimEnv, simulate
-from plait.errors import UnknownInterruptError
+from plait.errors import UnknownInterruptError, UnusedAnswerWarning
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage, ToolMessage
 from plait.prebuilt import ToolNode
@@ -278,7 +279,7 @@ def changed(turn: Turn, run: Runner, pending: list[Any]) -> list[Any]:
     """An operator raises the amounts of some calls while all wait. Answers given before count for
     the calls that are as they were; the others are asked about again. Where each call is a task of
     its own, questions about the others are gone, and who answers one is told so before anything
-    runs."""
+    runs; else he is warned of those that nobody asks any more, and of no other."""
     late = {each.id: said(each, "yes", None, "") for each in pending}
     for id in turn.chance.sample(turn.gated, turn.chance.randint(1, len(turn.gated))):
         call = turn.calls[id]
@@ -287,13 +288,18 @@ def changed(turn: Turn, run: Runner, pending: list[Any]) -> list[Any]:
     for id in same:
         turn.allowed[id] = (turn.calls[id]["name"], turn.calls[id]["args"]["amount"])
     run.graph.update_state(CONFIG, {"messages": [message_of(turn)]}, as_node=START)
-    try:
-        again = run(Command(resume=late))
-    except UnknownInterruptError as error:
-        gone = [each for each in pending if each.id in error.interrupt_ids]
-        assert not any(owns(each, turn) for each in gone), "calls as they were keep their questions"
-        standing = {id: late[id] for id in error.pending_ids}
-        again = run(Command(resume=standing) if standing else None)
+    gone = {each.id for each in pending if not owns(each, turn)}
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", UnusedAnswerWarning)
+        try:
+            again = run(Command(resume=late))
+        except UnknownInterruptError as error:
+            assert gone.issuperset(error.interrupt_ids), "calls as they were keep their questions"
+            standing = {id: late[id] for id in error.pending_ids}
+            again = run(Command(resume=standing) if standing else None)
+        else:
+            assert all(any(id in str(each.message) for each in told) for id in gone)
+    assert not any(id in str(each.message) for each in told for id in late.keys() - gone)
     ran = {each[0] for each in turn.ran if each[1] != "look"}
     assert ran == same, "nothing runs on old answers but what is as it was"
     asked_again = sorted(owner(each, turn) for each in again)

@@ -13,6 +13,7 @@ from plait.errors import (
     InvalidDecisionError,
     InvalidPolicyError,
     UnknownInterruptError,
+    UnusedAnswerWarning,
 )
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
@@ -204,12 +205,14 @@ def test_an_answer_given_before_the_arguments_changed_runs_nothing_and_the_new_o
     app = gate_graph(ran)
     (old,) = app.invoke(message(call_of(euro=5)), CONFIG)["__interrupt__"]
     app.update_state(CONFIG, message(call_of(euro=5000)), as_node=START)
-    (new,) = app.invoke(Command(resume={old.id: {"decisions": [YES]}}), CONFIG)["__interrupt__"]
+    answer = Command(resume={old.id: {"decisions": [YES]}})
+    with pytest.warns(UnusedAnswerWarning, match=old.id):
+        (new,) = app.invoke(answer, CONFIG)["__interrupt__"]
     assert ran == []
     assert new.id != old.id
     assert new.value["action_requests"][0]["args"] == {"euro": 5000}
     with pytest.raises(UnknownInterruptError):
-        app.invoke(Command(resume={old.id: {"decisions": [YES]}}), CONFIG)
+        app.invoke(answer, CONFIG)
     app.invoke(Command(resume={new.id: {"decisions": [YES]}}), CONFIG)
     assert ran == [("c1", {"euro": 5000})]
 
@@ -237,7 +240,8 @@ def test_code_that_gives_other_arguments_after_a_restart_asks_again():
         .compile(checkpointer=InMemorySaver())
     )
     (first,) = app.invoke(message(call_of(euro=0)), CONFIG)["__interrupt__"]
-    (second,) = app.invoke(Command(resume={first.id: YES}), CONFIG)["__interrupt__"]
+    with pytest.warns(UnusedAnswerWarning, match=first.id):
+        (second,) = app.invoke(Command(resume={first.id: YES}), CONFIG)["__interrupt__"]
     assert (first.value["args"], second.value["args"]) == ({"euro": 5}, {"euro": 5000})
     assert ran == []
     app.invoke(Command(resume={second.id: YES}), CONFIG)
