@@ -294,7 +294,8 @@ def changed(turn: Turn, run: Runner, pending: list[Any]) -> list[Any]:
         try:
             again = run(Command(resume=late))
         except UnknownInterruptError as error:
-            assert gone.issuperset(error.interrupt_ids), "calls as they were keep their questions"
+            unknown = set(error.interrupt_ids)
+            assert unknown <= gone, "calls as they were keep their questions"
             standing = {id: late[id] for id in error.pending_ids}
             again = run(Command(resume=standing) if standing else None)
         else:
