@@ -31,6 +31,7 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers import pool, sync
 from plait.drivers.awaiting import InContext
+from plait.drivers.pacing import AioRoom, Paced
 from plait.drivers.pool import WorkerPool
 from plait.engine import running
 from plait.errors import StorageUnavailableError
@@ -221,12 +222,21 @@ async def _rests() -> None:
     await asyncio.sleep(0)
 
 
+def _in_context(coroutine: Any) -> Iterator[Any]:
+    return InContext(coroutine, copy_context(), coroutine.send(None)).__await__()
+
+
+def _paced(coroutine: Any) -> Iterator[Any]:
+    return Paced(coroutine, AioRoom(())).__await__()
+
+
+@pytest.mark.parametrize("awaiting", [_in_context, _paced])
 @pytest.mark.parametrize("closed_before", [True, False])
 def test_who_awaits_a_coroutine_and_the_coroutine_are_closed_in_any_order(
-    closed_before: bool,
+    awaiting: Any, closed_before: bool
 ) -> None:
     coroutine = _rests()
-    awaits = InContext(coroutine, copy_context(), coroutine.send(None)).__await__()
+    awaits = awaiting(coroutine)
     next(awaits)
     if closed_before:
         coroutine.close()

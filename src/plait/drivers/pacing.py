@@ -64,6 +64,9 @@ class Paced:
                 value = yield waits_for
                 if room.full:
                     yield from room.wait().__await__()
+            except GeneratorExit:  # the collector may have closed the coroutine before
+                self._coroutine.close()
+                raise
             except BaseException as error:
                 advance, value = throw, error
 
