@@ -70,7 +70,8 @@ class Written:
             return False
         if field.is_required() or value:
             return True
-        return value != field.get_default(call_default_factory=True)
+        held = {each: getattr(self, each) for each in cast("Any", type(self)).model_fields}
+        return value != field.get_default(call_default_factory=True, validated_data=held)
 
 
 __all__ = ["Written", "not_implemented"]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core import messages as theirs
+from pydantic import Field
 
 from plait import messages
 from plait.load import Serializable, dumpd, dumps, load, loads
@@ -50,11 +51,27 @@ class Point(Serializable):
         return {"key": "POINT_KEY"}
 
 
+class Follows(Serializable):
+    """Its second number is the first, where nothing else was said."""
+
+    first: int = 0
+    second: int = Field(default_factory=lambda data: data["first"])
+
+    @classmethod
+    def is_lc_serializable(cls):
+        return True
+
+
 def test_classes_that_are_allowed_are_made_and_secrets_stay_outside():
     text = dumps(Point(x=1, key="hush"))
     assert "hush" not in text
     point = loads(text, allowed_objects=[Point], secrets_map={"POINT_KEY": "given"})
     assert (point.x, point.key) == (1, "given")
+
+
+def test_defaults_that_follow_other_fields_are_left_out_where_they_say_nothing():
+    assert dumpd(Follows())["kwargs"] == {}
+    assert dumpd(Follows(first=3, second=0))["kwargs"] == {"first": 3, "second": 0}
 
 
 def test_secrets_are_read_from_the_environment_only_if_asked(monkeypatch):

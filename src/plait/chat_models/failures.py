@@ -73,9 +73,11 @@ TOO_LONG = (
 """What providers, and servers that imitate them, write where no code says that it is too long."""
 
 NO_KEY = (
-    "Missing credentials",  # OpenAI
+    "Missing credentials",  # OpenAI, and before:
+    "The api_key client option must be set",
     "Could not resolve authentication method",  # Anthropic
-    "No API key was provided",  # Google
+    "No API key was provided",  # Google, and before:
+    "Missing key inputs argument",
 )
 """What SDKs write that were given no key; none of them has a class for that."""
 

@@ -15,7 +15,6 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from inspect import signature
 from ipaddress import (
     IPv4Address,
     IPv4Interface,
@@ -29,7 +28,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from plait import messages
-from plait.checkpoint.log.records import is_dict
 from plait.checkpoint.serde import Registry
 from plait.checkpoint.serde.plain import DECODERS, ZONEINFO
 from plait.checkpoint.serde.shapes import is_model, shape_of
@@ -219,12 +217,7 @@ def _own(cls: type[Any], call: Call) -> Any:
 def _validated(cls: Any, dumped: Any) -> Any:
     """A pydantic model from what LangGraph dumped of it: by the names of fields, not their aliases,
     which a model takes for unknown keys, or ignores."""
-    if "by_name" in signature(cls.model_validate).parameters:  # pydantic 2.11
-        return cls.model_validate(dumped, by_name=True)
-    for name, field in cls.__pydantic_fields__.items():
-        if is_dict(dumped) and name in dumped and isinstance(field.validation_alias, str):
-            dumped[field.validation_alias] = dumped.pop(name)
-    return cls.model_validate(dumped)
+    return cls.model_validate(dumped, by_name=True)
 
 
 def _array(array: Array) -> Any:
