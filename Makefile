@@ -36,7 +36,8 @@ lowest: $(BIN)/uv  ## all tests on the lowest versions that pyproject.toml promi
 	echo "mcp; python_version < '3'" | VIRTUAL_ENV=$(LOWEST) $(BIN)/uv pip install --quiet \
 		--resolution lowest-direct --override - -e . --group dev
 	PYTHONHASHSEED=0 $(LOWEST)/bin/python -m pytest -n 2 --ignore tests/tools/mcp_server.py \
-		--ignore src/plait/tools/mcp.py --deselect "tests/test_docs.py::test_every_block_of_code_runs[docs/tools.md]"
+		--ignore src/plait/tools/mcp.py \
+		--deselect "tests/test_docs.py::test_every_block_of_code_runs[docs/tools.md]"
 
 smoke-llm: $(DEV_STAMP)  ## tests with a real small model on this machine (300 MB of wheels)
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group smoke

@@ -44,7 +44,7 @@ def test_crashed_runs_resume_to_the_models_end_and_repeat_nothing_acknowledged(
 
     body()
     tally.report(capsys, f"crashes ({deaths} deaths)", at_least=GRAPHS * SCHEDULES)
-    assert deaths > tally.schedules / 2  # how many depends on the graphs that hypothesis draws
+    assert deaths > tally.schedules
 
 
 STEADY = [

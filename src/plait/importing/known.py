@@ -201,7 +201,8 @@ def _own(cls: type[Any], call: Call) -> Any:
         known = any(member.value == call.args[0] for member in cls)
         return shape_of(cls)[1](*(call.args if known else map(_hashable, call.args)))
     if is_model(cls):
-        return _validated(cls, call.args[0] if call.args else call.kwargs)
+        dumped = call.args[0] if call.args else call.kwargs
+        return cls.model_validate(dumped, by_name=True)  # not by aliases
     fields: Any = getattr(cls, "_fields", None)
     if fields is not None and tuple in cls.__mro__:
         given = call.args or [call.kwargs[name] for name in fields if name in call.kwargs]
@@ -212,12 +213,6 @@ def _own(cls: type[Any], call: Call) -> Any:
             "not do. Store it as a dataclass or a pydantic model in the old program"
         )
     return shape_of(cls)[1](call.kwargs)
-
-
-def _validated(cls: Any, dumped: Any) -> Any:
-    """A pydantic model from what LangGraph dumped of it: by the names of fields, not their aliases,
-    which a model takes for unknown keys, or ignores."""
-    return cls.model_validate(dumped, by_name=True)
 
 
 def _array(array: Array) -> Any:
