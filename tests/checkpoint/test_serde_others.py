@@ -1,4 +1,4 @@
-"""Values of other packages: langchain_core's messages, numpy's arrays. Neither is ever imported."""
+"""Values of langchain_core (messages, documents) and of numpy. Neither is ever imported."""
 
 import subprocess
 import sys
@@ -13,16 +13,19 @@ READ = """
 import sys
 sys.modules["langchain_core"] = None  # an import of it would fail
 from plait.checkpoint.serde import Codec
+from plait.documents import Document
 from plait.messages import AIMessage, HumanMessage
 found = Codec().loads(bytes.fromhex(sys.stdin.read()))
 assert "langchain_core.messages" not in sys.modules
 assert type(found[0]) is HumanMessage and found[0].content == "hi" and found[0].id == "1"
 assert type(found[1]) is AIMessage and found[1].tool_calls[0]["args"] == {"a": 1}
+assert found[2] == Document("text", metadata={"page": 1}, id="2")
 """
 
 
-def test_messages_of_langchain_come_back_as_they_were() -> None:
+def test_messages_and_documents_of_langchain_come_back_as_they_were() -> None:
     messages = pytest.importorskip("langchain_core.messages")
+    documents = pytest.importorskip("langchain_core.documents")
     call = {"name": "f", "args": {"a": 1}, "id": "c", "type": "tool_call"}
     values: list[Any] = [
         messages.HumanMessage("hi", id="1"),
@@ -31,6 +34,7 @@ def test_messages_of_langchain_come_back_as_they_were() -> None:
         messages.SystemMessage([{"type": "text", "text": "be brief"}]),
         messages.AIMessageChunk("to", id="2"),
         messages.RemoveMessage("1"),
+        documents.Document("text", metadata={"page": 1}, id="2"),
     ]
     codec = Codec()
     found = codec.loads(codec.dumps(values))
@@ -39,11 +43,16 @@ def test_messages_of_langchain_come_back_as_they_were() -> None:
     assert [m.model_dump() for m in found] == [m.model_dump() for m in values]
 
 
-def test_messages_of_langchain_are_read_as_plaits_where_it_is_not_loaded() -> None:
+def test_messages_and_documents_of_langchain_are_read_as_plaits_where_it_is_not_loaded() -> None:
     messages = pytest.importorskip("langchain_core.messages")
     call = {"name": "f", "args": {"a": 1}, "id": "c", "type": "tool_call"}
+    documents = pytest.importorskip("langchain_core.documents")
     data = Codec().dumps(
-        [messages.HumanMessage("hi", id="1"), messages.AIMessage("", tool_calls=[call])]
+        [
+            messages.HumanMessage("hi", id="1"),
+            messages.AIMessage("", tool_calls=[call]),
+            documents.Document("text", metadata={"page": 1}, id="2"),
+        ]
     )
     done = subprocess.run(
         [sys.executable, "-c", READ], input=data.hex(), capture_output=True, text=True, timeout=60

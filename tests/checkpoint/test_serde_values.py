@@ -23,9 +23,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, PrivateAttr, field_validator
 
-from plait.checkpoint.serde import Codec, Registry, RemoteError, UnstorableValueError
+from plait import haystack
+from plait.agents import AgentAction
+from plait.checkpoint.serde import Codec, Registry, RemoteError, UnstorableValueError, own
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.checkpoint.serde.refusals import no_room
+from plait.documents import Blob
 from plait.errors import (
     CorruptCheckpointError,
     GraphInterrupt,
@@ -33,8 +36,20 @@ from plait.errors import (
     NodeTimeoutError,
     UnregisteredTypeError,
 )
+from plait.messages import AIMessage
+from plait.outputs import ChatGeneration, ChatResult, Generation, LLMResult, RunInfo
+from plait.prompt_values import ChatPromptValue, StringPromptValue
 from plait.runnables.addable import AddableDict
-from plait.types import Command, Interrupt, Overwrite, Send, TimeoutPolicy
+from plait.store.base import GetOp, Item, SearchItem
+from plait.types import (
+    Command,
+    Interrupt,
+    Overwrite,
+    PregelTask,
+    Send,
+    StateSnapshot,
+    TimeoutPolicy,
+)
 
 CODEC = Codec()
 
@@ -375,6 +390,9 @@ def test_classes_with_the_state_protocol_use_it() -> None:
 
 
 def test_plaits_own_types_need_no_registration() -> None:
+    said = AIMessage("yes", tool_calls=[{"name": "f", "args": {}, "id": "c"}])
+    when = datetime(2026, 1, 2, tzinfo=UTC)
+    task = PregelTask("id", "n", ("a", 1))
     values = [
         Send("n", {"a": 1}),
         Send("n", 1, timeout=3),
@@ -382,9 +400,38 @@ def test_plaits_own_types_need_no_registration() -> None:
         Command(update={"a": 1}, goto=("x", Send("y", 2)), resume={"id": 1}),
         Overwrite([1]),
         TimeoutPolicy(run_timeout=1),
+        task,
+        StateSnapshot({"a": 1}, ("n",), {}, {"step": 1}, "now", None, (task,), ()),
+        AgentAction("tool", {"a": 1}, "log"),
+        Blob(data=b"x", mimetype="text/plain"),
+        ChatResult([ChatGeneration(said, {"model": "m"})], {"tokens": 1}),
+        LLMResult([[Generation("yes")]], run=[RunInfo("id")]),
+        ChatPromptValue([said]),
+        StringPromptValue("x"),
+        SearchItem(("a", "b"), "k", {"x": 1}, when, when, 0.5),
+        Item(value={"x": 1}, key="k", namespace=("a", "b"), created_at=when, updated_at=when),
+        GetOp(("a",), "k"),
+        haystack.ChatMessage.from_assistant("yes", tool_calls=[haystack.ToolCall("f", {"a": 1})]),
     ]
     assert back(values) == values
+    assert [type(value) for value in back(values)] == [type(value) for value in values]
     assert back(Interrupt("q", "id", response_schema=int)).response_schema is int
+
+
+@pytest.mark.parametrize(
+    "value", [Generation("yes"), PregelTask("id", "n", ()), haystack.ToolCall("f", {})]
+)
+def test_what_graphs_stored_of_plaits_own_types_under_other_names_is_read(value: Any) -> None:
+    """A type was stored as a class of the program's before it had a name of its own."""
+    older = Registry(None)
+    older.register(type(value))
+    assert CODEC.loads(Codec(older).dumps(value)) == value
+
+
+def test_the_name_of_each_of_plaits_own_types_leads_back_to_it() -> None:
+    for name, (module, attribute) in own._HOME.items():
+        cls: Any = own.own_class(name)
+        assert (cls.__name__, own.own_class(own.own_name(cls) or "")) == (attribute, cls), module
 
 
 # --- Refusals ------------------------------------------------------------------------------------

@@ -20,12 +20,17 @@ import langchain_core.messages as theirs
 import langgraph.types as peer_types
 import numpy as np
 import pytest
+from langchain_core import outputs, prompt_values
+from langchain_core.agents import AgentAction, AgentActionMessageLog, AgentFinish, AgentStep
 from langchain_core.documents import Document
+from langchain_core.documents.base import Blob
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.store.base import Item, SearchItem
 from pydantic import AliasChoices, BaseModel, Field, RootModel
 from tests.differential.normal import Normaliser
 
-from plait import documents, messages, types
+from plait import messages, types
+from plait.agents import actions
 from plait.checkpoint.serde import GLOBAL
 from plait.errors import CorruptCheckpointError, StorageError, UnregisteredTypeError
 from plait.importing.known import Known
@@ -102,8 +107,93 @@ def test_types_of_the_graph_become_plaits() -> None:
     told = load(*serde.dumps_typed(peer_types.Command(update={"a": 1}, goto="x", resume=2)))
     assert told == types.Command(update={"a": 1}, goto="x", resume=2)
     assert load(*serde.dumps_typed(peer_types.Overwrite([1]))) == types.Overwrite([1])
-    document = load(*serde.dumps_typed(Document("text", metadata={"a": 1}, id="d")))
-    assert document == documents.Document("text", metadata={"a": 1}, id="d")
+    task = peer_types.PregelTask("id", "n", ())
+    assert load(*serde.dumps_typed(task)) == types.PregelTask("id", "n", [], interrupts=[])  # type: ignore[arg-type]
+
+
+SAID = theirs.AIMessage("yes", tool_calls=[{"name": "t", "args": {"a": 1}, "id": "c"}])
+NOW = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
+MODELS: list[Any] = [
+    Document("text", metadata={"a": 1}, id="d"),
+    Blob(data=b"x", mimetype="text/plain"),
+    AgentAction("t", {"a": 1}, "log"),
+    AgentActionMessageLog(tool="t", tool_input="i", log="log", message_log=[SAID]),
+    AgentFinish({"output": 1}, "log"),
+    AgentStep(action=AgentAction("t", "i", "log"), observation="seen"),
+    outputs.Generation(text="yes", generation_info={"a": 1}),
+    outputs.GenerationChunk(text="yes"),
+    outputs.ChatGeneration(message=SAID),
+    outputs.ChatGenerationChunk(message=theirs.AIMessageChunk("ye")),
+    outputs.ChatResult(generations=[outputs.ChatGeneration(message=SAID)], llm_output={"a": 1}),
+    outputs.LLMResult(generations=[[outputs.ChatGeneration(message=SAID)]],
+                      run=[outputs.RunInfo(run_id=uuid.UUID(int=3))]),
+    prompt_values.StringPromptValue(text="x"),
+    prompt_values.ChatPromptValue(messages=[SAID, theirs.HumanMessage("hi")]),
+    prompt_values.ChatPromptValueConcrete(messages=[SAID]),
+    prompt_values.ImagePromptValue(image_url={"url": "u"}),
+    Item(value={"a": 1}, key="k", namespace=("a", "b"), created_at=NOW, updated_at=NOW),
+    SearchItem(("a", "b"), "k", {"a": 1}, NOW, NOW, 0.5),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_models_of_langchain_and_items_of_stores_become_plaits(model: Any) -> None:
+    (back,) = load("pickle", pickle.dumps([model]))
+    assert type(back).__module__.startswith("plait.")
+    assert fields(back) == fields(model)
+    back = load(*JsonPlusSerializer().dumps_typed(model))
+    assert type(back).__module__.startswith("plait.")
+    assert fields(back, stored=True) == fields(model, stored=True)
+    assert load(*JsonPlusSerializer().dumps_typed({"key": [model]})) == {"key": [back]}
+    assert GLOBAL.by_type(type(back)) is not None, "then it is refused when the thread is written"
+
+
+def fields(model: Any, stored: bool = False) -> Any:
+    """What a model of either side holds.
+
+    Args:
+        stored: leave out what LangGraph does not store: what a message that is declared as a
+            `BaseMessage` has beside the fields of one.
+    """
+    name = type(model).__name__
+    if isinstance(model, list | tuple):
+        return [fields(item, stored) for item in model]
+    if "Message" in name and hasattr(model, "content"):
+        return name, model.content, None if stored else getattr(model, "tool_calls", None)
+    names = FIELDS.get(name)
+    if names is None:
+        return model
+    return name, {field: fields(getattr(model, field), stored) for field in names}
+
+
+FIELDS: dict[str, list[str]] = {
+    type(model).__name__: [
+        field for field in (type(model).model_fields if isinstance(model, BaseModel)
+                            else model.dict()) if field != "type"
+    ]
+    for model in [*MODELS, outputs.RunInfo(run_id=uuid.UUID(int=3))]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", ["langchain", "langchain_classic"])
+def test_actions_of_the_older_agents_become_plaits(package: str) -> None:
+    import ormsgpack
+
+    given = {"tool": "t", "tool_input": "i", "log": "l", "tool_call_id": "c",
+             "message_log": [{"type": "ai", "content": "yes"}]}  # fmt: skip
+    parts = [f"{package}.agents.output_parsers.tools", "ToolAgentAction", given, None]
+    back = load("msgpack", ormsgpack.packb(ormsgpack.Ext(5, ormsgpack.packb(parts))))
+    assert type(back) is actions.ToolAgentAction
+    assert (back.tool_call_id, back.message_log) == ("c", [messages.AIMessage("yes")])
+
+
+def test_a_model_within_another_that_is_of_no_known_type_is_damage() -> None:
+    import ormsgpack
+
+    for inner in ({"type": "Send"}, {"type": 1}, {}):
+        parts = ["langchain_core.outputs", "ChatGeneration", {"message": inner}, None]
+        with pytest.raises(CorruptCheckpointError, match="a model of type"):
+            load("msgpack", ormsgpack.packb(ormsgpack.Ext(5, ormsgpack.packb(parts))))
 
 
 def test_arrays_come_back_with_their_type_and_shape() -> None:

@@ -80,7 +80,7 @@ class GenerationChunk(Generation):
 
 
 class ChatGeneration(Generation):
-    """A message that a chat model gave; `text` is the text of its content.
+    """A message that a chat model gave; `text` is that of its content, whatever is given for it.
 
     >>> from plait.messages import AIMessage
     >>> ChatGeneration(message=AIMessage("hi")).text
@@ -92,7 +92,9 @@ class ChatGeneration(Generation):
     type: str = "ChatGeneration"
     message: Any
 
-    def __init__(self, message: Any, generation_info: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, message: Any, generation_info: Mapping[str, Any] | None = None, text: str = ""
+    ) -> None:
         content = message.content  # made for each token: no call that can be spared
         self.text = content if content.__class__ is str else text_of(content)
         self.generation_info = None if generation_info is None else dict(generation_info)

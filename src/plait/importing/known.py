@@ -1,6 +1,6 @@
 """The closed table of classes that LangGraph's bytes may name, and how each is rebuilt here.
 
-Three kinds: plain types of the standard library; messages of langchain_core and the types of
+Three kinds: plain types of the standard library; types of langchain_core (`langchain`) and of
 langgraph, which become plait's; and classes of the program's own, which the registry must know.
 No name is ever imported: it is a key of these tables, or it is refused.
 """
@@ -27,22 +27,15 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, cast
 from uuid import UUID
 
-from plait import messages
 from plait.checkpoint.serde import Registry
 from plait.checkpoint.serde.plain import DECODERS, ZONEINFO
 from plait.checkpoint.serde.shapes import is_model, shape_of
-from plait.documents import Document
 from plait.errors import StorageError, UnregisteredTypeError
 from plait.importing.calls import Array, Call, damaged
-from plait.types import Command, Interrupt, Overwrite, Send
+from plait.importing.langchain import from_langchain
+from plait.store.base.items import GetOp, Item, SearchItem
+from plait.types import Command, Interrupt, Overwrite, PregelTask, Send, StateSnapshot
 
-_MESSAGES: dict[str, Any] = {
-    name: getattr(messages, name)
-    for base in ("AIMessage", "ChatMessage", "FunctionMessage", "HumanMessage", "SystemMessage",
-                 "ToolMessage")
-    for name in (base, f"{base}Chunk")
-} | {"RemoveMessage": messages.RemoveMessage}  # fmt: skip
-_LANGCHAIN = re.compile(r"langchain(_core)?\.(messages|schema|documents)(\..*)?")
 _NUMPY = re.compile(r"[<>|=][?biufcSUmM]\d{0,9}(\[\d{0,6}[a-zA-Z]{1,2}\])?")
 
 
@@ -113,7 +106,13 @@ _PLAIN: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "_compile"): _pattern,
     ("uuid", "UUID"): UUID,
     ("zoneinfo", "ZoneInfo"): _zone,
+    ("langchain_core.messages.base", "TextAccessor"): str,  # a message's `text`
+    ("langgraph.store.base", "GetOp"): GetOp,
+    ("langgraph.store.base", "Item"): Item,
+    ("langgraph.store.base", "SearchItem"): SearchItem,
+    ("langgraph.types", "PregelTask"): PregelTask,
     ("langgraph.types", "Send"): Send,
+    ("langgraph.types", "StateSnapshot"): StateSnapshot,
     ("langgraph.types", "Command"): Command,
     ("langgraph.types", "Interrupt"): _interrupt,
     ("langgraph.types", "Overwrite"): _overwrite,
@@ -172,23 +171,13 @@ class Known:
         make = _PLAIN.get(name)
         if make is not None and call.method in (None, call.name, "__init__"):
             return make(*call.args, **call.kwargs)
-        if _LANGCHAIN.fullmatch(call.module) and (made := _langchain(call)) is not None:
+        if (made := from_langchain(call)) is not None:
             return made
         module = self._modules.get(call.module, call.module)
         cls = self._registry.find(module, call.name)
         if cls is None:
             raise _unknown(module, call.name)
         return _own(cls, call)
-
-
-def _langchain(call: Call) -> Any:
-    """A message or document of langchain_core as plait's; None for any other class."""
-    if call.name == "Document":
-        return Document(**{key: value for key, value in call.kwargs.items() if key != "type"})
-    cls = _MESSAGES.get(call.name)
-    if cls is None or call.args:
-        return None
-    return cls(**{key: value for key, value in call.kwargs.items() if key != "type"})
 
 
 def _own(cls: type[Any], call: Call) -> Any:

@@ -12,6 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any, ForwardRef, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from plait.checkpoint.serde.own import own_name
+from plait.checkpoint.serde.pydantic_values import is_pydantic_value
 from plait.checkpoint.serde.shapes import is_model
 from plait.reflection import own_annotations
 
@@ -130,6 +131,8 @@ def _resolve(reference: str | ForwardRef, scope: Mapping[str, Any]) -> Any:
 
 
 def _is_storable(cls: type[Any]) -> bool:
+    if is_pydantic_value(cls):
+        return True
     module = cls.__module__
     if module.partition(".")[0] in _PLAIN or module.startswith("langchain_core.messages"):
         return False

@@ -18,6 +18,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
+from plait.checkpoint.serde.pydantic_values import is_url, shape_of_url
+
 Shape: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the class was made by a class statement
@@ -88,6 +90,8 @@ def shape_of(cls: type[Any]) -> Shape:
         return _enum(cls)
     if is_model(cls):
         return _model(cls)
+    if is_url(cls):
+        return shape_of_url(cls)
     base = _builtin_base(cls)
     if base is object:
         return _attributes(cls)
@@ -210,9 +214,14 @@ def _slots(cls: type) -> list[str]:
 
 
 def _reader(cls: type) -> Callable[[Any], dict[str, Any]]:
-    """A function that gives an object's attributes; cached properties are derived, so left out."""
+    """A function that gives an object's attributes; cached properties are derived, so left out.
+
+    So is what `Box[int](1)` notes of its type argument: no data, and `Box(1)` lacks it.
+    """
     slots = _slots(cls)
     derived = _derived(cls)
+    if hasattr(cls, "__class_getitem__"):
+        derived.add("__orig_class__")
     if not slots and not derived:
 
         def attributes(value: Any) -> dict[str, Any]:
