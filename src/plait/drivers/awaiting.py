@@ -29,21 +29,37 @@ class InContext:
         self._waits_for = waits_for
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        run, send, throw = self._context.run, self._coroutine.send, self._coroutine.throw
-        waits_for = self._waits_for
-        while True:
-            advance: Callable[[Any], Any] = send
-            try:
-                value = yield waits_for
-            except GeneratorExit:  # the collector may have closed the coroutine before
-                run(self._coroutine.close)
-                raise
-            except BaseException as error:
-                value, advance = error, throw
-            try:
-                waits_for = run(advance, value)
-            except StopIteration as end:
-                return end.value
+        return driven(self._coroutine, self._waits_for, self._context.run)
+
+
+def driven(
+    coroutine: Coroutine[Any, Any, Any],
+    waits_for: Any,
+    step: Callable[..., Any],
+    pause: Callable[[], Generator[Any, Any, None]] | None = None,
+) -> Generator[Any, Any, Any]:
+    """Lead a begun coroutine to its end, in the asyncio task of whoever awaits this.
+
+    Args:
+        waits_for: what the coroutine's first step yielded.
+        step: calls a method of the coroutine with what follows it.
+        pause: what is awaited, too, before the coroutine goes on.
+    """
+    while True:
+        advance: Callable[[Any], Any] = coroutine.send
+        try:
+            value = yield waits_for
+            if pause is not None:
+                yield from pause()
+        except GeneratorExit:  # the collector may have closed the coroutine before
+            step(coroutine.close)
+            raise
+        except BaseException as error:
+            advance, value = coroutine.throw, error
+        try:
+            waits_for = step(advance, value)
+        except StopIteration as end:
+            return end.value
 
 
 async def to_its_end(work: Coroutine[Any, Any, T], leave: Callable[[], bool]) -> T:
@@ -107,4 +123,4 @@ async def _awaited(awaitable: Awaitable[T]) -> T:
     return await awaitable
 
 
-__all__ = ["InContext", "stepped_to_its_end", "to_its_end"]
+__all__ = ["InContext", "driven", "stepped_to_its_end", "to_its_end"]

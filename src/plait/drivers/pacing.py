@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Sized
+from collections.abc import Coroutine, Generator, Sized
+from operator import call
 from typing import Any
 
+from plait.drivers.awaiting import driven
 from plait.drivers.backlog import Room
 
 
@@ -30,6 +32,11 @@ class AioRoom(Room):
             self._free.clear()
             await self._free.wait()
 
+    def pause(self) -> Generator[Any, Any, None]:
+        """`wait`, for whoever drives a coroutine by hand."""
+        if self.full:
+            yield from self.wait().__await__()
+
     def taken(self) -> None:
         if self._free is not None:
             self._free.set()
@@ -51,24 +58,11 @@ class Paced:
         self._room = room
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        send, throw, room = self._coroutine.send, self._coroutine.throw, self._room
-        advance: Callable[[Any], Any] = send
-        value: Any = None
-        while True:
-            try:
-                waits_for = advance(value)
-            except StopIteration as end:
-                return end.value
-            advance = send
-            try:
-                value = yield waits_for
-                if room.full:
-                    yield from room.wait().__await__()
-            except GeneratorExit:  # the collector may have closed the coroutine before
-                self._coroutine.close()
-                raise
-            except BaseException as error:
-                advance, value = throw, error
+        try:
+            waits_for = self._coroutine.send(None)
+        except StopIteration as end:
+            return end.value
+        return (yield from driven(self._coroutine, waits_for, call, self._room.pause))
 
 
 __all__ = ["AioRoom", "Paced"]
