@@ -13,6 +13,8 @@ from pathlib import Path
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
 from pydantic import BaseModel
 
 from plait.checkpoint.serde import Codec, Registry
@@ -51,6 +53,18 @@ VALUE = {
     "names": [UUID(int=7), Path("/etc/passwd"), re.compile("a+"), ip_address("::1"), int],
     "many": [{1, 2}, frozenset("ab"), deque([1], 2), Counter("aab"), OrderedDict(a=1), range(3)],
     "default": defaultdict(list, a=[1]),
+    "arrays": [np.arange(3), np.float32(1.5)],
+    "frame": pd.DataFrame(
+        {
+            "text": ["a", None],
+            "number": pd.array([1, None], dtype="Int64"),
+            "mixed": pd.Series([1, "x"], dtype=object),
+            "kind": pd.Categorical(["a", "b"]),
+            "month": pd.period_range("2026-01", periods=2, freq="M"),
+            "between": pd.interval_range(0, 2),
+        },
+        index=pd.date_range("2026-01-01", periods=2, freq="D", tz="Europe/Berlin"),
+    ),
     "control": [Send("n", 1), Command(goto="x"), ValueError("bad"), slice(1, 2)],
 }
 

@@ -20,6 +20,7 @@ from typing import (
     TypeVar,
 )
 
+import attrs
 import pytest
 from pydantic import AnyUrl, BaseModel, ByteSize, HttpUrl, PostgresDsn, Secret, SecretStr
 from pydantic_core import Url
@@ -227,6 +228,48 @@ def test_text_that_is_no_url_is_damage() -> None:
     registry.register_schema(HttpUrl)
     with pytest.raises(CorruptCheckpointError):
         Codec(registry).loads(Codec(forger).dumps(HttpUrl("http://a")))
+
+
+# --- attrs, and enums of more than plain values ---------------------------------------------------
+
+
+@attrs.define
+class Parcel:
+    weight: float
+    labels: list[str] = attrs.field(factory=list)
+
+
+@attrs.frozen
+class Van:
+    parcels: tuple[Parcel, ...]
+    at: Kind = Kind.A
+
+
+class Stop(Enum):
+    HOME = Leaf(kind=Kind.A)
+    SHOP = (1, 2)
+
+
+def test_classes_of_attrs_are_stored_where_schemas_name_them() -> None:
+    van = Van((Parcel(1.5, ["big"]),))
+    with pytest.raises(UnregisteredTypeError, match="Name the type in the graph's state schema"):
+        Codec(Registry()).dumps(van)
+    assert round_trip(Van | None, van) == van
+
+
+def test_fields_that_an_attrs_class_got_since_have_their_defaults() -> None:
+    older = Registry()
+    older.register(attrs.make_class("Parcel", ["weight"]), name=f"{__name__}:Parcel")
+    older_class: Any = next(iter(older._types))
+    data = Codec(older).dumps(older_class(2.0))
+    registry = Registry()
+    registry.register(Parcel)
+    assert Codec(registry).loads(data) == Parcel(2.0)
+
+
+@pytest.mark.parametrize("stop", Stop)
+def test_an_enum_brings_the_classes_of_its_values(stop: Stop) -> None:
+    assert round_trip(Stop, stop) is stop
 
 
 # --- Generic classes ------------------------------------------------------------------------------

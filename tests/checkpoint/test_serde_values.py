@@ -7,7 +7,7 @@ import re
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+import dateutil.tz
 import ormsgpack
 import pytest
 from hypothesis import given
@@ -123,6 +124,55 @@ def test_details_that_equality_does_not_see_come_back() -> None:
     made = back(defaultdict(list, {"a": [1]}))
     assert made.default_factory is list
     assert made["new"] == []
+
+
+class Elsewhere(tzinfo):
+    """A zone such as those of pytz (`zone`), pendulum (`key`) and dateutil (neither)."""
+
+    def __init__(self, hours: float | None, **names: str) -> None:
+        self.hours = hours
+        self.__dict__.update(names)
+
+    def utcoffset(self, when: datetime | None) -> timedelta | None:
+        return None if self.hours is None else timedelta(hours=self.hours)
+
+    def dst(self, when: datetime | None) -> None:
+        return None
+
+    def tzname(self, when: datetime | None) -> str:
+        return "elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        (Elsewhere(2, zone="Europe/Rome"), ZoneInfo("Europe/Rome")),
+        (Elsewhere(2, key="Europe/Rome"), ZoneInfo("Europe/Rome")),
+        (Elsewhere(5, zone="Europe/Rome"), timezone(timedelta(hours=5))),
+        (Elsewhere(2, zone="no/where"), timezone(timedelta(hours=2))),
+        (Elsewhere(-3.5), timezone(timedelta(hours=-3.5))),
+        (dateutil.tz.tzutc(), UTC),
+        (dateutil.tz.tzoffset("x", 7200), timezone(timedelta(hours=2))),
+    ],
+    ids=repr,
+)
+def test_times_in_zones_of_other_packages_keep_name_or_offset(zone: Any, expected: Any) -> None:
+    when = datetime(2026, 7, 1, 12, tzinfo=zone)
+    for value in (when, [when], {"at": (when,)}):
+        assert back(value) == value
+    found = back(when)
+    assert (found.isoformat(), found.tzinfo) == (when.isoformat(), expected)
+
+
+def test_times_in_zones_that_know_no_offset_are_refused_and_registered_zones_kept() -> None:
+    nowhere = datetime(2026, 7, 1, tzinfo=Elsewhere(None))
+    with pytest.raises(UnregisteredTypeError, match="Elsewhere"):
+        CODEC.dumps(nowhere)
+    registry = Registry(None)
+    registry.register(Elsewhere, encode=lambda zone: zone.hours, decode=Elsewhere)
+    assert (
+        type(back(datetime(2026, 7, 1, tzinfo=Elsewhere(1)), Codec(registry)).tzinfo) is Elsewhere
+    )
 
 
 def test_time_zones_of_pydantic_come_back_as_time_zones() -> None:
@@ -474,6 +524,22 @@ def test_the_refusal_names_the_type_the_line_and_the_place() -> None:
     text = str(caught.value)
     assert f"plait.checkpoint.serde.register({__name__}.Unknown)" in text
     assert "value['docs'][1]['x'][0]" in text
+
+
+def test_the_refusal_says_only_what_helps() -> None:
+    said = {cls: str(_refused(value)) for cls, value in {
+        "model": Model(name="n"), "plain": Unknown(), "buffer": memoryview(b"x"),
+    }.items()}  # fmt: skip
+    assert "Name the type in the graph's state schema" in said["model"]
+    assert "Register the type once" in said["plain"]
+    assert f"register({__name__}.Unknown)" in said["plain"]
+    assert "register(builtins.memoryview, encode=..., decode=...)" in said["buffer"]
+
+
+def _refused(value: Any) -> UnregisteredTypeError:
+    with pytest.raises(UnregisteredTypeError) as caught:
+        CODEC.dumps(value)
+    return caught.value
 
 
 def test_an_unknown_type_in_bytes_is_refused_with_the_line_that_registers_it() -> None:

@@ -28,7 +28,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from plait.checkpoint.serde import Registry
-from plait.checkpoint.serde.plain import DECODERS, ZONEINFO
+from plait.checkpoint.serde.plain import known_zone
 from plait.checkpoint.serde.shapes import is_model, shape_of
 from plait.errors import StorageError, UnregisteredTypeError
 from plait.importing.calls import Array, Call, damaged
@@ -41,14 +41,6 @@ _NUMPY = re.compile(r"[<>|=][?biufcSUmM]\d{0,9}(\[\d{0,6}[a-zA-Z]{1,2}\])?")
 
 def _path(*parts: str) -> PurePath:
     return Path(*parts)
-
-
-def _zone(key: str) -> Any:
-    return DECODERS[ZONEINFO](key.encode(), _nothing)
-
-
-def _nothing(data: bytes) -> Any:
-    raise damaged(data)
 
 
 def _pattern(pattern: Any, flags: int = 0) -> Any:
@@ -105,7 +97,7 @@ _PLAIN: dict[tuple[str, str], Callable[..., Any]] = {
     ("re", "compile"): _pattern,
     ("re", "_compile"): _pattern,
     ("uuid", "UUID"): UUID,
-    ("zoneinfo", "ZoneInfo"): _zone,
+    ("zoneinfo", "ZoneInfo"): known_zone,
     ("langchain_core.messages.base", "TextAccessor"): str,  # a message's `text`
     ("langgraph.store.base", "GetOp"): GetOp,
     ("langgraph.store.base", "Item"): Item,

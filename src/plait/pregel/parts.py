@@ -162,7 +162,7 @@ def result_of(run: Run, mode: str | Sequence[str], parts: list[Any], version: st
         questions = list(outcome.interrupts)
         state = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
         return {**state, INTERRUPT: questions}
-    if not value and isinstance(run.graph.plan.output, View):
+    if isinstance(run.graph.plan.output, View) and not value:
         return None
     return value
 

@@ -169,7 +169,10 @@ def changes(path: str, old: Any, new: Any) -> Iterator[Op]:
 
 
 def _same(old: Any, new: Any) -> bool:
-    return type(old) is type(new) and bool(old == new)
+    try:
+        return old is new or (type(old) is type(new) and bool(old == new))
+    except (TypeError, ValueError):  # they do not compare, as arrays and frames do not
+        return False
 
 
 __all__ = ["LogEntry", "RunLog", "RunLogPatch", "RunState", "applied", "changes", "path_of"]

@@ -25,6 +25,7 @@ from ormsgpack import Ext, Fragment
 from plait.checkpoint.serde.arrays import array_encoder, decode_array, decode_scalar
 from plait.checkpoint.serde.envelope import Guard
 from plait.checkpoint.serde.failures import encode_error, error_decoder
+from plait.checkpoint.serde.frames import decode_pandas, pandas_encoder
 from plait.checkpoint.serde.hooks import HookErrors
 from plait.checkpoint.serde.langchain import langchain_decoder, langchain_name
 from plait.checkpoint.serde.plain import (
@@ -35,6 +36,7 @@ from plait.checkpoint.serde.plain import (
     EXCEPTION,
     MAP,
     OBJECT,
+    PANDAS,
     SCALAR,
     TEXT,
     Decoder,
@@ -55,6 +57,7 @@ from plait.checkpoint.serde.refusals import (
     unregistered,
 )
 from plait.checkpoint.serde.registry import GLOBAL, Registry
+from plait.checkpoint.serde.schema import is_storable
 from plait.checkpoint.serde.shapes import shape_of
 from plait.errors import StorageError, UnregisteredTypeError
 
@@ -179,6 +182,7 @@ class Codec:
             EXCEPTION: error_decoder(self._known_error),
             ARRAY: decode_array,
             SCALAR: decode_scalar,
+            PANDAS: decode_pandas,
         }
         self._pack = self._packer(0)
         self._unpack = self._unpacker(0)
@@ -427,9 +431,9 @@ class Codec:
         elif cls.__name__ == "TzInfo" and cls.__module__.startswith("pydantic_core"):
             found = ENCODERS[timezone]
         else:
-            found = array_encoder(cls)
+            found = array_encoder(cls) or pandas_encoder(cls)
         if found is None:
-            raise unregistered(cls)
+            raise _unregistered(cls)
         self.encoders[cls] = found
         return found
 
@@ -438,7 +442,7 @@ class Codec:
             return Ext(CLASS, value.__name__.encode())
         entry = self.registry.by_type(value)
         if entry is None:
-            raise unregistered(value)
+            raise _unregistered(value)
         return Ext(CLASS, entry.name.encode())
 
     # --- Decoding --------------------------------------------------------------------------------
@@ -464,7 +468,7 @@ class Codec:
                 value, end = _unpackb(packed, ext_hook=hook)
             except ValueError as error:
                 raise self._unreadable(error, packed, hook) from error
-            if end != _END:
+            if type(end) is not bytes or end != _END:  # an array does not compare
                 raise damaged("something follows the value")
             return value
 
@@ -544,6 +548,14 @@ class Codec:
         if entry is None:
             raise unknown_name(name)
         return entry.cls
+
+
+def _unregistered(cls: type[Any]) -> UnregisteredTypeError:
+    try:
+        shape_of(cls)
+    except TypeError:
+        return unregistered(cls, named=False, seen=False)
+    return unregistered(cls, named=is_storable(cls), seen=True)
 
 
 def _loose(taken: _Taken, recipes: Recipes, packed: Sequence[bytes]) -> list[Any]:

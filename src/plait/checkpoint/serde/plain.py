@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -55,6 +55,8 @@ CLASS = 28
 """A class itself: a builtin's name, or the wire name of a registered one."""
 ARRAY, SCALAR = 29, 30
 """numpy's."""
+PANDAS = 31
+"""What it is (a frame, a series, an index, a scalar), and what that is made of."""
 
 ENCODERS: dict[type, Encoder] = {}
 DECODERS: dict[int, Decoder] = {}
@@ -213,8 +215,12 @@ def _encode_zone(v: ZoneInfo) -> bytes:
     return v.key.encode()
 
 
-def _decode_zone(data: bytes) -> ZoneInfo:
-    key = data.decode()
+def known_zone(key: str) -> ZoneInfo:
+    """The time zone of a name that bytes say.
+
+    Raises:
+        CorruptCheckpointError: There is none.
+    """
     # ZoneInfo would look for a file (or a module of tzdata) of any name: ask only for known ones.
     if key not in _zones():
         raise CorruptCheckpointError(
@@ -224,7 +230,27 @@ def _decode_zone(data: bytes) -> ZoneInfo:
     return ZoneInfo(key)
 
 
+def _pack_datetime(v: datetime, pack: Pack) -> Ext:
+    """Of a time zone that is neither the standard library's nor registered, what it says of `v`."""
+    try:
+        return Ext(DATETIME, pack(_encode_datetime(v)))
+    except UnregisteredTypeError:
+        offset = v.utcoffset()
+        if offset is None:
+            raise
+        return Ext(DATETIME, pack(_encode_datetime(v.replace(tzinfo=_zone_like(v, offset)))))
+
+
+def _zone_like(v: datetime, offset: timedelta) -> tzinfo:
+    """The zone of the same name, as pytz and pendulum tell it; else its offset at that time."""
+    name = getattr(v.tzinfo, "key", None) or getattr(v.tzinfo, "zone", None)
+    if name in _zones() and v.replace(tzinfo=(zone := ZoneInfo(name))).utcoffset() == offset:
+        return zone
+    return timezone(offset)
+
+
 _by_state(DATETIME, datetime, _encode_datetime, _decode_datetime)
+ENCODERS[datetime] = _pack_datetime
 _by_state(DATE, date, lambda v: v.toordinal(), lambda s: date.fromordinal(s))
 _by_state(
     TIME,
@@ -236,7 +262,7 @@ _by_state(
     TIMEDELTA, timedelta, lambda v: [v.days, v.seconds, v.microseconds], lambda s: timedelta(*s)
 )
 _by_state(TIMEZONE, timezone, _encode_timezone, _decode_timezone)
-_by_bytes(ZONEINFO, ZoneInfo, _encode_zone, _decode_zone)
+_by_bytes(ZONEINFO, ZoneInfo, _encode_zone, lambda data: known_zone(data.decode()))
 
 # --- Names of things -----------------------------------------------------------------------------
 

@@ -42,17 +42,25 @@ class UnstorableValueError(StorageError, ValueError):
     """A value of storable types cannot be stored: it is nested too deeply, or contains itself."""
 
 
-def unregistered(cls: type) -> UnregisteredTypeError:
-    """An object of this class was to be stored."""
+def unregistered(cls: type, *, named: bool, seen: bool) -> UnregisteredTypeError:
+    """An object of this class was to be stored.
+
+    Args:
+        named: whether it may be stored once a schema names it.
+        seen: whether its state can be seen, so that to register it is enough.
+    """
     if (why := _no_data(cls)) is not None:
         return UnregisteredTypeError(
             f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored: {why}"
         )
-    how = _line(cls.__module__, cls.__qualname__)
+    how = _line(cls.__module__, cls.__qualname__, "" if seen else ", encode=..., decode=...")
+    others = (
+        "Name the type in the graph's state schema, or in the annotations of its entrypoint or "
+        "task, or register it once"
+    )
     return UnregisteredTypeError(
-        f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored yet. Name the type "
-        "in the graph's state schema, or in the annotations of its entrypoint or task, or register "
-        f"it once: {how}"
+        f"Values of type {cls.__module__}.{cls.__qualname__} cannot be stored yet. "
+        f"{others if named else 'Register the type once'}: {how}"
     )
 
 
@@ -135,8 +143,8 @@ def damaged(why: object) -> CorruptCheckpointError:
     )
 
 
-def _line(module: str, qualname: str) -> str:
+def _line(module: str, qualname: str, more: str = "") -> str:
     if "<locals>" in qualname:
         name = qualname.rpartition(".")[2]
-        return f"{_REGISTER}({name}), where {name} is defined in {module}"
-    return f"{_REGISTER}({module}.{qualname})"
+        return f"{_REGISTER}({name}{more}), where {name} is defined in {module}"
+    return f"{_REGISTER}({module}.{qualname}{more})"

@@ -32,9 +32,9 @@ def named_types(tp: Any, names: Mapping[str, Any]) -> Iterator[type]:
         names: Extra names for forward references.
 
     Yields:
-        Pydantic models, dataclasses, enums, named tuples, message classes and their loaded
-        subclasses. Forward references that cannot be resolved are passed over: a value of such a
-        type is refused by name when it is first written.
+        Pydantic models, dataclasses, attrs classes, enums, named tuples, exceptions and their
+        loaded subclasses. Forward references that cannot be resolved are passed over: a value of
+        such a type is refused by name when it is first written.
     """
     seen: set[int] = set()
     kept: list[Any] = []  # ids stay unique only while their objects live
@@ -47,7 +47,7 @@ def named_types(tp: Any, names: Mapping[str, Any]) -> Iterator[type]:
             continue
         seen.add(id(item))
         kept.append(item)
-        if isinstance(item, type) and _is_storable(cast("type[Any]", item)):
+        if isinstance(item, type) and is_storable(cast("type[Any]", item)):
             yield item
         queue.extend(_parts(item, scope))
 
@@ -81,7 +81,8 @@ def _class_parts(
     generic = cast(Any, cls).__dict__.get("__pydantic_generic_metadata__")
     if generic:
         yield from ((part, scope) for part in generic["args"])
-    if issubclass(cls, Enum):
+    if issubclass(cls, Enum):  # a member is stored by its value
+        yield from ((type(member.value), scope) for member in cls)
         return
     if _is_own(cls):
         yield from ((hint, scope) for hint in _own_hints(cls))
@@ -130,7 +131,8 @@ def _resolve(reference: str | ForwardRef, scope: Mapping[str, Any]) -> Any:
         return None
 
 
-def _is_storable(cls: type[Any]) -> bool:
+def is_storable(cls: type[Any]) -> bool:
+    """Whether objects of a class may be stored once a schema names it."""
     if is_pydantic_value(cls):
         return True
     module = cls.__module__
@@ -141,6 +143,7 @@ def _is_storable(cls: type[Any]) -> bool:
     return (
         issubclass(cls, Enum | BaseException)
         or hasattr(cls, "__dataclass_fields__")
+        or hasattr(cls, "__attrs_attrs__")
         or hasattr(cls, "__plait_state__")
         or hasattr(cls, "_fields")
         or is_model(cls)

@@ -186,7 +186,11 @@ def _subclass(cls: type[Any], base: Any) -> Shape:
 
 def _attributes(cls: type[Any]) -> Shape:
     read, write, new = _reader(cls), _writer(cls), object.__new__
-    defaults = _defaults(fields(cls)) if hasattr(cls, "__dataclass_fields__") else {}
+    defaults: dict[str, Callable[[], Any]] = {}
+    if hasattr(cls, "__dataclass_fields__"):
+        defaults = _defaults(fields(cls))
+    elif hasattr(cls, "__attrs_attrs__"):
+        defaults = _defaults_of_attrs(cls)
 
     def decode(state: Any) -> Any:
         value = new(cls)
@@ -273,6 +277,20 @@ def _defaults(declared: Iterable[Any]) -> dict[str, Callable[[], Any]]:
             found[field.name] = lambda value=field.default: value
         elif field.default_factory in _FACTORIES:
             found[field.name] = field.default_factory
+    return found
+
+
+def _defaults_of_attrs(cls: type[Any]) -> dict[str, Callable[[], Any]]:
+    """The same of an attrs class."""
+    attr = sys.modules["attr"]
+    found: dict[str, Callable[[], Any]] = {}
+    for field in cls.__attrs_attrs__:
+        default = field.default
+        if not isinstance(default, attr.Factory):
+            if default is not attr.NOTHING:
+                found[field.name] = lambda value=default: value
+        elif default.factory in _FACTORIES:
+            found[field.name] = default.factory
     return found
 
 
