@@ -48,9 +48,9 @@ def decode_pandas(data: bytes, unpack: Unpack) -> Any:
 
 def _tell_frame(frame: Any) -> list[Any]:
     columns = [_column(frame.iloc[:, at]) for at in range(frame.shape[1])]
-    unique = frame.flags.allows_duplicate_labels
-    return ["frame", _tell_index(frame.columns), _tell_index(frame.index), columns,
-            frame.attrs, unique]  # fmt: skip
+    doubles = frame.flags.allows_duplicate_labels
+    names, rows = _tell_index(frame.columns), _tell_index(frame.index)
+    return ["frame", names, rows, columns, frame.attrs, doubles]
 
 
 def _make_frame(
@@ -64,8 +64,9 @@ def _make_frame(
 
 
 def _tell_series(series: Any) -> list[Any]:
-    unique = series.flags.allows_duplicate_labels
-    return ["series", _column(series), _tell_index(series.index), series.name, series.attrs, unique]
+    doubles = series.flags.allows_duplicate_labels
+    rows = _tell_index(series.index)
+    return ["series", _column(series), rows, series.name, series.attrs, doubles]
 
 
 def _make_series(pandas: Any, column: Any, index: Any, name: Any, attrs: Any, doubles: bool) -> Any:
