@@ -1,10 +1,12 @@
 """Agents and tools: what programs in the manner of tutorials brought up."""
 
 from langchain.agents import create_agent
+from langchain.agents.middleware import LLMToolSelectorMiddleware
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, create_react_agent
 
-from .scripted import add, ai, call, model_of
+from .scripted import Scripted, add, ai, call, model_of, mul
 
 
 def agents_in_nodes():
@@ -48,3 +50,19 @@ def case_handlers_of_tool_errors_that_say_nothing(env):
     builder.add_edge(START, "tools")
     done = builder.compile().invoke({"messages": [ai(call("fail", a=1))]})
     return heard, done["messages"]
+
+
+class Picking(Scripted):
+    """Notes what its tools are called, whatever they are."""
+
+    def bind_tools(self, tools, **kwargs):
+        return self.bind(tools=[convert_to_openai_tool(one) for one in tools], **kwargs)
+
+
+def case_a_scripted_model_picks_tools(env):
+    picks = Picking(script=[ai(call("ToolSelectionResponse", tools=["mul"]))], seen=[])
+    model = model_of("done")
+    selector = LLMToolSelectorMiddleware(model=picks, max_tools=1)
+    done = create_agent(model, [add, mul], middleware=[selector]).invoke({"messages": "hi"})
+    (asked,) = [one["function"]["name"] for one in picks.seen[0][1]["tools"]]
+    return asked, model.seen, done["messages"]
