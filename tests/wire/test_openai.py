@@ -328,6 +328,25 @@ async def test_errors_keep_their_kind_and_their_cause(model, wire, status, error
         await model.ainvoke("hi")
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"detail": [{"loc": ["body", "tools"], "msg": "too many"}]}, "'msg': 'too many'"),
+        ({"error": "only a text"}, "only a text"),
+        ("<html>a gateway</html>", "a gateway"),
+    ],
+)
+def test_what_a_server_says_in_a_form_of_its_own_is_told(model, wire, body, told):
+    wire.fail(500, body)
+    with pytest.raises(ModelAPIError) as caught:
+        model.invoke("hi")
+    assert told in str(caught.value)
+    assert "Ask again later" in str(caught.value)
+    wire.fail(422, {"error": "This prompt is too long"})
+    with pytest.raises(ContextOverflowError):
+        model.invoke("hi")
+
+
 async def test_a_request_that_failed_for_no_fault_of_its_own_is_repeated(wire):
     model = init_chat_model("openai:m", base_url=wire.url, api_key="k", max_retries=1)
     wire.fail(503, {"error": {"message": "busy"}}, {"retry-after-ms": "1"})
