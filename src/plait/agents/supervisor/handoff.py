@@ -101,7 +101,7 @@ def create_forward_message_tool(supervisor_name: str = "supervisor") -> BaseTool
         supervisor_name: Who signs the answer.
     """
 
-    @tool("forward_message")
+    @tool("forward_message", parse_docstring=True)
     def forward(from_agent: str, state: Annotated[Any, InjectedState]) -> Any:
         """Give the last message of an agent to the user as it is, as the final answer.
 
