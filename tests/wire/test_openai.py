@@ -181,6 +181,14 @@ async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way):
     assert chunks[-1].chunk_position == "last"
 
 
+async def test_names_with_spaces_go_in_as_openai_takes_them(model, wire):
+    wire.answer(script.completion({"content": "ok"}))
+    said = AIMessage("hi", name="Math Expert"), ToolMessage("1", tool_call_id="1", name="a <b>")
+    model.invoke([HumanMessage("hi", name="Ann Lee"), *said])
+    assert [one.get("name") for one in wire.last["messages"][:2]] == ["Ann_Lee", "Math_Expert"]
+    assert " " not in str(wire.last["messages"][2].get("name"))
+
+
 async def test_media_go_in_in_openais_form(model, wire):
     wire.answer(script.completion({"content": "ok"}))
     model.invoke([HumanMessage([

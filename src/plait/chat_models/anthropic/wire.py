@@ -73,6 +73,8 @@ def to_wire(messages: Sequence[Any]) -> tuple[Any, list[Block]]:
 
 
 def _add(turns: list[Block], role: str, content: str | list[Block]) -> None:
+    if role == "assistant" and not content:
+        return  # Claude says nothing at times, and is not given back that
     if not turns or turns[-1]["role"] != role:
         turns.append({"role": role, "content": content})
         return

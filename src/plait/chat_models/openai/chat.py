@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -22,6 +23,7 @@ from plait.messages.foreign import kind_of
 from plait.messages.openai import convert_to_openai_messages
 
 PROVIDER = "openai"
+UNFIT = re.compile(r"[\s<|\\/>]+")
 
 
 def to_wire(messages: Sequence[Any]) -> list[Block]:
@@ -40,13 +42,20 @@ def to_wire(messages: Sequence[Any]) -> list[Block]:
             made.append({"role": "user", "content": message.content})
         else:
             made += convert_to_openai_messages([message], pass_through_unknown_blocks=False)
+            if name := made[-1].get("name"):
+                made[-1]["name"] = _fit(name)
     return made
+
+
+def _fit(name: str) -> str:
+    """A name as OpenAI takes it: agents and people may have spaces in theirs."""
+    return UNFIT.sub("_", name)
 
 
 def _assistant(message: Any) -> Block:
     """What the model said: text, calls (unreadable ones as they came), refusal, its own audio."""
     said = message.additional_kwargs
-    head = present(role="assistant", name=message.name or None)
+    head = present(role="assistant", name=_fit(message.name) if message.name else None)
     texts: list[str] = []
     calls: list[Block] = []
     for block in ordered(message):
