@@ -2,6 +2,7 @@
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import LLMToolSelectorMiddleware
+from langchain_core.messages import AIMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, create_react_agent
@@ -66,3 +67,12 @@ def case_a_scripted_model_picks_tools(env):
     done = create_agent(model, [add, mul], middleware=[selector]).invoke({"messages": "hi"})
     (asked,) = [one["function"]["name"] for one in picks.seen[0][1]["tools"]]
     return asked, model.seen, done["messages"]
+
+
+def case_calls_that_cannot_be_read(env):
+    broken = {"name": "add", "args": "{", "id": "1", "error": None, "type": "invalid_tool_call"}
+    model = model_of(AIMessage("", invalid_tool_calls=[broken]), "done")
+    agent = create_react_agent(model, [add], checkpointer=env.saver())
+    thread = {"configurable": {"thread_id": "1"}}
+    agent.invoke({"messages": "hi"}, thread)
+    return agent.invoke({"messages": "well?"}, thread)["messages"], model.seen
