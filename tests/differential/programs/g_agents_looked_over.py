@@ -71,7 +71,9 @@ def case_a_scripted_model_picks_tools(env):
 
 def case_calls_that_cannot_be_read(env):
     broken = {"name": "add", "args": "{", "id": "1", "error": None, "type": "invalid_tool_call"}
-    model = model_of(AIMessage("", invalid_tool_calls=[broken]), "done")
+    beside = {**broken, "id": "2"}
+    both = AIMessage("", tool_calls=[call("add", "3", a=1, b=2)], invalid_tool_calls=[beside])
+    model = model_of(AIMessage("", invalid_tool_calls=[broken]), both, "done")
     agent = create_react_agent(model, [add], checkpointer=env.saver())
     thread = {"configurable": {"thread_id": "1"}}
     agent.invoke({"messages": "hi"}, thread)
