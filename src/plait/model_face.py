@@ -151,6 +151,19 @@ class ModelFace(Written):
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
         return {"title": cls.__name__, "type": "object"}
 
+    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The older name of `model_copy`."""
+        return self.model_copy(update=update, deep=deep)
+
+    def json(self, **options: Any) -> str:
+        """The older name of `model_dump_json`."""
+        return self.model_dump_json(**options)
+
+    # The last one: in a class, annotations after it would take `dict` for this method.
+    def dict(self, **options: Any) -> Mapping[str, Any]:
+        """The older name of `model_dump`."""
+        return self.model_dump(**options)
+
 
 def defaults_of(kind: type) -> dict[str, Any]:
     """The defaults of what the constructors of a class and its bases take by name."""

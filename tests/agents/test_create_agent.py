@@ -32,7 +32,7 @@ from plait.errors import (
     UnknownKeyWarning,
 )
 from plait.messages import AIMessage, SystemMessage
-from plait.prebuilt import ToolNode
+from plait.prebuilt import ToolNode, create_react_agent
 from plait.prebuilt.tool_node import ToolPolicy
 from plait.stream import CustomTransformer, UpdatesTransformer
 from plait.testing.models import ScriptedChatModel
@@ -357,3 +357,22 @@ def test_tools_of_a_generator_are_those_of_a_list() -> None:
     model = ScriptedChatModel([ADD, "end"])
     agent = create_agent(model, (one for one in [add]))  # pyright: ignore[reportArgumentType]
     assert texts(agent.invoke(USER))[2:] == ["3", "end"]
+
+
+@pytest.mark.parametrize("make", [create_agent, create_react_agent])
+def test_a_model_that_is_asked_again_after_an_error_is_so_with_tools_too(make: Any) -> None:
+    failures = [ConnectionError("down"), ConnectionError("down")]
+
+    class Flaky(ScriptedChatModel):
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return super()._generate(*args, **kwargs)
+
+    again: Any = {"stop_after_attempt": 3, "wait_exponential_jitter": False}
+    agent = make(Flaky([ADD, "three"]).with_retry(**again), [add])
+    assert texts(agent.invoke(USER)) == ["hi", "", "3", "three"]
+
+    failures += [ConnectionError("down"), ConnectionError("down")]
+    model: Any = Flaky([ADD, "three"]).with_retry(**again)
+    assert model.bind_tools([add]).invoke("hi").tool_calls == ADD.tool_calls

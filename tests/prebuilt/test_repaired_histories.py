@@ -232,3 +232,35 @@ def test_answers_stand_right_after_their_call_in_its_order() -> None:
     assert [m.content.split(":")[0] for m in found] == ["", "Interrupted", "late", "stored", "hm"]
     answered = [calls("note"), HumanMessage("hm"), ToolMessage("late", tool_call_id="0")]
     assert repaired(answered, {}) == answered
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_a_call_that_could_not_be_read_is_answered_in_its_place(way: str) -> None:
+    broken: Any = {"name": "note", "args": "{", "id": "b", "error": None}
+    both = AIMessage("", tool_calls=calls("fail").tool_calls, invalid_tool_calls=[broken])
+    model = scripted(AIMessage("", invalid_tool_calls=[broken]), both, "yes")
+    agent = agent_of(model)
+
+    def turn(given: Any) -> Any:
+        if way == "sync":
+            return agent.invoke(given, THREAD)
+        return asyncio.run(agent.ainvoke(given, THREAD))
+
+    turn({"messages": "hi"})
+    with pytest.raises(ConnectionError):
+        turn(AGAIN)
+    state = turn(AGAIN)
+    unread = "Tool call note with id b could not be executed"
+    told = [(m.type, m.content.split(" - ")[0].split(": ")[0]) for m in state["messages"]]
+    assert told[1:3] == [("ai", ""), ("tool", unread)]
+    assert ("tool", "Interrupted") in told
+    assert [kind for kind, _ in model.seen[-1]] == [m.type for m in state["messages"][:-1]]
+
+
+def test_an_agent_that_repairs_nothing_leaves_calls_that_could_not_be_read() -> None:
+    broken: Any = {"name": "note", "args": "{", "id": "b", "error": None}
+    model = scripted(AIMessage("", invalid_tool_calls=[broken]), "yes")
+    agent = agent_of(model, repair_history=False)
+    agent.invoke({"messages": "hi"}, THREAD)
+    agent.invoke(AGAIN, THREAD)
+    assert [kind for kind, _ in model.seen[-1]] == ["human", "ai", "human"]

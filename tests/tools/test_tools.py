@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from copy import copy
+from functools import partial
 from typing import Annotated, Any, NotRequired, Required, TypedDict
 
 import pytest
@@ -260,6 +261,18 @@ def test_a_tool_says_which_arguments_a_model_must_not_fill():
 
     assert own.injected_args == {"id", "b"}
     assert list(own.args) == ["a"]
+
+
+def test_a_partial_function_is_a_tool_with_the_name_and_words_of_its_function():
+    def greet(name: str, mark: str) -> str:
+        """Greet somebody."""
+        return f"Hello, {name}{mark}"
+
+    found = StructuredTool.from_function(partial(greet, mark="!"))
+    assert (found.name, found.description) == ("greet", "Greet somebody.")
+    assert found.invoke({"name": "Ada"}) == "Hello, Ada!"
+    plain = tool("hi", infer_schema=False)(partial(greet, mark="!"))
+    assert (plain.description, plain.invoke("Ada")) == ("Greet somebody.", "Hello, Ada!")
 
 
 def test_a_copy_of_a_tool_is_independent():

@@ -4,7 +4,11 @@ import pytest
 from pydantic import BaseModel
 
 from plait.agents import create_agent
-from plait.agents.structured_output import ProviderStrategy, ToolStrategy
+from plait.agents.structured_output import (
+    ProviderStrategy,
+    StructuredOutputValidationError,
+    ToolStrategy,
+)
 from plait.chat_models import init_chat_model
 
 from . import openai_script as script
@@ -67,6 +71,21 @@ def test_an_older_model_answers_by_a_tool(name, wire):
     agent = create_agent(model_of(name, wire), response_format=Person)
     assert agent.invoke({"messages": "who?"})["structured_response"] == Person(name="Ann")
     assert "Person" in str(wire.last["tools"])
+
+
+@pytest.mark.parametrize(
+    ("said", "finish", "why"),
+    [
+        ({"refusal": "No."}, "stop", "The model refused to answer: No."),
+        ({"content": '{"name": "An'}, "length", "cut off by its limit: raise max_tokens"),
+        ({"content": "Ann"}, "stop", "expected valid JSON for Person"),
+    ],
+)
+def test_why_there_is_no_response_is_told(said, finish, why, wire):
+    wire.answer(script.completion(said, finish))
+    agent = create_agent(model_of("openai:gpt-5", wire), response_format=ProviderStrategy(Person))
+    with pytest.raises(StructuredOutputValidationError, match=why):
+        agent.invoke({"messages": "who?"})
 
 
 def test_a_strict_schema_is_one_that_openai_takes(wire):

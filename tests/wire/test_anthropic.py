@@ -166,6 +166,23 @@ async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way, content):
     same(answered, reduce(add, chunks))
 
 
+async def test_what_says_nothing_of_the_models_own_is_not_given_back(model, wire):
+    wire.answer(answer_of([{"type": "text", "text": "ok"}]))
+    thought = AIMessage([{"type": "reasoning", "reasoning": "another model's"}])
+    model.invoke([HumanMessage("a"), AIMessage(""), HumanMessage("b"), thought])
+    (turn,) = wire.last["messages"]
+    assert [part["text"] for part in turn["content"]] == ["a", "b"]
+
+
+async def test_ids_of_calls_that_another_model_made_go_in_as_anthropic_takes_them(model, wire):
+    wire.answer(answer_of([{"type": "text", "text": "ok"}]))
+    call = {"name": "add", "args": {}, "id": "functions.add:0"}
+    said = AIMessage("", tool_calls=[call]), ToolMessage("1", tool_call_id="functions.add:0")
+    model.invoke([HumanMessage("hi"), *said])
+    _, called, answered = wire.last["messages"]
+    assert called["content"][0]["id"] == answered["content"][0]["tool_use_id"] == "functions_add_0"
+
+
 async def test_media_and_cache_marks_go_in_in_anthropics_form(model, wire):
     wire.answer(answer_of([{"type": "text", "text": "ok"}]))
     model.invoke([HumanMessage([

@@ -41,6 +41,12 @@ async def heard(stream, seen):
         seen.append(chunk)
 
 
+@tool("add")
+def add_none() -> str:
+    """Add nothing."""
+    return "0"
+
+
 def same(whole, streamed):
     """What an invoked and a streamed answer must agree on."""
     for name in ("content", "tool_calls", "invalid_tool_calls", "usage_metadata",
@@ -173,6 +179,14 @@ async def test_a_stream_adds_up_to_the_whole_answer(model, wire, way):
     wire.answer(whole)
     same(model.invoke("hi"), reduce(add, chunks))
     assert chunks[-1].chunk_position == "last"
+
+
+async def test_names_with_spaces_go_in_as_openai_takes_them(model, wire):
+    wire.answer(script.completion({"content": "ok"}))
+    said = AIMessage("hi", name="Math Expert"), ToolMessage("1", tool_call_id="1", name="a <b>")
+    model.invoke([HumanMessage("hi", name="Ann Lee"), *said])
+    assert [one.get("name") for one in wire.last["messages"][:2]] == ["Ann_Lee", "Math_Expert"]
+    assert " " not in str(wire.last["messages"][2].get("name"))
 
 
 async def test_media_go_in_in_openais_form(model, wire):
@@ -322,6 +336,25 @@ async def test_errors_keep_their_kind_and_their_cause(model, wire, status, error
         await model.ainvoke("hi")
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"detail": [{"loc": ["body", "tools"], "msg": "too many"}]}, "'msg': 'too many'"),
+        ({"error": "only a text"}, "only a text"),
+        ("<html>a gateway</html>", "a gateway"),
+    ],
+)
+def test_what_a_server_says_in_a_form_of_its_own_is_told(model, wire, body, told):
+    wire.fail(500, body)
+    with pytest.raises(ModelAPIError) as caught:
+        model.invoke("hi")
+    assert told in str(caught.value)
+    assert "Ask again later" in str(caught.value)
+    wire.fail(422, {"error": "This prompt is too long"})
+    with pytest.raises(ContextOverflowError):
+        model.invoke("hi")
+
+
 async def test_a_request_that_failed_for_no_fault_of_its_own_is_repeated(wire):
     model = init_chat_model("openai:m", base_url=wire.url, api_key="k", max_retries=1)
     wire.fail(503, {"error": {"message": "busy"}}, {"retry-after-ms": "1"})
@@ -355,6 +388,71 @@ async def test_a_stream_that_breaks_off_is_an_error_and_never_a_short_answer(mod
         wire.chat(script.texts("one", "two")[:-2], **ending)
         with pytest.raises(ModelConnectionError):
             await heard(model.astream("hi"), [])
+
+
+async def test_a_page_that_is_no_api_is_told_as_such(model, wire):
+    for page in ("<html>It works!</html>", None):
+        wire.answer(page)
+        with pytest.raises(ModelError, match="is not the provider's API") as caught:
+            model.invoke("hi")
+        assert wire.url in str(caught.value)
+        wire.answer(page)
+        with pytest.raises(ModelError, match="Look at base_url"):
+            await model.ainvoke("hi")
+
+
+async def test_arguments_that_a_server_sends_as_an_object_are_read(model, wire, recwarn):
+    call = script.call("add", {"a": 1}, "c1")
+    answer = await both_ways(model, wire, script.completion({"tool_calls": [call]}, "tool_calls"))
+    wire.chat([script.chunk(script.call_delta(0, "add", {"a": 1}, "c1")), script.chunk({}, "stop")])
+    streamed = reduce(add, model.stream("hi"))
+    assert answer.tool_calls == streamed.tool_calls
+    assert [(call["id"], call["args"]) for call in answer.tool_calls] == [("c1", {"a": 1})]
+    assert not [one for one in recwarn.list if "Pydantic" in str(one.message)]
+
+
+async def test_a_server_that_says_a_tools_name_with_each_piece_means_one_name(model, wire):
+    pieces = [("add", '{"a"', "c1"), ("add", ": 1}", "c1")]
+    wire.chat([*(script.chunk(script.call_delta(0, *each)) for each in pieces),
+               script.chunk(script.call_delta(1, "add", "{}", "c2")),
+               script.chunk({}, "tool_calls")])  # fmt: skip
+    calls = reduce(add, model.stream("hi")).tool_calls
+    assert [(c["name"], c["args"], c["id"]) for c in calls] == [
+        ("add", {"a": 1}, "c1"), ("add", {}, "c2")]  # fmt: skip
+
+
+async def test_a_server_that_counts_in_each_event_is_not_added_up(model, wire):
+    counts = [{"prompt_tokens": 5, "completion_tokens": n, "total_tokens": 5 + n} for n in (1, 2)]
+    wire.chat([script.chunk({"content": "a"}, usage=counts[0]),
+               script.chunk({"content": "b"}, usage=counts[1]),
+               script.chunk({}, "stop", usage=counts[1])])  # fmt: skip
+    whole = reduce(add, model.stream("hi"))
+    assert whole.usage_metadata == {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+
+
+async def test_a_server_whose_calls_have_no_ids_gets_them_answered(model, wire):
+    called = script.completion({"tool_calls": [script.call("add", "{}", None)]}, "tool_calls")
+    wire.answer(called)
+    wire.answer(script.completion({"content": "done"}))
+    create_agent(model, [add_none]).invoke({"messages": "hi"})
+    asked, answered = wire.last["messages"][1:]
+    assert asked["tool_calls"][0]["id"] == answered["tool_call_id"]
+    wire.chat([script.chunk(script.call_delta(0, "add", '{"a"')),
+               script.chunk(script.call_delta(0, "", ": 1}")),
+               script.chunk(script.call_delta(1, "add", "{}")),
+               script.chunk({}, "tool_calls")])  # fmt: skip
+    first, second = reduce(add, model.stream("hi")).tool_calls
+    assert (first["args"], second["args"]) == ({"a": 1}, {})
+    assert len({first["id"], second["id"], None}) == 3
+
+
+async def test_the_call_of_a_custom_tool_is_kept_with_its_text(model, wire):
+    call = {"id": "c1", "type": "custom", "custom": {"name": "run", "input": "ls -l"}}
+    answer = await both_ways(model, wire, script.completion({"tool_calls": [call]}, "tool_calls"))
+    wire.chat([script.chunk({"tool_calls": [{"index": 0, **call}]}), script.chunk({}, "stop")])
+    streamed = reduce(add, model.stream("hi"))
+    for (found,) in (answer.invalid_tool_calls, streamed.invalid_tool_calls):
+        assert (found["name"], found["args"], found["id"]) == ("run", "ls -l", "c1")
 
 
 async def test_no_server_is_a_connection_error(wire):

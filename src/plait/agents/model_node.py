@@ -6,7 +6,6 @@ from operator import is_
 from typing import Any, TypeAlias, cast
 
 from plait.agents.hooks import Middleware, with_hook
-from plait.agents.malformed import with_answers
 from plait.agents.middleware.requests import ExtendedModelResponse, ModelRequest, ModelResponse
 from plait.agents.responses import Responses
 from plait.callbacks.context import finds_config, inherited_config, is_finding, is_heard_here
@@ -15,6 +14,7 @@ from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.messages import RemoveMessage, SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_models import as_agent_model, with_tools
+from plait.prebuilt.malformed import with_answers
 from plait.pregel.scope import scope_for
 from plait.reflection import is_unawaited
 from plait.runnables.base import Runnable

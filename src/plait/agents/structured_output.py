@@ -275,14 +275,18 @@ class ProviderStrategyBinding(Generic[SchemaT]):
         """The response.
 
         Raises:
-            ValueError: The text is no JSON, or does not fit the schema.
+            ValueError: The model refused; the text is no JSON, or does not fit the schema.
         """
+        if refusal := response.additional_kwargs.get("refusal"):
+            raise ValueError(f"The model refused to answer: {refusal}")
         try:
             data = json.loads(response.text)
         except json.JSONDecodeError as error:
+            is_cut = response.response_metadata.get("finish_reason") == "length"
+            why = ". The answer was cut off by its limit: raise max_tokens" if is_cut else ""
             raise ValueError(
                 f"Native structured output expected valid JSON for {self.spec.name}, but parsing "
-                f"failed: {error}."
+                f"failed: {error}{why}"
             ) from error
         return self.spec.parse(data)
 

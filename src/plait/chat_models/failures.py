@@ -120,9 +120,10 @@ def failure(
     found = kind or kind_of_failure(status, codes, text)
     advice = next((ADVICE[c] for c in found.__mro__ if c in ADVICE), "")
     shown = f" (HTTP {status})" if status is not None else ""
+    end = "" if not advice or text.endswith((".", "!", "?")) else "."
     headers = headers or {}
     return found(
-        f"{provider}:{model} failed{shown}: {text} {advice}".rstrip(),
+        f"{provider}:{model} failed{shown}: {text}{end} {advice}".rstrip(),
         provider=provider,
         model=model,
         status=status,
@@ -205,9 +206,15 @@ def _of_status(error: Any, provider: str, model: str) -> ModelError:
         model=model,
         status=status if status is None or status >= 400 else None,
         codes=(fields.get("code") or getattr(error, "code", None), fields.get("type")),
-        message=str(fields.get("message") or getattr(error, "message", "") or error),
+        message=str(fields.get("message") or _with_body(error, body)),
         headers=getattr(response, "headers", None),
     )
+
+
+def _with_body(error: Any, body: Any) -> str:
+    """What the SDK says, and what the server said in a form of its own: that has the reason."""
+    said = getattr(error, "message", "") or str(error)
+    return said if body is None or str(body) in said else f"{said} - {body!s:.500}"
 
 
 def _seconds(value: str | None) -> float | None:

@@ -18,7 +18,7 @@ from plait.chat_models.base import BaseChatModel
 from plait.chat_models.failures import of_no_key
 from plait.chat_models.language import LangSmithParams
 from plait.chat_models.results import ChatGenerationChunk, ChatResult
-from plait.errors import MissingExtraError, ModelConnectionError
+from plait.errors import MissingExtraError, ModelConnectionError, ModelError
 from plait.fields import fields_of
 from plait.messages import AIMessageChunk
 
@@ -181,7 +181,7 @@ class RemoteChatModel(BaseChatModel):
         except Exception as error:
             self._raise(error)
             raise
-        return self._read(self._plain(answer), request)
+        return self._result(answer, request)
 
     async def _agenerate(
         self,
@@ -196,6 +196,22 @@ class RemoteChatModel(BaseChatModel):
         except Exception as error:
             self._raise(error)
             raise
+        return self._result(answer, request)
+
+    def _result(self, answer: Any, request: dict[str, Any]) -> ChatResult:
+        """The result in what the SDK gave.
+
+        Raises:
+            ModelError: The SDK gave a text, or nothing: what a page answers that is no API.
+        """
+        if answer is None or isinstance(answer, str):
+            where = f" at {self.base_url}" if self.base_url else ""
+            raise ModelError(
+                f"What answered{where} for {self.provider}:{self.model} is not the provider's API. "
+                f"It said: {answer!r:.200}. Look at base_url, and at proxies.",
+                provider=self.provider,
+                model=self.model,
+            )
         return self._read(self._plain(answer), request)
 
     def _stream(

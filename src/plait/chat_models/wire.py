@@ -74,7 +74,7 @@ def ordered(message: Any, provider: str | None = None) -> Iterator[Block]:
     yield from waiting
 
 
-def read_args(text: str | None) -> dict[str, Any] | str:
+def read_args(text: str | dict[str, Any] | None) -> dict[str, Any] | str:
     """The arguments of a call from JSON; what is no JSON object stays text, with nothing lost.
 
     >>> read_args('{"a": 1}'), read_args("{"), read_args("")
@@ -82,6 +82,8 @@ def read_args(text: str | None) -> dict[str, Any] | str:
     """
     if not text:
         return {}
+    if isinstance(text, dict):  # some servers send the object itself
+        return text
     try:
         args = json.loads(text)
     except json.JSONDecodeError:

@@ -105,7 +105,7 @@ class Loop:
         builder.add_conditional_edges(CHAT_GENERATOR, self.after_asking, [TOOL_INVOKER, END])
         builder.add_conditional_edges(TOOL_INVOKER, self.after_tools, [CHAT_GENERATOR, END])
         graph: Any = builder.compile(checkpointer, store=store, name=name)
-        return graph.with_config(recursion_limit=2 * self.max_steps + 2)
+        return graph.with_config(recursion_limit=2 * max(self.max_steps, 0) + 2)
 
     # --- routes ----------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 from plait.chat_models.guests import as_chat_model, is_langchain_model
 from plait.errors import ConfigError, NotSupportedError
 from plait.prebuilt.injection import runtime_around
-from plait.runnables.binding import RunnableBindingBase
+from plait.runnables.binding import RunnableBinding, RunnableBindingBase
 from plait.runnables.calling import is_async
 from plait.runnables.sequence import RunnableSequence
 
@@ -108,6 +108,8 @@ def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
     if isinstance(model, RunnableBindingBase):
         binding = cast("Any", model)
         inner = with_tools(binding.bound, tools, **kwargs)
+        if not isinstance(binding, RunnableBinding):  # it does more than to hand on: it tries again
+            return binding.model_copy(update={"bound": inner})
         return inner.bind(**binding.kwargs).with_config(binding.config)
     return model.bind_tools(tools, **kwargs)
 

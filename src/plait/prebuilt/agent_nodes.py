@@ -16,6 +16,7 @@ from plait.prebuilt.agent_history import (
     stored_answers,
 )
 from plait.prebuilt.agent_models import AgentModel, bare
+from plait.prebuilt.malformed import with_answers
 from plait.prebuilt.sent import SentCall
 from plait.prebuilt.verdict import Verdict
 from plait.pregel.binding import Binding
@@ -57,8 +58,7 @@ class ModelNode(Runnable[Any, Any]):
     @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
-        state = _as_seen(input)
-        before = None
+        state, before = self._readable(_as_seen(input))
         if calls := self._open_calls(state):
             before = repaired(value_of(state, "messages"), stored_answers(calls))
             state = _with_messages(state, before)
@@ -69,8 +69,7 @@ class ModelNode(Runnable[Any, Any]):
     @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
-        state = _as_seen(input)
-        before = None
+        state, before = self._readable(_as_seen(input))
         if calls := self._open_calls(state):
             stored = await astored_answers(calls)
             before = repaired(value_of(state, "messages"), stored)
@@ -79,6 +78,11 @@ class ModelNode(Runnable[Any, Any]):
         filled = await self._prompt.afilled(state, config)
         message = await model.ainvoke(filled, handed(config, model.ainvoke))
         return self._update(input, state, message, before)
+
+    def _readable(self, state: Any) -> tuple[Any, list[Any] | None]:
+        """The state, and its messages if calls that could not be read were answered in them."""
+        answered = with_answers(value_of(state, "messages")) if self._repairs else None
+        return (state if answered is None else _with_messages(state, answered)), answered
 
     def _open_calls(self, state: Any) -> list[Any]:
         """The tool calls to answer before the model can be asked.

@@ -124,7 +124,8 @@ class Telling:
         is_class = isinstance(handler, type) and issubclass(handler, Exception)
         if isinstance(handler, (bool, tuple)) or is_class:
             return TOOL_CALL_ERROR_TEMPLATE.format(error=repr(error))
-        return cast("Callable[[Exception], str]", handler)(error)
+        told = cast("Callable[[Exception], str | None]", handler)(error)
+        return str(told) if told is None else told  # the error was handled, if without a word
 
 
 def _kinds_of(handler: Callable[..., Any]) -> tuple[type[BaseException], ...]:

@@ -45,9 +45,10 @@ def checked(result: Any, call: dict[str, Any], form: Form, messages_key: str) ->
     command = own_command(result)
     if command is not result:
         return checked(command, call, form, messages_key)
+    why = "" if call.get("id") is not None else " The call has no id that a message could answer."
     raise ToolInputError(
         f"Tool {call['name']!r} gave {type(result).__name__} for a tool call, where a ToolMessage "
-        "or a Command belongs."
+        f"or a Command belongs.{why}"
     )
 
 

@@ -44,12 +44,14 @@ def told(run: Run, parts: Generator[Part, None, None]) -> Generator[Part, None, 
     name = config.get("run_name") or run.graph.get_name()
     own = manager.on_chain_start(None, run.given, config.get("run_id"), name=name)
     run.listening = Listening(run, own)
+    messages = _messages_of_node(run, name)
     try:
         yield from parts
         run.listening.turning.ended(run.driver.outcome)
     except BaseException as error:
         own.on_chain_error(error)
         raise
+    messages(run.driver.outcome.value)
     own.on_chain_end(run.driver.outcome.value)
 
 
@@ -62,6 +64,7 @@ async def atold(run: Run, parts: AsyncGenerator[Part, None]) -> AsyncGenerator[P
     name = config.get("run_name") or run.graph.get_name()
     own = await manager.on_chain_start(None, run.given, config.get("run_id"), name=name)
     run.listening = Listening(run, own)
+    messages = _messages_of_node(run, name)
     try:
         async for part in parts:
             yield part
@@ -70,6 +73,7 @@ async def atold(run: Run, parts: AsyncGenerator[Part, None]) -> AsyncGenerator[P
         await aclose(parts)
         await own.on_chain_error(error)
         raise
+    messages(run.driver.outcome.value)
     await own.on_chain_end(run.driver.outcome.value)
 
 
@@ -77,6 +81,24 @@ def _root_config(run: Run) -> dict[str, Any]:
     """The config of the run's own events: with the thread, and where a nested run belongs."""
     run.config["metadata"] = told_metadata(run.config, run.configurable)
     return run.config
+
+
+def _messages_of_node(run: Run, name: str) -> Callable[[Any], None]:
+    """Tells the `messages` stream what a run has given, if it counts as its node's.
+
+    A graph that has the name of the node that runs it counts, as agents in a graph of agents do:
+    what it gives is told with the metadata of its own config (`lc_agent_name`).
+    """
+    around = run.parent
+    stream = None if around is None else around.run.message_stream
+    if around is None or stream is None or around.task.name != name:
+        return _tell_nobody
+    stream.saw(run.given)
+    return lambda value: stream.returned(around, value, run.config["metadata"])
+
+
+def _tell_nobody(_: Any) -> None:
+    """What a run gives is no node's."""
 
 
 class Listening:

@@ -79,6 +79,18 @@ class RunnableRetry(RunnableBindingBase[Input, Output]):
         self.exponential_jitter_params = exponential_jitter_params
         self.max_attempt_number = max_attempt_number
 
+    def __getattr__(self, name: str) -> Any:
+        # What a method makes of the runnable (`model.bind_tools(...)`) is called again, too.
+        value = super().__getattr__(name)
+        if not callable(value):
+            return value
+
+        def called_again(*args: Any, **kwargs: Any) -> Any:
+            changed = value(*args, **kwargs)
+            return self._changed(bound=changed) if isinstance(changed, Runnable) else changed
+
+        return called_again
+
     def _arguments(self) -> dict[str, Any]:
         return {
             **super()._arguments(),

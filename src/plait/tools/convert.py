@@ -8,6 +8,7 @@ from plait.errors import ToolDefinitionError, nearest
 from plait.runnables.base import Runnable
 from plait.runnables.functions import is_async
 from plait.tools.base import BaseTool
+from plait.tools.signatures import MISSING, Parameter, written
 from plait.tools.simple import Tool
 from plait.tools.structured import StructuredTool, schema_description
 
@@ -188,7 +189,7 @@ class _Settings:
             return StructuredTool.from_function(
                 func, coroutine, name, description, args_schema=schema, **self.docs, **fields
             )
-        about = description or code.__doc__ or schema_description(schema)
+        about = description or written(code).__doc__ or schema_description(schema)
         if not about:
             raise ToolDefinitionError(
                 f"Tool {name!r} has no description: give the function a docstring, or pass "
@@ -283,7 +284,6 @@ def convert_runnable_to_tool(
 def _args_schema(name: str, runnable: Any, schema: Any, arg_types: dict[str, Any] | None) -> Any:
     """A schema of arguments from an input schema, or from types by name."""
     from plait.tools.schema import model_of, of_typed_dict  # loads pydantic
-    from plait.tools.signatures import MISSING, Parameter
 
     if arg_types is not None:
         its = [Parameter(key, kind, MISSING, "") for key, kind in arg_types.items()]

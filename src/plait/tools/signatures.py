@@ -75,9 +75,15 @@ def parameters(func: Callable[..., Any]) -> list[Parameter]:
     ]
 
 
-def _hints(func: Any) -> dict[str, Any]:
+def written(func: Any) -> Any:
+    """The function that somebody has named and documented: of a partial, what it calls."""
     while isinstance(func, partial):
         func = cast("partial[Any]", func).func
+    return func
+
+
+def _hints(func: Any) -> dict[str, Any]:
+    func = written(func)
     if isinstance(func, type):
         return _hints_of_class(func)
     if not hasattr(func, "__code__") and not inspect.ismethod(func):

@@ -12,7 +12,7 @@ from plait.runnables.config import run_in_executor
 from plait.tools.base import BaseTool
 from plait.tools.docstrings import parse_docstring as read_docstring
 from plait.tools.shown import described, key_of
-from plait.tools.signatures import MISSING, Parameter, parameters
+from plait.tools.signatures import MISSING, Parameter, parameters, written
 
 if TYPE_CHECKING:
     from plait.tools.base import ArgsSchema
@@ -182,16 +182,17 @@ class StructuredTool(BaseTool):
             raise ToolDefinitionError(
                 "A tool needs a function: pass func, coroutine or both to from_function."
             )
-        name = name or getattr(code, "__name__", None) or type(code).__name__
+        own = written(code)
+        name = name or getattr(own, "__name__", None) or type(own).__name__
         schema: dict[str, Any] = {"args_schema": args_schema}
         said: str | None = None
         if args_schema is None and infer_schema:
             its = [one for one in parameters(code) if one.is_plain]
-            said, docs = code.__doc__, dict[str, str]()
+            said, docs = own.__doc__, dict[str, str]()
             if parse_docstring:
-                said, docs = _documented(code, its, error_on_invalid_docstring)
+                said, docs = _documented(own, its, error_on_invalid_docstring)
             schema = {"_inferred": (name, its, said, docs)}
-        about = description or said or code.__doc__ or schema_description(args_schema)
+        about = description or said or own.__doc__ or schema_description(args_schema)
         if about is None and isinstance(code, type):
             about = ""  # its name and fields say what it is
         elif not about:

@@ -425,3 +425,19 @@ def case_calls_of_generations(env: Any) -> Any:
 def case_what_was_given(env: Any) -> Any:
     prompt = PromptTemplate(template="x", input_variables=[], template_format="f-string")
     return prompt.model_fields_set, prompt.model_dump(exclude_unset=True)
+
+
+def case_older_names_of_methods(env):
+    prompt, tool = PromptTemplate.from_template("a {b}"), StructuredTool.from_function(increase)
+    document = Document("d", metadata={"a": 1})
+    chain = RunnableLambda(increase) | StrOutputParser()
+    return [
+        prompt.copy(update={"template": "c {b}"}).format(b=1),
+        prompt.copy(deep=True) == prompt,
+        [prompt.json(), prompt.json() == prompt.model_dump_json()],
+        [tool.copy(update={"name": "more"}).name, tool.name, sorted(tool.dict())],
+        [document.copy(update={"metadata": {}}), document.dict(), document.json()],
+        [StrOutputParser().copy().invoke("x"), StrOutputParser().json()],
+        [sorted(chain.copy().dict()), LLMResult(generations=[]).dict()],
+        FakeListChatModel(responses=["x"]).copy(update={"responses": ["y"]}).invoke("hi").content,
+    ]

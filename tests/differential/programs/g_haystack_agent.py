@@ -166,6 +166,10 @@ def case_no_agent_steps(env):
     return agent(say("never"), tools=[add], max_agent_steps=0).run([user("hi")])
 
 
+def case_fewer_steps_than_none(env):
+    return agent(say("never"), tools=[add], max_agent_steps=-1).run([user("hi")])
+
+
 def case_tool_error_is_told(env):
     return agent(call("boom", x="1"), say("sorry"), tools=[boom]).run([user("hi")])
 

@@ -142,7 +142,7 @@ class LLMToolSelectorMiddleware(AgentMiddleware[Any, Any, Any]):
         tools = {one.name: one for one in request.tools if not isinstance(one, Mapping)}
         options = [{"const": name, "description": tools[name].description} for name in names]
         return {
-            "title": "ToolSelection",
+            "title": "ToolSelectionResponse",  # as LangChain has it: scripted models answer by it
             "description": "The tools to use.",
             "type": "object",
             "properties": {

@@ -101,15 +101,13 @@ def create_forward_message_tool(supervisor_name: str = "supervisor") -> BaseTool
         supervisor_name: Who signs the answer.
     """
 
-    @tool("forward_message")
+    @tool(
+        "forward_message",
+        description="Give the last message of an agent (from_agent is its name) to the user as it "
+        "is, as the final answer. Use this when that message answers the user in full, instead of "
+        "saying it again.",
+    )
     def forward(from_agent: str, state: Annotated[Any, InjectedState]) -> Any:
-        """Give the last message of an agent to the user as it is, as the final answer.
-
-        Use this when that message answers the user in full, instead of saying it again.
-
-        Args:
-            from_agent: The name of the agent whose message it is.
-        """
         said = [one for one in messages_of(state) if kind_of(one) == "ai"]
         wanted = from_agent.lower()
         for message in reversed(said):

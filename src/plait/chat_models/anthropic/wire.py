@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ from plait.messages import AIMessage, AIMessageChunk
 from plait.messages.foreign import kind_of
 
 PROVIDER = "anthropic"
+UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 OWN_TYPES = (
     "tool_use",
     "tool_result",
@@ -73,6 +75,8 @@ def to_wire(messages: Sequence[Any]) -> tuple[Any, list[Block]]:
 
 
 def _add(turns: list[Block], role: str, content: str | list[Block]) -> None:
+    if role == "assistant" and not content:
+        return  # Claude says nothing at times, and is not given back that
     if not turns or turns[-1]["role"] != role:
         turns.append({"role": role, "content": content})
         return
@@ -141,10 +145,15 @@ def _result(message: Any) -> Block:
     content = message.content
     made: Block = {
         "type": "tool_result",
-        "tool_use_id": message.tool_call_id,
+        "tool_use_id": _fit(message.tool_call_id),
         "content": content if isinstance(content, str) else _parts(content),
     }
     return {**made, "is_error": True} if message.status == "error" else made
+
+
+def _fit(call_id: str | None) -> str | None:
+    """The id of a call as Anthropic takes it; another model may have given it (fallbacks)."""
+    return call_id and UNFIT.sub("_", call_id)
 
 
 def _said(message: Any) -> str | list[Block]:
@@ -166,7 +175,8 @@ def _said_part(block: Block) -> Block:
         case "tool_call":
             args = block["args"]
             given: Any = {"unreadable": args} if isinstance(args, str) else args
-            return {"type": "tool_use", "id": block["id"], "name": block["name"], "input": given}
+            call_id = _fit(block["id"])
+            return {"type": "tool_use", "id": call_id, "name": block["name"], "input": given}
         case "server_tool_call":
             call = {key: block[key] for key in ("id", "name")}
             return {"type": extras.get("type", "server_tool_use"), **call, "input": block["args"]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -15,11 +17,13 @@ from plait.chat_models.wire import (
     read_args,
     split_calls,
 )
-from plait.messages import AIMessage, AIMessageChunk
+from plait.ids import new_id
+from plait.messages import AIMessage, AIMessageChunk, subtract_usage
 from plait.messages.foreign import kind_of
 from plait.messages.openai import convert_to_openai_messages
 
 PROVIDER = "openai"
+UNFIT = re.compile(r"[\s<|\\/>]+")
 
 
 def to_wire(messages: Sequence[Any]) -> list[Block]:
@@ -38,13 +42,20 @@ def to_wire(messages: Sequence[Any]) -> list[Block]:
             made.append({"role": "user", "content": message.content})
         else:
             made += convert_to_openai_messages([message], pass_through_unknown_blocks=False)
+            if name := made[-1].get("name"):
+                made[-1]["name"] = _fit(name)
     return made
+
+
+def _fit(name: str) -> str:
+    """A name as OpenAI takes it: agents and people may have spaces in theirs."""
+    return UNFIT.sub("_", name)
 
 
 def _assistant(message: Any) -> Block:
     """What the model said: text, calls (unreadable ones as they came), refusal, its own audio."""
     said = message.additional_kwargs
-    head = present(role="assistant", name=message.name or None)
+    head = present(role="assistant", name=_fit(message.name) if message.name else None)
     texts: list[str] = []
     calls: list[Block] = []
     for block in ordered(message):
@@ -97,12 +108,12 @@ def read_message(said: Block) -> Any:
     """The message in a choice."""
     calls = [
         {
-            "name": call["function"]["name"],
-            "args": read_args(call["function"].get("arguments")),
-            "id": call.get("id"),
+            "name": called["name"],
+            "args": read_args(called.get("arguments")),
+            "id": call.get("id") or _made_id(),
         }
         for call in said.get("tool_calls") or ()
-        if isinstance(call.get("function"), dict)
+        if (called := _called(call))
     ]
     content: Any = said.get("content") or ""
     if said.get("annotations"):
@@ -111,6 +122,19 @@ def read_message(said: Block) -> Any:
     kept = _beside(said)
     fields: Any = {"additional_kwargs": kept} if kept else {}
     return AIMessage(content, **split_calls(calls), **fields)
+
+
+def _called(call: Block) -> Block:
+    """Name and arguments of a call; of a custom tool's, the text that is meant for it."""
+    custom = part_of(call, "custom")
+    if custom:
+        return {"name": custom.get("name"), "arguments": custom.get("input")}
+    return part_of(call, "function")
+
+
+def _made_id() -> str:
+    """The id of a call to which the server gave none: without one, nothing can answer it."""
+    return f"call_{new_id()}"
 
 
 def _beside(said: Block) -> Block:
@@ -168,6 +192,8 @@ class ChatReader:
     def __init__(self) -> None:
         self._introduced = False
         self._ended = False
+        self._counted: Any = None
+        self._calls: dict[Any, tuple[str, Any]] = {}
 
     def finished(self) -> bool:
         """Whether a finish reason came."""
@@ -197,25 +223,38 @@ class ChatReader:
                 finish_reason=choices[0].get("finish_reason"), logprobs=choices[0].get("logprobs")
             )
             self._ended = self._ended or choices[0].get("finish_reason") is not None
-        usage = read_usage(event.get("usage"))
-        if usage:
+        if usage := self._news(read_usage(event.get("usage"))):
             fields["usage_metadata"] = usage
         fields = {key: value for key, value in fields.items() if value}
         if not content and not fields:
             return None
         return AIMessageChunk(content, **fields)
 
+    def _news(self, usage: Any) -> Any:
+        """What a count says beyond the one before: some servers count in each event, and chunks
+        are added up."""
+        if not usage or self._counted is None:
+            self._counted = usage or self._counted
+            return usage
+        news, self._counted = subtract_usage(usage, self._counted), usage
+        return news if news["total_tokens"] else None
+
     def _delta(self, delta: Block) -> Block:
-        pieces: list[Block] = [
-            {
-                "name": part_of(call, "function").get("name"),
-                "args": part_of(call, "function").get("arguments"),
-                "id": call.get("id"),
-                "index": call.get("index", 0),
-            }
-            for call in delta.get("tool_calls") or ()
-        ]
+        pieces = [self._piece(call) for call in delta.get("tool_calls") or ()]
         return {"tool_call_chunks": pieces, "additional_kwargs": _beside(delta)}
+
+    def _piece(self, call: Block) -> Block:
+        """A piece of a tool call. Some servers say its name with each, and names are added up;
+        some give no id."""
+        called, index, call_id = _called(call), call.get("index", 0), call.get("id")
+        name, args = called.get("name"), called.get("arguments")
+        if name and self._calls.get(index) == (name, call_id):
+            name = None
+        elif name:
+            self._calls[index] = name, call_id
+            call_id = call_id or _made_id()
+        args = json.dumps(args) if isinstance(args, dict) else args
+        return {"name": name, "args": args, "id": call_id, "index": index}
 
 
 __all__ = ["ChatReader", "read_annotation", "read_answer", "read_usage", "to_wire"]

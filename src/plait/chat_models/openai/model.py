@@ -223,7 +223,7 @@ class ChatOpenAI(RemoteChatModel):
         return client.chat.completions.create(**request, stream=True)
 
     def _plain(self, answer: Any) -> dict[str, Any]:
-        return answer.to_dict(mode="json")
+        return answer.to_dict(mode="json", warnings=False)  # servers take liberties with types
 
     def _read(self, answer: dict[str, Any], request: dict[str, Any]) -> ChatResult:
         return (responses if "input" in request else chat).read_answer(answer)
