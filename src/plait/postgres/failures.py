@@ -81,6 +81,17 @@ def explain(error: Exception, where: str) -> Exception:
     return StorageError(f"{where} refused a statement ({type(error).__name__}: {text}).")
 
 
+def unreadable(why: str) -> ConfigError:
+    """The error of what is no connection string; it may hold a password, so it is not shown."""
+    return ConfigError(
+        f"The Postgres connection string cannot be used: {why}. Write "
+        "postgresql://user:password@host:5432/database (of SQLAlchemy's postgresql+psycopg:// "
+        "leave out the +psycopg, and its own options), or host=... dbname=... user=...; in a URL, "
+        "write the password as urllib.parse.quote(password, safe='') does. It is not shown here, "
+        "since it may hold a password."
+    )
+
+
 def other_encoding(where: str, encoding: bytes | None) -> ConfigError:
     """The error of a connection given by the user whose texts are not in UTF-8."""
     name = (encoding or b"no encoding").decode()
