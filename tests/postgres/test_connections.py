@@ -508,6 +508,32 @@ def test_a_closed_connection_is_a_named_error(postgres_url: str) -> None:
         PostgresSaver(conn)
 
 
+def test_a_connection_that_its_maker_closed_says_that_nobody_else_can_open_it(
+    postgres_url: str,
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as conn:
+        graph = chain(PostgresSaver(conn))
+        graph.invoke({"items": []}, CONFIG)
+    for _ in range(2):
+        with pytest.raises(StorageUnavailableError, match="only its maker can open another one"):
+            graph.invoke({"items": []}, CONFIG)
+
+
+async def test_an_async_connection_that_its_maker_closed_says_so_too(postgres_url: str) -> None:
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as conn:
+        graph = chain(AsyncPostgresSaver(conn))
+        await graph.ainvoke({"items": []}, CONFIG)
+    for _ in range(2):
+        with pytest.raises(StorageUnavailableError, match="only its maker can open another one"):
+            await graph.ainvoke({"items": []}, CONFIG)
+
+
+def test_a_pool_that_is_not_open_is_a_named_error(postgres_url: str) -> None:
+    graph = chain(PostgresSaver(ConnectionPool(postgres_url, open=False)))
+    with pytest.raises(StorageUnavailableError, match="Open the pool that was given"):
+        graph.invoke({"items": []}, CONFIG)
+
+
 # --- a pooler, a set-up --------------------------------------------------------------------------
 
 

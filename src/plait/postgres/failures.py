@@ -37,6 +37,12 @@ def explain(error: Exception, where: str) -> Exception:
             "reached, or all connections are in use: then give the saver a larger pool "
             "(`max_connections`). Nothing of this call was stored."
         )
+    if isinstance(error, psycopg_pool.PoolClosed):
+        return StorageUnavailableError(
+            f"{where}: {text}. Open the pool that was given before the first call (`with pool:`, "
+            "`async with pool:`, or `open()`), and keep it open as long as what it was given to is "
+            "used. Nothing of this call was stored."
+        )
     if isinstance(error, errors.InsufficientPrivilege):
         return StorageUnavailableError(
             f"{where}: {text}. Let a role that may create tables call `setup()` once, then grant "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 
 from plait.errors import CorruptCheckpointError, StorageError, StorageUnavailableError
@@ -9,6 +11,9 @@ from plait.sql import no_text
 from plait.sqlite.locks import by_whom
 
 _OTHERS = ("no such column", "no such table", "has no column", "already exists")
+_FILES = 4
+"""How many an open connection holds: the database, its log, the index of that, and the log again,
+to see who cuts it short."""
 
 
 def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> Exception:
@@ -66,10 +71,32 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
             "or a limit on the size of files is reached, or the disk fails. Nothing of this call "
             "was stored; mend that and go on: what was acknowledged is stored."
         )
+    if "open" in text and _no_more_files():
+        return StorageUnavailableError(
+            f"{where} cannot be opened: the process has as many files open as it may "
+            f"({text}). Nothing of this call was stored. Close what is no longer used (each saver "
+            "and store that is open holds several files: make one, and share it), or let the "
+            "process have more (`ulimit -n`)."
+        )
     return StorageUnavailableError(
         f"{where} cannot be used ({text}). Check that its directory exists and can be written; "
         "nothing of this call was stored."
     )
+
+
+def _no_more_files() -> bool:
+    """Whether the process, or the system, opens no more: SQLite does not say why it cannot, and by
+    now it has closed again what it could open."""
+    opened: list[int] = []
+    try:
+        for _ in range(_FILES):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    finally:
+        for each in opened:
+            os.close(each)
+    return False
 
 
 def is_damage(error: BaseException) -> bool:
