@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, unquote
 
 from plait.errors import ConfigError, StorageUnavailableError
@@ -29,7 +29,7 @@ def named(target: Any) -> str:
     try:
         path = os.fsdecode(target)
     except TypeError:
-        kind: type[Any] = type(target)
+        kind = cast("type[Any]", type(target))
         hint = "Of aiosqlite, give the path that `connect` was given: async calls work on it, too. "
         raise ConfigError(
             "A SQLite database is a path, a file: URI, ':memory:', or an open connection of "
