@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
 from plait.checkpoint.sqlite.rows import SCHEMA
 from plait.errors import ConfigError, CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite import Database
+from plait.testing.processes import fork
 
 TS = "2026-01-01T00:00:00.000000+00:00"
 
@@ -207,6 +209,36 @@ def test_a_path_may_be_bytes(tmp_path: Path) -> None:
     target: Any = bytes(tmp_path / "threads.db")
     SqliteSaver(target).setup()
     assert (tmp_path / "threads.db").exists()
+
+
+def test_what_keeps_a_file_from_being_opened_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailableError, match="that is a directory"):
+        SqliteSaver(tmp_path).setup()
+    with pytest.raises(StorageUnavailableError, match=f"no directory '{tmp_path}/no'"):
+        SqliteSaver(tmp_path / "no" / "log.db").setup()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody who may not write")
+def test_a_directory_that_may_not_be_written_is_told() -> None:
+    """SQLite calls the file a readonly database, or one that it cannot open."""
+    with TemporaryDirectory() as name:  # pytest's own are closed to others
+        folder = Path(name)
+        SqliteSaver(folder / "old.db").setup()
+        (folder / "old.db").chmod(0o666)
+        folder.chmod(0o555)
+
+        def look(tell: Any) -> None:
+            os.setuid(65534)
+            for file in ("old.db", "new.db"):
+                try:
+                    read(SqliteSaver(folder / file), "1")
+                except StorageUnavailableError as error:
+                    tell(str(error))
+
+        child = fork(look)
+        for _ in range(2):
+            assert f"may not write to its directory '{name}'" in child.hear()
+        assert child.wait() == 0
 
 
 MANY = """
