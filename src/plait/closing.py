@@ -5,10 +5,14 @@ from __future__ import annotations
 import sys
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Callable
-from functools import wraps
-from typing import Any, ParamSpec, Self, TypeVar
+from contextlib import suppress
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from plait.abstract import Abstract
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,13 +65,18 @@ def read_inside(
 
     A generator tells the loop of itself when it is first asked for something. So that this happens
     here, it begins with `yield STARTED`.
+
+    The collector may find it in a circle with the one that reads it, and closes them in any order:
+    it is closed on the loop then, by whichever comes first.
     """
 
     @wraps(make)
     def started(*args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T, None]:
         chunks = make(*args, **kwargs)
         first, last = sys.get_asyncgen_hooks()
-        sys.set_asyncgen_hooks(None, None)
+        asyncio: Any = sys.modules.get("asyncio")  # where it is not loaded, no loop runs
+        loop = asyncio and asyncio._get_running_loop()
+        sys.set_asyncgen_hooks(None, loop and partial(_collected, loop))
         try:
             chunks.asend(None).send(None)
         except StopIteration:  # so it hands out what it yields
@@ -77,6 +86,16 @@ def read_inside(
         return chunks
 
     return started
+
+
+def _collected(loop: AbstractEventLoop, chunks: AsyncGenerator[Any, None]) -> None:
+    """Close a generator that the collector found: on its loop, as long as that runs."""
+    if loop.is_running():
+        loop.call_soon_threadsafe(lambda: loop.create_task(aclose(chunks)))
+        return
+    closing = chunks.aclose()
+    with suppress(StopIteration):  # its end; else it awaits what no loop brings about any more
+        closing.send(None)
 
 
 __all__ = ["STARTED", "ClosedAtEitherEnd", "ClosedAtEnd", "aclose", "read_inside"]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,8 +20,9 @@ from plait.checkpoint.log.requests import ListLanes
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.checkpoint.sqlite.aio import AsyncSqliteSaver
 from plait.checkpoint.sqlite.rows import SCHEMA
-from plait.errors import CorruptCheckpointError, StorageUnavailableError
+from plait.errors import ConfigError, CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite import Database
+from plait.testing.processes import fork
 
 TS = "2026-01-01T00:00:00.000000+00:00"
 
@@ -183,6 +187,85 @@ def test_a_file_that_is_no_database_is_a_named_error(tmp_path: Path) -> None:
 def test_a_directory_that_does_not_exist_is_a_named_error(tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailableError, match="directory"):
         SqliteSaver(tmp_path / "no" / "log.db").setup()
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("postgresql://ada:secret@db/agents", "PostgresSaver"),
+        ("sqlite:///threads.db", "'sqlite:///a.db' is 'a.db'"),
+        (None, "NoneType.*environment"),
+        (7, "int"),
+        ("a\0b.db", "NUL"),
+    ],
+)
+def test_what_is_no_path_is_a_named_error(target: Any, told: str) -> None:
+    with pytest.raises(ConfigError, match=told) as raised:
+        SqliteSaver(target)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_path_may_be_bytes(tmp_path: Path) -> None:
+    target: Any = bytes(tmp_path / "threads.db")
+    SqliteSaver(target).setup()
+    assert (tmp_path / "threads.db").exists()
+
+
+def test_what_keeps_a_file_from_being_opened_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailableError, match="that is a directory"):
+        SqliteSaver(tmp_path).setup()
+    with pytest.raises(StorageUnavailableError, match=f"no directory '{tmp_path}/no'"):
+        SqliteSaver(tmp_path / "no" / "log.db").setup()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody who may not write")
+def test_a_directory_that_may_not_be_written_is_told() -> None:
+    """SQLite calls the file a readonly database, or one that it cannot open."""
+    with TemporaryDirectory() as name:  # pytest's own are closed to others
+        folder = Path(name)
+        SqliteSaver(folder / "old.db").setup()
+        (folder / "old.db").chmod(0o666)
+        folder.chmod(0o555)
+
+        def look(tell: Any) -> None:
+            os.setuid(65534)
+            for file in ("old.db", "new.db"):
+                try:
+                    read(SqliteSaver(folder / file), "1")
+                except StorageUnavailableError as error:
+                    tell(str(error))
+
+        child = fork(look)
+        for _ in range(2):
+            assert f"may not write to its directory '{name}'" in child.hear()
+        assert child.wait() == 0
+
+
+MANY = """
+import resource, sys
+from plait.checkpoint.sqlite import SqliteSaver
+from plait.errors import StorageUnavailableError
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+held, told = [], []
+while not told:
+    held.append(SqliteSaver(f"{sys.argv[1]}/{len(held)}.db"))
+    try:
+        held[-1].setup()
+    except StorageUnavailableError as error:
+        told.append(str(error))
+held[0].close()
+held[1].close()
+held[-1].setup()
+print(told[0])
+"""
+
+
+def test_a_process_with_too_many_open_files_is_told_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MANY, str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "as many files open as it may" in ran.stdout
+    assert "ulimit -n" in ran.stdout
 
 
 def test_a_file_of_a_newer_plait_is_refused_by_name(tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_questions::a_path_function_that_asks": "Questions of path functions",
     "c_odd_questions::dicts_as_answers": "Dicts as answers",
     "c_odd_questions::parallel_steps_that_ask": "Questions of parallel steps",
+    "c_odd_reference::a_connection_of_aiosqlite": "Connections of aiosqlite",
     "c_odd_reference::a_key_that_newer_code_does_not_know": "Keys that newer code leaves out",
     "c_odd_reference::names_of_runnables_in_a_sequence": "Names of runnables in a sequence",
     "c_odd_runs::a_cancelled_run_whose_thread_still_works": "Threads of a run that was stopped",

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event, Thread
+from traceback import format_exception
 from typing import Annotated, Any, TypedDict
 
 import psycopg
+import psycopg_pool
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from plait.checkpoint.log.requests import ReadLane
@@ -20,6 +25,7 @@ from plait.checkpoint.postgres.aio import AsyncPostgresSaver
 from plait.checkpoint.postgres.rows import SCHEMA
 from plait.errors import ConfigError, StorageError, StorageUnavailableError
 from plait.graph import START, StateGraph
+from plait.testing.processes import fork
 
 from .server import Server, name_of
 
@@ -363,6 +369,171 @@ async def test_async_connection_of_the_user(postgres_url: str) -> None:
         assert await asyncio.gather(*runs) == [{"items": NODES}] * 5
 
 
+def elsewhere(url: str) -> str:
+    """A string of the same server that knows no schema, as a program has it that sets its own."""
+    return make_conninfo(url, options="")
+
+
+@contextmanager
+def set_after_connecting(url: str, schema: str) -> Iterator[Any]:
+    def configure(conn: Any) -> None:
+        conn.execute(f"SET search_path TO {schema}, pg_catalog")
+        conn.commit()
+
+    with ConnectionPool(elsewhere(url), min_size=1, max_size=1, configure=configure) as pool:
+        yield pool
+
+
+@contextmanager
+def set_on_the_connection(url: str, schema: str) -> Iterator[Any]:
+    with psycopg.connect(elsewhere(url), autocommit=True) as conn:
+        conn.execute(f"SET search_path TO {schema}, pg_catalog")
+        yield conn
+
+
+@contextmanager
+def with_options_of_libpq(url: str, schema: str) -> Iterator[Any]:
+    with TemporaryDirectory() as folder:
+        known = conninfo_to_dict(url)
+        file = Path(folder) / "services"
+        file.write_text("[agents]\n" + "".join(f"{name}={known[name]}\n" for name in known))
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            ConnectionPool("", min_size=1, max_size=1, kwargs={"service": "agents"}) as pool,
+        ):
+            patch.setenv("PGSERVICEFILE", str(file))
+            yield pool
+
+
+@contextmanager
+def asked_for_anew(url: str, schema: str) -> Iterator[Any]:
+    options: Any = lambda: conninfo_to_dict(url)  # noqa: E731
+    with ConnectionPool(lambda: "", min_size=1, max_size=1, kwargs=options) as pool:
+        yield pool
+
+
+ASKING = pytest.mark.skipif(
+    psycopg_pool.__version__ < "3.3", reason="psycopg_pool 3.3 is the first that asks functions"
+)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        set_after_connecting,
+        set_on_the_connection,
+        with_options_of_libpq,
+        pytest.param(asked_for_anew, marks=ASKING),
+    ],
+)
+def test_the_heartbeat_and_a_forked_child_look_where_given_connections_do(
+    postgres_url: str, given: Any
+) -> None:
+    schema = name_of(postgres_url)
+    with given(postgres_url, schema) as target:
+        saver = PostgresSaver(target)
+        graph = chain(saver)
+        assert graph.invoke({"items": []}, CONFIG) == {"items": NODES}
+        assert saver._renewer().run(seen) == schema
+        child = fork(lambda tell: tell(f"{graph.get_state(CONFIG).values['items']}"))
+        assert child.hear() == f"{NODES}"
+        assert child.wait() == 0
+        saver.close()
+
+
+def seen() -> Any:
+    """Steps that tell which schema a connection looks at."""
+    [(schema,)] = yield "SELECT current_schema()", ()
+    return schema
+
+
+@ASKING
+async def test_the_heartbeat_asks_an_async_function_for_its_string_on_the_pools_loop(
+    postgres_url: str,
+) -> None:
+    loops: list[Any] = []
+
+    async def conninfo() -> str:
+        loops.append(asyncio.get_running_loop())
+        return postgres_url
+
+    given: Any = conninfo
+    async with AsyncConnectionPool(given, min_size=1, max_size=1, open=False) as pool:
+        saver = AsyncPostgresSaver(pool)
+        await saver.setup()
+        loops.clear()
+        found = await asyncio.to_thread(saver._renewer().run, seen)
+        assert found == name_of(postgres_url)
+        assert loops == [asyncio.get_running_loop()]
+        saver.close()
+
+
+def test_a_child_does_not_guess_what_a_pool_did_to_its_connections(postgres_url: str) -> None:
+    with set_after_connecting(postgres_url, name_of(postgres_url)) as pool:
+        saver = PostgresSaver(pool)
+
+        def look(tell: Callable[[str], None]) -> None:
+            with pytest.raises(ConfigError, match="Call `setup\\(\\)` before the fork"):
+                saver.get_tuple(CONFIG)
+            tell("refused")
+
+        child = fork(look)
+        assert child.hear() == "refused"
+        assert child.wait() == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql+psycopg://ada:secret@db/agents",
+        "postgresql+asyncpg://ada:secret@db/agents?ssl=require",
+        "postgresql://ada:secret@db/agents?pool_size=5",
+        "postgresql://ada:sec%ret@db/agents",
+        "postgresql://ada:x@secret@db/agents",
+        "postgresql://ada:x/secret@db/agents",
+        "threads.db",
+        None,
+    ],
+)
+def test_what_is_no_connection_string_is_a_named_error_without_its_password(text: Any) -> None:
+    with pytest.raises(ConfigError, match="postgresql://user:password@host") as raised:
+        PostgresSaver(text)
+    assert "secret" not in "".join(format_exception(raised.value))
+
+
+def test_a_closed_connection_is_a_named_error(postgres_url: str) -> None:
+    with psycopg.connect(postgres_url) as conn:
+        pass
+    with pytest.raises(StorageUnavailableError, match="connection that was given"):
+        PostgresSaver(conn)
+
+
+def test_a_connection_that_its_maker_closed_says_that_nobody_else_can_open_it(
+    postgres_url: str,
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as conn:
+        graph = chain(PostgresSaver(conn))
+        graph.invoke({"items": []}, CONFIG)
+    for _ in range(2):
+        with pytest.raises(StorageUnavailableError, match="only its maker can open another one"):
+            graph.invoke({"items": []}, CONFIG)
+
+
+async def test_an_async_connection_that_its_maker_closed_says_so_too(postgres_url: str) -> None:
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as conn:
+        graph = chain(AsyncPostgresSaver(conn))
+        await graph.ainvoke({"items": []}, CONFIG)
+    for _ in range(2):
+        with pytest.raises(StorageUnavailableError, match="only its maker can open another one"):
+            await graph.ainvoke({"items": []}, CONFIG)
+
+
+def test_a_pool_that_is_not_open_is_a_named_error(postgres_url: str) -> None:
+    graph = chain(PostgresSaver(ConnectionPool(postgres_url, open=False)))
+    with pytest.raises(StorageUnavailableError, match="Open the pool that was given"):
+        graph.invoke({"items": []}, CONFIG)
+
+
 # --- a pooler, a set-up --------------------------------------------------------------------------
 
 
@@ -379,7 +550,7 @@ def test_every_statement_may_go_to_another_session_as_a_transaction_pooler_sends
             super().putconn(conn)
 
     with PostgresSaver(postgres_url) as saver:
-        saver._database._pool = Forgetful(postgres_url, 2)
+        saver._database._pool = Forgetful(saver._database.origin, 2)
         assert chain(saver).invoke({"items": []}, CONFIG) == {"items": NODES}
         assert chain(saver).invoke({"items": ["x"]}, CONFIG)["items"][3] == "x"
         saver.delete_thread("1")

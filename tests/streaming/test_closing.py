@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, TypedDict
@@ -9,6 +10,7 @@ from typing import Any, TypedDict
 import pytest
 
 from plait.callbacks import BaseCallbackHandler
+from plait.checkpoint.log.requests import ReadLane
 from plait.checkpoint.memory import InMemorySaver
 from plait.config import get_stream_writer
 from plait.drivers.backlog import BACKLOG
@@ -203,6 +205,47 @@ async def test_closing_an_event_stream_cancels_the_run() -> None:
             break
     await events.aclose()
     assert node.cancelled
+
+
+async def test_streams_that_the_collector_finds_in_circles_are_closed_without_a_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a server leaves them whose clients went away. It closes what it finds in any order."""
+    stopped = [asyncio.Event() for _ in range(10)]
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+
+    async def node(state: State) -> None:
+        get_stream_writer()("begun")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped[state.get("x", 0)].set()
+
+    saver = InMemorySaver()
+    graph = graph_of(node, checkpointer=saver)
+
+    async def leave(number: int) -> None:
+        config = {"configurable": {"thread_id": str(number)}}
+        stream = graph.astream({"x": number}, config, stream_mode="custom")
+        assert await anext(stream) == "begun"
+        circle: list[Any] = [stream]
+        circle.append(circle)
+
+    gc.disable()
+    try:
+        for number in range(10):
+            await leave(number)
+        gc.collect()
+    finally:
+        gc.enable()
+    async with asyncio.timeout(60):
+        for number in range(10):
+            await stopped[number].wait()
+            while saver.execute(ReadLane(str(number), "")).owner is not None:
+                await asyncio.sleep(0)  # what closes it has some turns of the loop left
+    assert told == []
 
 
 def test_a_closed_run_gives_its_thread_back_and_goes_on_later() -> None:

@@ -44,9 +44,10 @@ def open_to_read(database: str) -> Generator[Any]:
 def _connected(url: str) -> Any:
     from plait.postgres import psycopg
     from plait.postgres.failures import explain
+    from plait.postgres.origin import Origin
 
     try:
-        return psycopg.connect(url, client_encoding="UTF8")
+        return psycopg.connect(Origin(url).conninfo(), client_encoding="UTF8")
     except psycopg.Error as error:
         raise explain(error, "The Postgres database of --db") from error
 

@@ -16,7 +16,6 @@ from weakref import WeakSet
 
 import psycopg
 from psycopg import AsyncConnection, Connection
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
@@ -30,6 +29,7 @@ from plait.postgres.failures import (
     rolled_back,
     transaction_open,
 )
+from plait.postgres.origin import Origin
 from plait.postgres.pool import AsyncPool, Pool
 from plait.postgres.schema import Schema
 from plait.postgres.single import AsyncSingle, Single
@@ -39,7 +39,6 @@ T = TypeVar("T")
 Target: TypeAlias = (
     "str | Connection[Any] | ConnectionPool[Any] | AsyncConnection[Any] | AsyncConnectionPool[Any]"
 )
-_CONNECTING = ("host", "port", "dbname", "user", "password", "options", "sslmode", "sslrootcert")
 _OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _TRIES = 2
 _AGAIN = 5
@@ -54,35 +53,38 @@ class Database:
 
     Args:
         target: A connection string; or a pool or connection of psycopg's, sync or async, which
-            stays its maker's to close.
+            stays its maker's to close; or the `origin` of another Database.
         schema: The tables it must have; they are brought up to date on first use.
         max_connections: How many connections to open at most, where `target` is a string.
         timeout: Seconds to wait for a free connection.
     """
 
     def __init__(
-        self, target: Target, schema: Schema, *, max_connections: int = 10, timeout: float = 30.0
+        self,
+        target: Target | Origin,
+        schema: Schema,
+        *,
+        max_connections: int = 10,
+        timeout: float = 30.0,
     ) -> None:
         self._schema = schema
         self._max = max_connections
         self._timeout = timeout
-        self._conninfo, self._where = _described(target)
+        self.origin = target if isinstance(target, Origin) else Origin(target)
+        """How to open more connections to it."""
+        self._where = self.origin.name
         self._given = _as_pool(target) if isinstance(target, Connection | ConnectionPool) else None
         self._agiven = (
             _as_pool(target) if isinstance(target, AsyncConnection | AsyncConnectionPool) else None
         )
-        self._home = _running_loop() if self._agiven is not None else None
+        if self._agiven is not None:
+            self.origin.home = _running_loop()
         self._pool: Any = self._given
         self._apool: Any = self._agiven
         self._ready = False
         self._closed = False
         self._lock = Lock()
         _all.add(self)
-
-    @property
-    def conninfo(self) -> str:
-        """A connection string of the same database."""
-        return self._conninfo
 
     # --- sync ------------------------------------------------------------------------------------
 
@@ -105,6 +107,8 @@ class Database:
 
     def _set_up(self) -> None:
         schema = self._schema
+        if self._given is not None:
+            self._run(self.origin.learn, False)
         if self._run(schema.version, False) < schema.latest:
             self._run(schema.migrate, True)
         self._ready = True
@@ -137,12 +141,13 @@ class Database:
         with self._lock:
             if self._pool is None:
                 self._refuse_closed()
-                self._pool = Pool(self._conninfo, self._max)
+                self.origin.check()
+                self._pool = Pool(self.origin, self._max)
             return self._pool
 
     def _run_at_home(self, make: Callable[[], Steps[T]], together: bool) -> T:
         """Do a sync call with async connections: on the event loop that they belong to."""
-        home = self._home
+        home = self.origin.home
         if home is None or home.is_closed() or home is _running_loop():
             raise asyncio.InvalidStateError(
                 f"{self._where}: a sync method was called where only async ones can work: the "
@@ -159,7 +164,7 @@ class Database:
         if self._given is not None:
             return await asyncio.to_thread(self.run, make, together=together)
         if self._agiven is not None:
-            self._home = asyncio.get_running_loop()
+            self.origin.home = asyncio.get_running_loop()
         if not self._ready:
             await self._aset_up()
         return await self._arun(make, together)
@@ -170,6 +175,8 @@ class Database:
 
     async def _aset_up(self) -> None:
         schema = self._schema
+        if self._agiven is not None:
+            await self._arun(self.origin.learn, False)
         if await self._arun(schema.version, False) < schema.latest:
             await self._arun(schema.migrate, True)
         self._ready = True
@@ -202,7 +209,8 @@ class Database:
         with self._lock:
             if self._apool is None:
                 self._refuse_closed()
-                self._apool = AsyncPool(self._conninfo, self._max)
+                self.origin.check()
+                self._apool = AsyncPool(self.origin, self._max)
             return self._apool
 
     # --- the end ---------------------------------------------------------------------------------
@@ -220,7 +228,7 @@ class Database:
         """In a forked child: the parent's connections are not ours to use or to close."""
         self._lock = Lock()
         _inherited.extend((self._pool, self._apool))
-        self._given = self._agiven = self._pool = self._apool = self._home = None
+        self._given = self._agiven = self._pool = self._apool = self.origin.home = None
 
     def _accept(self, conn: Connection[Any] | AsyncConnection[Any]) -> None:
         """Make a connection that was given ready for a call, or refuse it."""
@@ -252,29 +260,6 @@ def _as_pool(target: Any) -> Any:
     if isinstance(target, AsyncConnection):
         return AsyncSingle(cast("AsyncConnection[Any]", target))
     return target
-
-
-def _described(target: Any) -> tuple[str, str]:
-    """A connection string of the same database, and its name without the password."""
-    if isinstance(target, Connection | AsyncConnection):
-        info = cast("Connection[Any]", target).info
-        conninfo = make_conninfo(info.dsn, password=info.password or None)
-    elif isinstance(target, ConnectionPool | AsyncConnectionPool):
-        pool = cast("ConnectionPool[Any]", target)
-        given: Any = pool.conninfo
-        options = cast("dict[str, Any]", pool.kwargs or {})
-        conninfo = make_conninfo(
-            given if isinstance(given, str) else "",
-            **{name: value for name, value in options.items() if name in _CONNECTING},
-        )
-    else:
-        conninfo = str(target)
-    try:
-        known = conninfo_to_dict(conninfo)
-    except psycopg.Error as error:
-        raise explain(error, "The connection string") from error
-    host, name = known.get("host") or "localhost", known.get("dbname") or known.get("user") or ""
-    return conninfo, f"Postgres database {name!r} on {str(host)!r}"
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -37,6 +37,12 @@ def explain(error: Exception, where: str) -> Exception:
             "reached, or all connections are in use: then give the saver a larger pool "
             "(`max_connections`). Nothing of this call was stored."
         )
+    if isinstance(error, psycopg_pool.PoolClosed):
+        return StorageUnavailableError(
+            f"{where}: {text}. Open the pool that was given before the first call (`with pool:`, "
+            "`async with pool:`, or `open()`), and keep it open as long as what it was given to is "
+            "used. Nothing of this call was stored."
+        )
     if isinstance(error, errors.InsufficientPrivilege):
         return StorageUnavailableError(
             f"{where}: {text}. Let a role that may create tables call `setup()` once, then grant "
@@ -79,6 +85,17 @@ def explain(error: Exception, where: str) -> Exception:
             "string is right; then go on with the thread: what was acknowledged is stored."
         )
     return StorageError(f"{where} refused a statement ({type(error).__name__}: {text}).")
+
+
+def unreadable(why: str) -> ConfigError:
+    """The error of what is no connection string; it may hold a password, so it is not shown."""
+    return ConfigError(
+        f"The Postgres connection string cannot be used: {why}. Write "
+        "postgresql://user:password@host:5432/database (of SQLAlchemy's postgresql+psycopg:// "
+        "leave out the +psycopg, and its own options), or host=... dbname=... user=...; in a URL, "
+        "write the password as urllib.parse.quote(password, safe='') does. It is not shown here, "
+        "since it may hold a password."
+    )
 
 
 def other_encoding(where: str, encoding: bytes | None) -> ConfigError:

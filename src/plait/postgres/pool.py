@@ -19,6 +19,8 @@ from psycopg import AsyncConnection, Connection
 from psycopg.pq import TransactionStatus
 from psycopg_pool import PoolTimeout
 
+from plait.postgres.origin import Origin
+
 C = TypeVar("C", bound="Connection[Any] | AsyncConnection[Any]")
 
 _OPTIONS: dict[str, Any] = {
@@ -34,8 +36,8 @@ _KNOCK = 0.1
 class _Idle(Generic[C]):
     """Connections that wait to be used: the last one that came back is lent first."""
 
-    def __init__(self, conninfo: str, size: int) -> None:
-        self._conninfo = conninfo
+    def __init__(self, origin: Origin, size: int) -> None:
+        self._origin = origin
         self._size = size
         self._idle: deque[tuple[float, C]] = deque()
         self._met = False
@@ -71,8 +73,8 @@ class _Idle(Generic[C]):
 class Pool(_Idle[Connection[Any]]):
     """Connections for sync calls."""
 
-    def __init__(self, conninfo: str, size: int) -> None:
-        super().__init__(conninfo, size)
+    def __init__(self, origin: Origin, size: int) -> None:
+        super().__init__(origin, size)
         self._free: SimpleQueue[None] = SimpleQueue()
         """As many as may be lent now: a semaphore in C."""
         for _ in range(size):
@@ -95,7 +97,10 @@ class Pool(_Idle[Connection[Any]]):
         while True:
             try:
                 left = max(2, round(end - monotonic()))
-                conn = Connection[Any].connect(self._conninfo, connect_timeout=left, **_OPTIONS)
+                conn = Connection[Any].connect(
+                    self._origin.conninfo(), connect_timeout=left, **_OPTIONS
+                )
+                self._origin.settle(conn)
             except psycopg.OperationalError:
                 if not self._met or monotonic() > end:
                     raise
@@ -126,8 +131,8 @@ class Pool(_Idle[Connection[Any]]):
 class AsyncPool(_Idle[AsyncConnection[Any]]):
     """Connections for async calls, of any event loop."""
 
-    def __init__(self, conninfo: str, size: int) -> None:
-        super().__init__(conninfo, size)
+    def __init__(self, origin: Origin, size: int) -> None:
+        super().__init__(origin, size)
         self._free: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             WeakKeyDictionary()
         )
@@ -162,8 +167,9 @@ class AsyncPool(_Idle[AsyncConnection[Any]]):
             try:
                 left = max(2, round(end - monotonic()))
                 conn = await AsyncConnection[Any].connect(
-                    self._conninfo, connect_timeout=left, **_OPTIONS
+                    await self._origin.aconninfo(), connect_timeout=left, **_OPTIONS
                 )
+                await self._origin.asettle(conn)
             except psycopg.OperationalError:
                 if not self._met or monotonic() > end:
                     raise

@@ -6,10 +6,14 @@ import asyncio
 from threading import Lock
 from typing import Any
 
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection, Connection, OperationalError
 from psycopg_pool import PoolTimeout
 
 _BUSY = "the one connection that was given is in use; give a pool for more than one call at a time"
+_GONE = (
+    "the one connection that was given is closed, and only its maker can open another one; a pool "
+    "or a connection string goes on by itself"
+)
 
 
 class Single:
@@ -20,9 +24,12 @@ class Single:
         self._lock = Lock()
 
     def getconn(self, timeout: float) -> Connection[Any]:
-        """Take the connection when it is free. Raises PoolTimeout."""
+        """Take it when it is free. Raises PoolTimeout; OperationalError once it is closed."""
         if not self._lock.acquire(timeout=timeout):
             raise PoolTimeout(_BUSY)
+        if self._conn.closed:
+            self._lock.release()
+            raise OperationalError(_GONE)
         return self._conn
 
     def putconn(self, conn: Connection[Any]) -> None:
@@ -41,12 +48,15 @@ class AsyncSingle:
         self._lock = asyncio.Lock()
 
     async def getconn(self, timeout: float) -> AsyncConnection[Any]:
-        """Take the connection when it is free. Raises PoolTimeout."""
+        """Take it when it is free. Raises PoolTimeout; OperationalError once it is closed."""
         try:
             async with asyncio.timeout(timeout):
                 await self._lock.acquire()
         except TimeoutError as error:
             raise PoolTimeout(_BUSY) from error
+        if self._conn.closed:
+            self._lock.release()
+            raise OperationalError(_GONE)
         return self._conn
 
     async def putconn(self, conn: AsyncConnection[Any]) -> None:

@@ -14,7 +14,7 @@ from weakref import WeakSet
 from plait.errors import CorruptCheckpointError, StorageUnavailableError
 from plait.sqlite.failures import concerns_file, explain, has_writer, may_only_read
 from plait.sqlite.numbered import taken
-from plait.sqlite.paths import File, Log, file_of, in_memory, path_of, settled
+from plait.sqlite.paths import File, Log, file_of, in_memory, named, path_of, settled
 from plait.sqlite.schema import Schema
 from plait.sqlite.transactions import in_transaction
 
@@ -58,9 +58,7 @@ class Database:
     ) -> None:
         self._given = taken(target) if isinstance(target, sqlite3.Connection) else None
         self.path = (
-            path_of(target)
-            if isinstance(target, sqlite3.Connection)
-            else settled(os.fspath(target))
+            path_of(target) if isinstance(target, sqlite3.Connection) else settled(named(target))
         )
         self.shared = not in_memory(self.path)
         """Whether other processes can open the same database."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 
 from plait.errors import CorruptCheckpointError, StorageError, StorageUnavailableError
 from plait.sql import no_text
 from plait.sqlite.locks import by_whom
+from plait.sqlite.paths import file_of, in_memory
 
 _OTHERS = ("no such column", "no such table", "has no column", "already exists")
+_FILES = 4
+"""How many an open connection holds: the database, its log, the index of that, and the log again,
+to see who cuts it short."""
 
 
 def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> Exception:
@@ -54,9 +60,10 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
         )
     if "readonly" in text:
         return StorageUnavailableError(
-            f"{where} may only be read ({text}), and something was to be stored: perhaps tables of "
-            "plait's, which it does not have yet, or of an older form. Nothing was. Let this "
-            "program write the file, and what lies beside it under its name, and call again."
+            f"{where} may only be read ({text}){_obstacle(path)}, and something was to be stored: "
+            "perhaps tables of plait's, which it does not have yet, or of an older form, or the "
+            "log beside it, which readers need too. Nothing was. Let this program write the file, "
+            "its directory, and what lies beside it under its name, and call again."
         )
     if "full" in text:
         return StorageUnavailableError(f"{where}: no space left ({text}). Nothing was stored.")
@@ -66,10 +73,47 @@ def explain(error: sqlite3.Error | UnicodeEncodeError | OSError, path: str) -> E
             "or a limit on the size of files is reached, or the disk fails. Nothing of this call "
             "was stored; mend that and go on: what was acknowledged is stored."
         )
+    if "open" in text and _no_more_files():
+        return StorageUnavailableError(
+            f"{where} cannot be opened: the process has as many files open as it may "
+            f"({text}). Nothing of this call was stored. Close what is no longer used (each saver "
+            "and store that is open holds several files: make one, and share it), or let the "
+            "process have more (`ulimit -n`)."
+        )
     return StorageUnavailableError(
-        f"{where} cannot be used ({text}). Check that its directory exists and can be written; "
-        "nothing of this call was stored."
+        f"{where} cannot be used ({text}){_obstacle(path)}. Check that its directory exists and "
+        "can be written; nothing of this call was stored."
     )
+
+
+def _obstacle(path: str) -> str:
+    """What is wrong with a file and its directory, where that can be seen: SQLite does not say."""
+    if in_memory(path):
+        return ""
+    file = file_of(path)
+    folder = os.path.dirname(os.path.abspath(file))
+    if os.path.isdir(file):
+        return ": that is a directory"
+    if not os.path.isdir(folder):
+        return f": there is no directory {folder!r}, or no way into it"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f": this user may not write to its directory {folder!r}"
+    return ""
+
+
+def _no_more_files() -> bool:
+    """Whether the process, or the system, opens no more: SQLite does not say why it cannot, and by
+    now it has closed again what it could open."""
+    opened: list[int] = []
+    try:
+        for _ in range(_FILES):
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    finally:
+        for each in opened:
+            os.close(each)
+    return False
 
 
 def is_damage(error: BaseException) -> bool:

@@ -6,14 +6,47 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from typing import Any, cast
 from urllib.parse import quote, unquote
 
-from plait.errors import StorageUnavailableError
+from plait.errors import ConfigError, StorageUnavailableError
 
 _URI = "file:"
 _LOG_HEAD = 32
 _PAGE_HEAD = 24
 """Bytes before the pages of a log, and before each one, by the format of SQLite."""
+
+
+def named(target: Any) -> str:
+    """The path or URI by which a program names a database.
+
+    Raises:
+        ConfigError: It names none of SQLite's.
+
+    >>> named(b"a.db"), named("file:a.db?mode=ro")
+    ('a.db', 'file:a.db?mode=ro')
+    """
+    try:
+        path = os.fsdecode(target)
+    except TypeError:
+        kind = cast("type[Any]", type(target))
+        hint = "Of aiosqlite, give the path that `connect` was given: async calls work on it, too. "
+        raise ConfigError(
+            "A SQLite database is a path, a file: URI, ':memory:', or an open connection of "
+            f"sqlite3; this is a {kind.__name__} (of {kind.__module__}). "
+            f"{hint if kind.__module__.startswith('aiosqlite') else ''}If a setting of the "
+            "environment was to name it, check that it is set."
+        ) from None
+    scheme, url, _ = path.partition("://")
+    if url and scheme != "file":
+        raise ConfigError(  # which does not show the URL: it may hold a password
+            f"A SQLite database is named by its path, not by a URL ({scheme}://). Leave out what "
+            "stands before the path ('sqlite:///a.db' is 'a.db'); databases of a Postgres server "
+            "are those of PostgresSaver and PostgresStore."
+        )
+    if "\0" in path:
+        raise ConfigError(f"The path {path!r} of a SQLite database has a NUL in it.")
+    return path
 
 
 def settled(path: str) -> str:
@@ -177,4 +210,4 @@ class Log:
         os.close(self._fd)
 
 
-__all__ = ["File", "Log", "file_of", "in_memory", "path_of", "settled"]
+__all__ = ["File", "Log", "file_of", "in_memory", "named", "path_of", "settled"]

@@ -3,10 +3,12 @@
 import operator
 from typing import Annotated, TypedDict
 
+import aiosqlite
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessageGraph, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command, Send, StreamWriter, interrupt
@@ -198,6 +200,12 @@ def case_a_key_that_newer_code_does_not_know(env):
         before.invoke({"gone": "g"}, CONFIG)
         new.compile(checkpointer=saver).invoke({"a": 0}, CONFIG)
         return before.get_state(CONFIG).values
+
+
+async def case_a_connection_of_aiosqlite(env):
+    async with aiosqlite.connect(str(env.tmp_path / "threads.sqlite")) as conn:
+        builder = StateGraph(Items).add_node("a", add("a")).add_edge(START, "a")
+        return await builder.compile(checkpointer=AsyncSqliteSaver(conn)).ainvoke({}, CONFIG)
 
 
 def case_names_of_runnables_in_a_sequence(env):

@@ -90,7 +90,7 @@ class PostgresLog(NativeSaver, ClosedAtEitherEnd):
     def _renewer(self) -> Database:
         if self._heartbeat is None:
             self._heartbeat = Database(
-                self._database.conninfo, SCHEMA, max_connections=1, timeout=5.0
+                self._database.origin, SCHEMA, max_connections=1, timeout=5.0
             )
         return self._heartbeat
 
