@@ -412,6 +412,27 @@ def case_a_dataclass_of_pydantic_is_given_and_returned_as_an_object(env):
     return graph.invoke(Form(n=1, note="x")), graph.invoke({"n": "1"})
 
 
+class Email(str):
+    pass
+
+
+class Settings(dict):
+    pass
+
+
+class Sent(TypedDict, total=False):
+    to: list[Email]
+    by: Settings
+
+
+def case_values_of_classes_built_on_text_and_dicts(env):
+    builder = StateGraph(Sent).add_node("a", lambda s: {"to": [Email("a@b")], "by": Settings(x=1)})
+    builder.add_edge(START, "a")
+    builder.compile(checkpointer=env.saver()).invoke({"to": []}, CONFIG)
+    values = builder.compile(checkpointer=env.saver()).get_state(CONFIG).values
+    return values["to"] == ["a@b"], values["by"] == {"x": 1}
+
+
 class Marked(TypedDict):
     a: Annotated[int, Field(gt=0), lambda a, b: a + b]
     b: Annotated[list, operator.add, "documentation"]
