@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import operator
+from array import array
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
+from time import struct_time
 from typing import (
     Annotated,
     Any,
@@ -22,7 +25,17 @@ from typing import (
 
 import attrs
 import pytest
-from pydantic import AnyUrl, BaseModel, ByteSize, HttpUrl, PostgresDsn, Secret, SecretStr
+from pydantic import (
+    AnyUrl,
+    BaseModel,
+    ByteSize,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    PostgresDsn,
+    Secret,
+    SecretStr,
+)
 from pydantic_core import Url
 
 from plait.checkpoint.serde import Codec, Registry
@@ -270,6 +283,58 @@ def test_fields_that_an_attrs_class_got_since_have_their_defaults() -> None:
 @pytest.mark.parametrize("stop", Stop)
 def test_an_enum_brings_the_classes_of_its_values(stop: Stop) -> None:
     assert round_trip(Stop, stop) is stop
+
+
+# --- Classes built on the language's own, and on those of others ----------------------------------
+
+
+class Email(str):
+    pass
+
+
+class Settings(dict[str, Any]):
+    pass
+
+
+class Path(list[Kind]):
+    pass
+
+
+class Extended(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Leaf] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+
+
+@dataclass(slots=True, frozen=True)
+class Nothing:
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(Email("a@b"), Settings(a=1), Path([Kind.A]), Nothing()),
+        Extended.model_validate({"x": Leaf(kind=Kind.A)}),
+    ],
+)
+def test_what_is_built_on_text_or_containers_or_holds_nothing_is_stored(value: Any) -> None:
+    back = round_trip(type(value), value)
+    assert (type(back), back) == (type(value), value)
+
+
+class Readings(array):  # pyright: ignore[reportMissingTypeArgument]
+    pass
+
+
+@pytest.mark.parametrize("cls", [array, partial, struct_time, Readings, object])
+def test_what_is_made_in_c_needs_functions_that_take_it_apart(cls: type) -> None:
+    with pytest.raises(TypeError, match="both encode= and decode="):
+        Registry().register(cls)
+
+
+def test_the_refusal_of_what_is_made_in_c_shows_that_both_functions_are_needed() -> None:
+    with pytest.raises(UnregisteredTypeError, match=r"register\(array.array, encode=..., decode="):
+        Codec(Registry()).dumps(array("i", [1]))
 
 
 # --- Generic classes ------------------------------------------------------------------------------

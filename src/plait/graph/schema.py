@@ -256,9 +256,9 @@ def updates_of_object(value: Any, keys: Mapping[str, Any]) -> list[tuple[str, An
     of it a None counts when it was set, or is not the default.
     """
     held = [(key, getattr(value, key)) for key in keys if hasattr(value, key)]
-    if not is_pydantic(type(value)):
+    declared: dict[str, Any] | None = getattr(cast("Any", type(value)), "model_fields", None)
+    if declared is None or not is_pydantic(type(value)):  # a dataclass, also one of pydantic's
         return held
-    declared: dict[str, Any] = cast("Any", type(value)).model_fields
     meant = {name for name, info in declared.items() if info.default is not None}
     meant -= {name for name, info in declared.items() if info.is_required()}
     meant |= value.model_fields_set

@@ -25,6 +25,7 @@ from typing import (
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 from typing_extensions import ReadOnly, TypedDict
 
 CONFIG = {"configurable": {"thread_id": "1"}}
@@ -397,6 +398,39 @@ class Qualified(TypedDict):
 def case_qualifiers_as_text(env):
     graph = chain(Qualified, lambda s: {"b": [1], "c": "x"}, lambda s: {"b": [2]})
     return [env.error(lambda g=g: graph.invoke(g)) for g in ({"a": 1}, {"b": [0]}, {"d": [1]}, {})]
+
+
+@pydantic_dataclass
+class Form:
+    n: int = 0
+    tags: list[str] = Field(default_factory=list)
+    note: str | None = None
+
+
+def case_a_dataclass_of_pydantic_is_given_and_returned_as_an_object(env):
+    graph = chain(Form, lambda s: Form(n=s.n + 1, tags=["a"]), lambda s: {"n": s.n + 1})
+    return graph.invoke(Form(n=1, note="x")), graph.invoke({"n": "1"})
+
+
+class Email(str):
+    pass
+
+
+class Settings(dict):
+    pass
+
+
+class Sent(TypedDict, total=False):
+    to: list[Email]
+    by: Settings
+
+
+def case_values_of_classes_built_on_text_and_dicts(env):
+    builder = StateGraph(Sent).add_node("a", lambda s: {"to": [Email("a@b")], "by": Settings(x=1)})
+    builder.add_edge(START, "a")
+    builder.compile(checkpointer=env.saver()).invoke({"to": []}, CONFIG)
+    values = builder.compile(checkpointer=env.saver()).get_state(CONFIG).values
+    return values["to"] == ["a@b"], values["by"] == {"x": 1}
 
 
 class Marked(TypedDict):

@@ -13,7 +13,7 @@ from typing import Any, ForwardRef, TypeVar, cast, get_args, get_origin, get_typ
 
 from plait.checkpoint.serde.own import own_name
 from plait.checkpoint.serde.pydantic_values import is_pydantic_value
-from plait.checkpoint.serde.shapes import is_model
+from plait.checkpoint.serde.shapes import is_content, is_model
 from plait.reflection import own_annotations
 
 _PLAIN = {
@@ -32,9 +32,10 @@ def named_types(tp: Any, names: Mapping[str, Any]) -> Iterator[type]:
         names: Extra names for forward references.
 
     Yields:
-        Pydantic models, dataclasses, attrs classes, enums, named tuples, exceptions and their
-        loaded subclasses. Forward references that cannot be resolved are passed over: a value of
-        such a type is refused by name when it is first written.
+        Pydantic models, dataclasses, attrs classes, enums, named tuples, exceptions, what is built
+        on str, dict and the like, and their loaded subclasses. Forward references that cannot be
+        resolved are passed over: a value of such a type is refused by name when it is first
+        written.
     """
     seen: set[int] = set()
     kept: list[Any] = []  # ids stay unique only while their objects live
@@ -97,13 +98,20 @@ def _hints(owner: Any, scope: Mapping[str, Any]) -> Iterable[tuple[Any, Mapping[
     """The annotations of a class or function; those that resolve, if not all do."""
     declared: Any = getattr(owner, "__pydantic_fields__", None)
     if declared is not None and hasattr(owner, "__pydantic_generic_metadata__"):
-        return [(field.annotation, scope) for field in declared.values()]
+        extra = own_annotations(owner).get("__pydantic_extra__")  # pydantic leaves it as written
+        hints = [(field.annotation, scope) for field in declared.values()]
+        return [*hints, (extra, _around(owner, scope))]
     try:
         return [(hint, scope) for hint in get_type_hints(owner, None, dict(scope), True).values()]
     except Exception:  # any code may stand in an annotation
-        module = sys.modules.get(owner.__module__)
-        inner = {**(vars(module) if isinstance(module, ModuleType) else {}), **scope}
+        inner = _around(owner, scope)
         return [(hint, inner) for hint in own_annotations(owner).values()]
+
+
+def _around(owner: Any, scope: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The names that annotations of a class or function may use: its module's, too."""
+    module = sys.modules.get(owner.__module__)
+    return {**(vars(module) if isinstance(module, ModuleType) else {}), **scope}
 
 
 def _is_own(cls: type[Any]) -> bool:
@@ -147,4 +155,5 @@ def is_storable(cls: type[Any]) -> bool:
         or hasattr(cls, "__plait_state__")
         or hasattr(cls, "_fields")
         or is_model(cls)
+        or is_content(cls)
     )

@@ -15,6 +15,7 @@ from enum import Enum, Flag
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
+from types import BuiltinFunctionType
 from typing import Any, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,7 @@ from plait.checkpoint.serde.pydantic_values import is_url, shape_of_url
 
 Shape: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the class was made by a class statement
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: classes of class statements, and some that C makes
 _setattr = object.__setattr__
 # Classes built on these are stored as the base's own value and their attributes. The base's own
 # methods read it, since a subclass may have overridden iteration and the like.
@@ -93,7 +94,7 @@ def shape_of(cls: type[Any]) -> Shape:
     if is_url(cls):
         return shape_of_url(cls)
     base = _builtin_base(cls)
-    if base is object:
+    if base is object and cls is not object:
         return _attributes(cls)
     if base is tuple and hasattr(cls, "_fields"):
         return _named_tuple(cls)
@@ -115,7 +116,19 @@ def is_model(cls: type[Any]) -> bool:
 
 def _builtin_base(cls: type[Any]) -> type[Any]:
     """The nearest ancestor written in C: where the object's memory layout comes from."""
-    return next(base for base in cls.__mro__ if not base.__flags__ & _HEAP_TYPE)
+    return next(base for base in cls.__mro__ if _is_of_c(base))
+
+
+def _is_of_c(cls: type[Any]) -> bool:
+    """Whether a class is written in C: it is no heap type, or makes its own objects in C."""
+    makes = cls.__dict__.get("__new__")
+    own = isinstance(makes, BuiltinFunctionType) and makes.__self__ is cls
+    return own or not cls.__flags__ & _HEAP_TYPE
+
+
+def is_content(cls: type[Any]) -> bool:
+    """Whether a class is built on str, dict, list or the like, whose value it is."""
+    return _builtin_base(cls) in _CONTENT
 
 
 def _enum(cls: type[Any]) -> Shape:
@@ -226,7 +239,7 @@ def _reader(cls: type) -> Callable[[Any], dict[str, Any]]:
     derived = _derived(cls)
     if hasattr(cls, "__class_getitem__"):
         derived.add("__orig_class__")
-    if not slots and not derived:
+    if not slots and not derived and _has_dict(cls):
 
         def attributes(value: Any) -> dict[str, Any]:
             return value.__dict__
@@ -244,6 +257,11 @@ def _reader(cls: type) -> Callable[[Any], dict[str, Any]]:
     return read
 
 
+def _has_dict(cls: type) -> bool:
+    """Whether objects of a class have attributes beside those in slots."""
+    return any("__dict__" in base.__dict__ for base in cls.__mro__)
+
+
 def _derived(cls: type) -> set[str]:
     """The names of cached properties."""
     return {n for b in cls.__mro__ for n, v in b.__dict__.items() if type(v) is cached_property}
@@ -252,7 +270,7 @@ def _derived(cls: type) -> set[str]:
 def _writer(cls: type) -> Callable[[Any, dict[str, Any]], None]:
     """A function that sets an object's attributes, frozen or not, running no user code."""
     slots = frozenset(_slots(cls))
-    has_dict = any("__dict__" in base.__dict__ for base in cls.__mro__)
+    has_dict = _has_dict(cls)
 
     def write(value: Any, state: dict[str, Any]) -> None:
         if not has_dict:
