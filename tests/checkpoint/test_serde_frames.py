@@ -90,7 +90,7 @@ def test_series_come_back_within_other_values(name: str) -> None:
     assert found.name == name
 
 
-@pytest.mark.parametrize("index", INDEXES, ids=repr)
+@pytest.mark.parametrize("index", INDEXES)
 def test_indexes_come_back_with_names_and_frequencies(index: pd.Index) -> None:
     found = back(index)
     assert_index_equal(found, index)

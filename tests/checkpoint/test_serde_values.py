@@ -139,6 +139,9 @@ class Elsewhere(tzinfo):
     def dst(self, when: datetime | None) -> None:
         return None
 
+    def __repr__(self) -> str:
+        return f"Elsewhere({vars(self)})"
+
     def tzname(self, when: datetime | None) -> str:
         return "elsewhere"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
@@ -17,11 +17,11 @@ from plait.graph.foresight import foresee
 from plait.graph.nodes import NodeSpec, managed_keys, node_plan, start_plan
 from plait.graph.policies import bind, handler_name
 from plait.graph.renames import edges_of, join_name, renames_of
-from plait.graph.schema import coercion
+from plait.graph.schema import coercion, has_a_key, is_state_class, updates_of_object
 from plait.graph.writing import Exit, Writer
 from plait.pregel.main import Pregel
 from plait.pregel.node import PregelNode
-from plait.types import Command, TracePolicy
+from plait.types import Command, Send, TracePolicy
 from plait.typing import ContextT, InputT, OutputT, StateT
 
 if TYPE_CHECKING:
@@ -186,6 +186,16 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
     def as_output(self, values: Any) -> Any:
         build = coercion(self.builder.output_schema)
         return values if build is None else build(values)
+
+    def as_input(self, given: Any) -> Any:
+        builder = self.builder
+        kind = cast("type[Any]", type(given))
+        if kind in builder.schemas or issubclass(kind, Command | Send):
+            return given
+        keys = builder.schemas[builder.input_schema]
+        if ROOT in keys or not is_state_class(kind) or not has_a_key(given, keys):
+            return given
+        return dict(updates_of_object(given, keys))
 
     def as_state(self, values: Any) -> Any:
         build = coercion(self.builder.state_schema)

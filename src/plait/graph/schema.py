@@ -249,7 +249,7 @@ def has_a_key(value: Any, keys: Iterable[str]) -> bool:
     return any(hasattr(value, key) for key in keys)
 
 
-def updates_of_object(value: Any, keys: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def updates_of_object(value: Any, keys: Iterable[str]) -> list[tuple[str, Any]]:
     """What a state object (pydantic, dataclass) returned by a node writes.
 
     A dataclass: every field. A model cannot tell a None that nobody set from one that is meant:

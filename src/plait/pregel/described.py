@@ -108,6 +108,11 @@ class Described(Runnable[Any, Any]):
         """What calls with `version="v2"` give of the output: an object, where it has a class."""
         return values
 
+    def as_input(self, given: Any) -> Any:
+        """What runs that are stored take of an input: an object whose class no schema names may
+        not be stored itself."""
+        return given
+
     def as_state(self, values: Any) -> Any:
         """What streams of `version="v2"` give of the state: an object, where it has a class."""
         return values

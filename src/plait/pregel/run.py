@@ -296,6 +296,8 @@ class Run:
         modes, config = self.modes, self._config
         before, after = options.interrupt_before, options.interrupt_after
         live = modes and (modes & LIVE_MODES or self.subgraphs)
+        if storage is not None and type(given) is not dict and given is not None:
+            given = graph.as_input(given)
         spec = RunSpec(plan, given, storage is not None)
         if config is not None:
             spec.thread_id = self.configurable.get("thread_id")

@@ -471,3 +471,48 @@ def case_builtin_functions_as_reducers(env):
         n: Annotated[float, max]
 
     return env.error(lambda: chain(Largest, lambda s: {"n": 1.5}).invoke({"n": 2.5}))
+
+
+# --- inputs of classes that no schema names -------------------------------------------------------
+
+
+class Sheet(BaseModel):
+    x: int = 0
+    note: str | None = None
+    text: str = "sheet"
+    foreign: int = 5
+
+
+@dataclass
+class Slip:
+    x: int = 0
+    note: str | None = None
+    foreign: int = 5
+
+
+class Log(TypedDict, total=False):
+    x: int
+    note: str | None
+    text: str
+    log: Annotated[list, operator.add]
+
+
+def case_objects_of_classes_that_no_schema_names_are_inputs(env):
+    found = []
+    for given in (Sheet(x=1), Sheet(x=1, note="a"), Slip(x=2)):
+        for schema in (Log, Order):
+            node = _looks_at if schema is Log else _looks_at_object
+            graph = chain(schema, node, checkpointer=env.saver())
+            found.append(graph.invoke(given, CONFIG))
+            found.append([graph.get_state(CONFIG).values, graph.invoke(given, CONFIG)])
+            found.append([shown.values for shown in graph.get_state_history(CONFIG)])
+            found.append(list(graph.stream(given, CONFIG, stream_mode=["values", "updates"])))
+    return found
+
+
+def _looks_at(state):
+    return {"log": [sorted(state)]}
+
+
+def _looks_at_object(state):
+    return {"log": [[state.x, state.note]]}
