@@ -83,7 +83,9 @@ def test_leases_of_one_saver_and_one_length_are_renewed_by_one_statement() -> No
         hold.held = False
 
 
-def test_a_renewal_that_fails_is_tried_again_and_hinders_no_other() -> None:
+def test_a_renewal_that_fails_is_told_and_tried_again_and_hinders_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     heart, renewals, calls = Heart(), SimpleQueue[Renew](), list[Renew]()
 
     def fails_at_first(renew: Renew) -> None:
@@ -99,6 +101,9 @@ def test_a_renewal_that_fails_is_tried_again_and_hinders_no_other() -> None:
     wait_until(renewals, {(1, 10)})
     wait_until(fine, {(2, 20)})
     first.held = second.held = False
+    assert [record.message.partition(". ")[0] for record in caplog.records] == [
+        "The leases of 1 threads that run here could not be renewed: the disk is away"
+    ] * 2
 
 
 def test_a_renewal_that_hangs_hinders_none_of_other_savers() -> None:

@@ -8,6 +8,7 @@ it; and it waits for no answer, so that a server that hangs costs the runs on ot
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from functools import partial
@@ -20,6 +21,7 @@ from plait.checkpoint.log.identity import lease_time
 from plait.checkpoint.log.requests import Renew
 from plait.errors import StorageUnavailableError
 
+_log = logging.getLogger(__name__)
 _Renewing: TypeAlias = Callable[[Renew], Any]
 """A saver's `renew`."""
 _Lanes: TypeAlias = dict[float, list[tuple[int, int]]]
@@ -110,8 +112,13 @@ class Heart:
         try:
             for seconds, claims in lanes.items():
                 renew(Renew(claims, lease_time() + seconds))
-        except Exception:
-            pass  # the next beat tries again; a lease that is lost is refused at the commit
+        except Exception as error:
+            _log.warning(
+                "The leases of %d threads that run here could not be renewed: %s. The next beat "
+                "tries again; a run whose lease was lost is refused at its next commit.",
+                sum(map(len, lanes.values())),
+                error,
+            )
         finally:
             with self._lock:
                 self._asked.discard(renew)
