@@ -19,6 +19,7 @@ from typing import Annotated, Any
 
 from ending import told
 from loopback import Asked, Call, Reply, chat_model, model_option
+from showing import picture_option
 
 from plait.haystack import (
     Agent,
@@ -91,11 +92,11 @@ def main() -> None:
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--stop", metavar="FOLDER", help="stop before the tools run")
     way.add_argument("--resume", metavar="FILE", help="go on from a snapshot")
-    way.add_argument("--draw", action="store_true", help="print the agent as Mermaid text")
     parser.add_argument(
         "--set", metavar="ITEM=NUMBER", type=changed, action="append", default=[],
         help="change the stock in the snapshot",
     )  # fmt: skip
+    picture_option(parser, "write the agent as an SVG file instead")
     model_option(parser)
     options = parser.parse_args()
     if options.set and not options.resume:
@@ -103,8 +104,8 @@ def main() -> None:
     with told(), chat_model(options.model, script) as model:
         agent = agent_of(model)
         agent.warm_up()
-        if options.draw:
-            print(agent.graph.get_graph().draw_mermaid())
+        if options.picture:
+            options.picture.write_text(agent.graph.get_graph().draw_svg())
         elif options.resume:
             report(agent, snapshot=edited(options.resume, options.set))
         else:

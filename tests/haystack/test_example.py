@@ -4,7 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES, DOCS = ROOT / "examples", ROOT / "docs"
 
 
 def run(*arguments):
@@ -31,5 +32,8 @@ def test_it_stops_and_goes_on_in_another_process_with_its_state_edited(tmp_path)
     assert "There are 105 fruits." in run("--resume", snapshot, "--set", "apples=100")
 
 
-def test_it_is_drawn():
-    assert "chat_generator -.-> tool_invoker" in run("--draw")
+def test_the_picture_in_the_documents_is_that_of_the_example(tmp_path):
+    run("--picture", str(tmp_path / "it.svg"))
+    drawn = (tmp_path / "it.svg").read_text()
+    assert "tool_invoker" in drawn
+    assert drawn == (DOCS / "pictures" / "haystack.svg").read_text()
