@@ -265,3 +265,16 @@ def test_each_class_of_a_long_list_is_asked_once(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(streamed_messages, "is_foreign_class", is_foreign_class)
     assert not list(messages_in({"n": list(range(10_000)), "s": ["x"] * 10_000}))
     assert asked == [int, str]
+
+
+def test_tokens_of_an_sdk_have_the_tags_of_the_run_and_are_kept_out_by_them() -> None:
+    def node(state: MessagesState) -> Any:
+        emit_token("a")
+        emit_token("b", tags=["own"])
+        return {}
+
+    graph = graph_of(node)
+    tags = [about.get("tags") for _, about in told(graph, config={"tags": ["run"]})]
+    assert tags == [["run"], ["run", "own"]]
+    assert ["tags" in about for _, about in told(graph)] == [False, True]
+    assert told(graph, config={"tags": ["nostream"]}) == []

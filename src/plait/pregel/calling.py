@@ -274,6 +274,8 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
             debugs = debugs if said is None else said
             deadline = extras.pop("deadline", None)
             state = extras.pop("input_state", None)  # an older spelling (reference documents)
+            if state is not None and given is not None:
+                raise ConfigError("The input was given twice: as `input` and as `input_state`.")
             given = state if given is None else given
             if "checkpoint_during" in extras:
                 durability = _older_durability(extras.pop("checkpoint_during"), durability)

@@ -202,8 +202,9 @@ class TaskScope:
     ) -> Any:
         """Send a token to the `messages` stream; returns the chunk that was sent."""
         chunk = chunk_of(token, id, f"msg-{self.task.id}")
-        if TAG_NOSTREAM not in tags:
-            self.write_message(chunk, list(tags), metadata)
+        told = [*(self.config().get("tags") or ()), *tags]
+        if TAG_NOSTREAM not in told:
+            self.write_message(chunk, told, metadata)
         return chunk
 
     def write_message(self, message: Any, tags: list[str], metadata: Mapping[str, Any]) -> None:
