@@ -238,13 +238,17 @@ class Pending:
                 self.tasks_of[qid] = {task_id: None}
 
     def reopen(self, writes: Iterable[tuple[str, str, Any]]) -> None:
-        """Take other answers to questions that were answered once."""
-        self.answers = {}
+        """Take other answers to the questions that were asked last. Those that their tasks had
+        asked before keep theirs."""
         for task_id, channel, value in writes:
             if channel == INTERRUPT:
                 for question in value:
                     self.questions[question.id] = question
                     self.tasks_of.setdefault(question.id, {})[task_id] = None
+        self.answers = {
+            task_id: {qid: answer for qid, answer in given.items() if qid not in self.questions}
+            for task_id, given in self.answers.items()
+        }
 
     def match(self, resume: Any, where: str) -> dict[str, dict[str, Any]]:
         """Task id to {question id: answer} for what the caller answers.
