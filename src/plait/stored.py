@@ -1,7 +1,7 @@
 """What a database holds, thread by thread, and waking the threads whose time has come.
 
-Only the newest checkpoint of each thread is looked at, and no value of the state is decoded.
-Nothing is claimed or written but by `wake`, which makes ordinary calls.
+Only the newest checkpoint of each thread is looked at, and no value of the state is decoded, only
+questions and Sends. Nothing is claimed or written but by `wake`, which makes ordinary calls.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from plait.engine.alarms import timed_questions
 from plait.errors import ConfigError, StorageError
 
 if TYPE_CHECKING:
+    from plait.checkpoint.serde import Codec
     from plait.pregel.main import Pregel
     from plait.types import Interrupt
 
@@ -52,25 +53,33 @@ class StoredThread:
     owned: bool = False
     """Whether a live run owns it."""
     problem: str = ""
-    """Why it cannot be read."""
+    """Why nothing more is known of it."""
+    error: StorageError | None = None
+    """What reading it raised: it is damaged, its key is not known, or a question or a Send holds a
+    value of a type that is not known here."""
 
 
-def list_threads(saver: Any) -> Iterator[StoredThread]:
-    """The threads of a database, oldest first.
+def list_threads(saver: Any, graph: Pregel | None = None) -> Iterator[StoredThread]:
+    """The threads of a database, oldest first. One that cannot be read has an `error`.
+
+    Args:
+        saver: holds the threads.
+        graph: whose types their questions may hold (None: those registered globally).
 
     Raises:
         ConfigError: the saver cannot list threads (it is not one of plait's).
     """
-    yield from _in_pages(saver, partial(_page, saver))
+    yield from _in_pages(saver, partial(_page, _Shelf(saver, graph)))
 
 
-async def alist_threads(saver: Any) -> AsyncIterator[StoredThread]:
+async def alist_threads(saver: Any, graph: Pregel | None = None) -> AsyncIterator[StoredThread]:
     """Async twin of `list_threads`."""
     _check(saver)
+    shelf = _Shelf(saver, graph)
     after, more = 0, True
     while more:
         page: list[StoredThread]
-        page, after, more = await saver.arun(_page(saver, after))
+        page, after, more = await saver.arun(_page(shelf, after))
         for thread in page:
             yield thread
 
@@ -93,14 +102,14 @@ def _in_pages(saver: Any, page: Callable[[int], Plan[_Page[T]]]) -> Iterator[T]:
         yield from found
 
 
-def find_thread(saver: Any, thread_id: str) -> StoredThread:
-    """One thread as it stands.
+def find_thread(saver: Any, thread_id: str, graph: Pregel | None = None) -> StoredThread:
+    """One thread as it stands; arguments as for `list_threads`.
 
     Raises:
         ConfigError: there is no such thread.
     """
     _check(saver)
-    found: StoredThread | None = saver.run(_find(saver, thread_id))
+    found: StoredThread | None = saver.run(_find(_Shelf(saver, graph), thread_id))
     if found is None:
         raise ConfigError(f"There is no thread {thread_id!r} in this database.")
     return found
@@ -113,16 +122,28 @@ def _check(saver: Any) -> None:
         )
 
 
-def _find(saver: Any, thread_id: str) -> Plan[StoredThread | None]:
+class _Shelf:
+    """Where threads are, and what the values in them may be."""
+
+    def __init__(self, saver: Any, graph: Pregel | None) -> None:
+        self._saver = saver
+        self._registry = None if graph is None else graph.registry()
+
+    def codec_of(self, thread_id: str) -> Codec:
+        """What opens a thread's records."""
+        return self._saver.open_session(thread_id, registry=self._registry).codec
+
+
+def _find(shelf: _Shelf, thread_id: str) -> Plan[StoredThread | None]:
     row: LaneRow | None = yield ReadLane(thread_id, "")
-    return None if row is None else (yield from _look(saver, row))
+    return None if row is None else (yield from _look(shelf, row))
 
 
-def _page(saver: Any, after: int) -> Plan[_Page[StoredThread]]:
+def _page(shelf: _Shelf, after: int) -> Plan[_Page[StoredThread]]:
     rows, after, more = yield from _rows(after)
     threads: list[StoredThread] = []
     for row in rows:
-        threads.append((yield from _look(saver, row)))
+        threads.append((yield from _look(shelf, row)))
     return threads, after, more
 
 
@@ -136,9 +157,9 @@ def _rows(after: int) -> Plan[_Page[LaneRow]]:
     return rows, rows[-1].lane if rows else after, len(rows) == PAGE
 
 
-def _look(saver: Any, row: LaneRow) -> Plan[StoredThread]:
+def _look(shelf: _Shelf, row: LaneRow) -> Plan[StoredThread]:
     thread = StoredThread(row.thread_id, owned=is_owned(row))
-    reader = LaneReader(row.thread_id, "", saver.open_session(row.thread_id).codec, row.lane)
+    reader = LaneReader(row.thread_id, "", shelf.codec_of(row.thread_id), row.lane)
     try:
         found = None if row.head is None else (yield from reader.row(row.head))
         if found is None:
@@ -153,7 +174,7 @@ def _look(saver: Any, row: LaneRow) -> Plan[StoredThread]:
         writes: list[WriteRow] = yield ReadWrites(row.lane, found.id)
         _take_questions(reader, writes, thread)
     except StorageError as error:
-        thread.problem = str(error)
+        thread.error, thread.problem = error, str(error)
     return thread
 
 
@@ -187,7 +208,8 @@ class Woken(NamedTuple):
     waits: bool
     """Whether it waits again."""
     error: BaseException | None
-    """What the call raised; `ThreadBusyError`: another run was faster."""
+    """What the call raised; `ThreadBusyError`: another run was faster; `StorageError`: the thread
+    cannot be read, so that nobody knows whether it waits for a time."""
 
 
 def wake(graph: Pregel, *, now: float | None = None) -> Iterator[Woken]:
@@ -198,38 +220,49 @@ def wake(graph: Pregel, *, now: float | None = None) -> Iterator[Woken]:
         now: the time, in seconds since the epoch (None: the clock's).
 
     Returns:
-        What came of each, as it is done.
+        What came of each, as it is done; of a thread that cannot be read, why not.
 
     Raises:
         ConfigError: the graph has no saver that can list threads.
     """
     limit = run_env.get().now() if now is None else now
-    for thread in [each for each in list_threads(graph.checkpointer) if _is_due(each, limit)]:
-        try:
-            graph.invoke(None, {"configurable": {"thread_id": thread.thread_id}})
-        except Exception as error:
+    threads = list_threads(graph.checkpointer, graph)
+    for thread in [each for each in threads if _is_due(each, limit)]:
+        error = thread.error
+        if error is None:
+            try:
+                graph.invoke(None, {"configurable": {"thread_id": thread.thread_id}})
+            except Exception as raised:
+                error = raised
+        if error is not None:
             yield Woken(thread.thread_id, False, error)
         else:
-            waits = find_thread(graph.checkpointer, thread.thread_id).questions
+            waits = find_thread(graph.checkpointer, thread.thread_id, graph).questions
             yield Woken(thread.thread_id, bool(waits), None)
 
 
 async def awake(graph: Pregel, *, now: float | None = None) -> AsyncIterator[Woken]:
     """Async twin of `wake`."""
     limit = run_env.get().now() if now is None else now
-    threads = [each async for each in alist_threads(graph.checkpointer) if _is_due(each, limit)]
-    for thread in threads:
-        try:
-            await graph.ainvoke(None, {"configurable": {"thread_id": thread.thread_id}})
-        except Exception as error:
+    threads = alist_threads(graph.checkpointer, graph)
+    for thread in [each async for each in threads if _is_due(each, limit)]:
+        error = thread.error
+        if error is None:
+            try:
+                await graph.ainvoke(None, {"configurable": {"thread_id": thread.thread_id}})
+            except Exception as raised:
+                error = raised
+        if error is not None:
             yield Woken(thread.thread_id, False, error)
         else:
-            found = await graph.checkpointer.arun(_find(graph.checkpointer, thread.thread_id))
+            shelf = _Shelf(graph.checkpointer, graph)
+            found = await graph.checkpointer.arun(_find(shelf, thread.thread_id))
             yield Woken(thread.thread_id, found is not None and bool(found.questions), None)
 
 
 def _is_due(thread: StoredThread, now: float) -> bool:
-    return thread.due is not None and thread.due <= now
+    """Whether there is something to do, or to tell: what cannot be read may well be due."""
+    return thread.error is not None or (thread.due is not None and thread.due <= now)
 
 
 __all__ = [

@@ -387,6 +387,38 @@ def test_from_postgres_to_postgres(postgres_server: Server) -> None:
             import_langgraph(new, InMemorySaver())
 
 
+def plait(*arguments: Any) -> subprocess.CompletedProcess[str]:
+    command = [SCRIPT, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_command_makes_the_tables_in_a_new_database(
+    source: Path, postgres_server: Server
+) -> None:
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    with postgres_server.database() as new:
+        dry = plait("import-langgraph", source, "--db", new, "--dry-run")
+        assert dry.returncode == 0, dry.stderr
+        assert "no tables of plait" in plait("threads", "list", "--db", new).stderr
+        done = plait("import-langgraph", source, "--db", new)
+        assert done.returncode == 0, done.stderr
+        assert "1 answer" in plait("threads", "list", "--db", new).stdout
+
+
+def test_the_command_encrypts_what_it_imports_where_a_key_is_set(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with peer(source, apps.asker) as graph:
+        graph.invoke(INPUT, AT)
+    monkeypatch.setenv("PLAIT_AES_KEY", "1=" + "07" * 32)
+    target = tmp_path / "plait.db"
+    assert plait("import-langgraph", source, "--db", target).returncode == 0
+    assert "1 answer" in plait("threads", "list", "--db", target).stdout
+    monkeypatch.delenv("PLAIT_AES_KEY")
+    assert "unreadable" in plait("threads", "list", "--db", target).stdout
+
+
 def test_the_command_imports_tells_and_says_by_its_exit_code_how_it_went(
     source: Path, tmp_path: Path
 ) -> None:
@@ -394,10 +426,6 @@ def test_the_command_imports_tells_and_says_by_its_exit_code_how_it_went(
         graph.invoke(INPUT, AT)
     with peer(source, apps.typed) as graph:
         graph.invoke(INPUT, {"configurable": {"thread_id": "u"}})
-
-    def plait(*arguments: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([SCRIPT, *map(str, arguments)], capture_output=True, text=True,
-                              timeout=120, check=False)  # fmt: skip
 
     target = tmp_path / "plait.db"
     dry = plait("import-langgraph", source, "--dry-run", "--json")

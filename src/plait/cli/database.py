@@ -1,18 +1,28 @@
-"""From `--db` on the command line to a saver: a SQLite file, or the URL of a Postgres database."""
+"""From `--db` on the command line to a saver: a SQLite file, or the URL of a Postgres database.
+
+How the threads are encrypted says the graph of the command, by the serializer of its saver, or the
+environment, by PLAIT_AES_KEY.
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from functools import wraps
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
 import click
 
+from plait.checkpoint.serde.encrypted import ENVIRONMENT, EncryptedSerializer
+from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.cli.target import load_graph
 from plait.errors import ConfigError, StorageUnavailableError
+from plait.pregel.main import Pregel
 from plait.sqlite.failures import is_busy
 from plait.sqlite.locks import by_whom
 
@@ -21,9 +31,28 @@ PATIENCE = 10.0
 """Seconds that a command waits for a file that another program holds locked."""
 
 
+def database_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The options --db, --graph and --app-dir, for a command that takes `database` and `graph`."""
+
+    @click.option("--db", "database", required=True, metavar="DB", help="The database.")
+    @click.option("--graph", "named", metavar="MODULE:GRAPH",
+                  help="Whose types and encryption the threads have.")  # fmt: skip
+    @click.option("--app-dir", default=".", show_default=True, help="Where MODULE is looked for.")
+    @wraps(function)
+    def command(named: str | None, app_dir: str, **arguments: Any) -> None:
+        graph = None if named is None else load_graph(named, app_dir)
+        function(graph=graph, **arguments)
+
+    return command
+
+
 @contextmanager
-def open_to_read(database: str) -> Generator[Any]:
+def open_to_read(database: str, graph: Pregel | None = None) -> Generator[Any]:
     """A saver of an existing database that cannot write to it.
+
+    Args:
+        database: The file, or the URL.
+        graph: Whose threads these are, if that is known.
 
     Raises:
         ConfigError: there is no such file, or a saver has never been at the database.
@@ -35,10 +64,23 @@ def open_to_read(database: str) -> Generator[Any]:
         with _connected(database) as conn:
             conn.read_only = True  # by transaction: a pooler refuses options of a connection
             _check_tables(conn)
-            yield PostgresSaver(conn)
+            yield PostgresSaver(conn, serde=serde_of(graph))
     else:
-        with SqliteSaver(f"{_held(database).as_uri()}?mode=ro", timeout=PATIENCE) as saver:
+        uri = f"{_held(database).as_uri()}?mode=ro"
+        with SqliteSaver(uri, serde=serde_of(graph), timeout=PATIENCE) as saver:
             yield saver
+
+
+def serde_of(graph: Pregel | None) -> Any:
+    """The serializer that a graph's threads were written with, as far as anybody says.
+
+    Raises:
+        ConfigError: The key in the environment is none.
+    """
+    own = getattr(getattr(graph, "checkpointer", None), "serde", None)
+    if ENVIRONMENT in os.environ and (own is None or isinstance(own, JsonPlusSerializer)):
+        return EncryptedSerializer.from_env(own)
+    return own
 
 
 def _connected(url: str) -> Any:
@@ -66,11 +108,12 @@ def _check_tables(conn: Any) -> None:
         )
 
 
-def open_to_write(database: str, *, new: bool = False) -> Any:
+def open_to_write(database: str, graph: Pregel | None = None, *, new: bool = False) -> Any:
     """A saver of an existing database.
 
     Args:
         database: The file, or the URL.
+        graph: Whose threads these are, if that is known.
         new: Make the tables where there are none: a program is to run on it.
 
     Raises:
@@ -83,11 +126,12 @@ def open_to_write(database: str, *, new: bool = False) -> Any:
         if not new:
             with _connected(database) as conn:
                 _check_tables(conn)
-        return PostgresSaver.from_conn_string(database)
+        return PostgresSaver.from_conn_string(database, serde=serde_of(graph))
     path = _existing(database) if new else _held(database)
     _free(path, "rw", "BEGIN IMMEDIATE")  # ended when the connection is closed
     uri = f"{path.as_uri()}?mode=rw"
-    return SqliteSaver(uri) if new else SqliteSaver(uri, timeout=PATIENCE)
+    serde = serde_of(graph)
+    return SqliteSaver(uri, serde=serde) if new else SqliteSaver(uri, serde=serde, timeout=PATIENCE)
 
 
 def _held(database: str) -> Path:

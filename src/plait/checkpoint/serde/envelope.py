@@ -202,7 +202,8 @@ def _opened(head: bytes, place: bytes, payload: bytes) -> bytes:
     if type(place) is not Guarded:
         raise CorruptCheckpointError(
             "A stored record is encrypted. Open the database with the EncryptedSerializer that "
-            "wrote it: SqliteSaver(path, serde=EncryptedSerializer.from_keys({...}))."
+            "wrote it: SqliteSaver(path, serde=EncryptedSerializer.from_keys({...})); on the "
+            "command line, set PLAIT_AES_KEY, or name the graph that has this saver (--graph)."
         )
     if not head[4] & ENCRYPTED:
         raise CorruptCheckpointError(

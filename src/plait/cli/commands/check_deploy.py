@@ -35,7 +35,7 @@ def command(
     on copies. The exit code is 1 if a thread breaks, 2 if the check could not be done.
     """
     graph = load_graph(target, app_dir)
-    with open_to_read(database) as saver, progress("checking") as told:
+    with open_to_read(database, graph) as saver, progress("checking") as told:
         report = check(graph, saver, progress=told)
     if as_json:
         click.echo(json.dumps(as_data(report), indent=2))

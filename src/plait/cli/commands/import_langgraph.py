@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.cli.database import POSTGRES, open_to_write
+from plait.cli.database import POSTGRES, open_to_write, serde_of
 from plait.cli.target import load_graph
 from plait.cli.telling import console, progress, size_of, table, tell_json
 from plait.errors import ConfigError
 from plait.importing import ImportReport, import_langgraph
+from plait.pregel.main import Pregel
 
 
 @click.command("import-langgraph", short_help="Import threads that LangGraph stored.")
@@ -42,7 +44,7 @@ def command(
     """
     graph = None if target is None else load_graph(target, app_dir)
     renamed = dict(_pair(each) for each in modules)
-    with _target(database, source, dry_run) as saver, progress("importing") as tell:
+    with _target(database, source, dry_run, graph) as saver, progress("importing") as tell:
         report = import_langgraph(
             source,
             saver,
@@ -66,20 +68,20 @@ def _pair(text: str) -> tuple[str, str]:
     return old, new
 
 
-def _target(database: str | None, source: str, dry_run: bool) -> Any:
-    """The saver to write to; a SQLite file is made if there is none."""
-    if database is None:
-        if not dry_run:
-            raise ConfigError("Say where to with --db, or look first with --dry-run.")
-        return SqliteSaver(":memory:")
-    if database.startswith(POSTGRES):
-        return open_to_write(database)
-    if os.path.abspath(database) == os.path.abspath(source):
+def _target(database: str | None, source: str, dry_run: bool, graph: Pregel | None) -> Any:
+    """The saver to write to, unless it is a dry run: what is not there yet is made."""
+    if database is None and not dry_run:
+        raise ConfigError("Say where to with --db, or look first with --dry-run.")
+    if database is not None and os.path.abspath(database) == os.path.abspath(source):
         raise ConfigError(
             "--db is the file to import from. Give another one: both programs have a table named "
             "checkpoints."
         )
-    return SqliteSaver(":memory:" if dry_run else database)
+    if database is None or dry_run:
+        return nullcontext()
+    if database.startswith(POSTGRES):
+        return open_to_write(database, graph, new=True)
+    return SqliteSaver(database, serde=serde_of(graph))
 
 
 def as_data(report: ImportReport) -> dict[str, Any]:

@@ -11,10 +11,12 @@ from typing import Any
 import click
 
 from plait.checkpoint.log.retention import Progress, moment
-from plait.cli.database import open_to_read, open_to_write
+from plait.checkpoint.log.session import LogSession
+from plait.cli.database import database_options, open_to_read, open_to_write
 from plait.cli.telling import console, progress, size_of, table, tell_json, time_of
 from plait.engine.records import snapshot_of
 from plait.errors import ConfigError
+from plait.pregel.main import Pregel
 from plait.stored import StoredThread, find_thread, list_thread_ids, list_threads
 
 _INNER = ("__", "branch:", "join:")
@@ -30,12 +32,9 @@ def command() -> None:
 
     --db takes the file of a SqliteSaver or the URL of a Postgres database. list, show, history and
     du open it read-only. Threads that a live run owns are never changed.
+
+    Encrypted threads need their key: PLAIT_AES_KEY, or a --graph whose saver has it.
     """
-
-
-def _db(function: Command) -> Command:
-    option = click.option("--db", "database", required=True, metavar="DB", help="The database.")
-    return option(function)
 
 
 def _json(function: Command) -> Command:
@@ -44,13 +43,13 @@ def _json(function: Command) -> Command:
 
 
 @command.command("list", short_help="List the threads, and what they wait for.")
-@_db
+@database_options
 @_json
-def list_command(database: str, as_json: bool) -> None:
+def list_command(database: str, graph: Pregel | None, as_json: bool) -> None:
     """List the threads: when they were last written, where they stand, what they wait for."""
     threads: list[StoredThread] = []
-    with open_to_read(database) as saver, progress("reading") as tell:
-        for thread in list_threads(saver):
+    with open_to_read(database, graph) as saver, progress("reading") as tell:
+        for thread in list_threads(saver, graph):
             threads.append(thread)
             tell(Progress(thread.thread_id, len(threads), None))
     if as_json:
@@ -98,13 +97,13 @@ def _waits(thread: StoredThread) -> str:
 
 @command.command("show")
 @click.argument("thread_id")
-@_db
+@database_options
 @_json
-def show_command(thread_id: str, database: str, as_json: bool) -> None:
+def show_command(thread_id: str, database: str, graph: Pregel | None, as_json: bool) -> None:
     """Show the state of a thread, and what it waits for."""
-    with open_to_read(database) as saver:
-        thread = find_thread(saver, thread_id)
-        stored = saver.run(saver.open_session(thread_id).load())
+    with open_to_read(database, graph) as saver:
+        thread = find_thread(saver, thread_id, graph)
+        stored = saver.run(_session(saver, thread_id, graph).load())
     values = {} if stored is None else _state(stored.values)
     if as_json:
         tell_json({**as_data(thread), "values": values})
@@ -118,23 +117,30 @@ def show_command(thread_id: str, database: str, as_json: bool) -> None:
         out.print(f"{key} = {value!r}", markup=False)
 
 
+def _session(saver: Any, thread_id: str, graph: Pregel | None) -> LogSession:
+    registry = None if graph is None else graph.registry()
+    return saver.open_session(thread_id, registry=registry)
+
+
 def _state(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if not key.startswith(_INNER)}
 
 
 @command.command("history")
 @click.argument("thread_id")
-@_db
+@database_options
 @_json
 @click.option(
     "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many."
 )
-def history_command(thread_id: str, database: str, as_json: bool, limit: int) -> None:
+def history_command(
+    thread_id: str, database: str, graph: Pregel | None, as_json: bool, limit: int
+) -> None:
     """List the checkpoints of a thread, newest first."""
     rows: list[dict[str, Any]] = []
-    with open_to_read(database) as saver:
-        find_thread(saver, thread_id)
-        for page in saver.open_session(thread_id).history(limit=limit):
+    with open_to_read(database, graph) as saver:
+        find_thread(saver, thread_id, graph)
+        for page in _session(saver, thread_id, graph).history(limit=limit):
             for each in map(snapshot_of, saver.run(page)):
                 rows.append(
                     {
@@ -161,18 +167,18 @@ def history_command(thread_id: str, database: str, as_json: bool, limit: int) ->
 
 @command.command("du", short_help="Tell what threads cost in bytes.")
 @click.argument("thread_id", required=False)
-@_db
+@database_options
 @_json
-def du_command(thread_id: str | None, database: str, as_json: bool) -> None:
+def du_command(thread_id: str | None, database: str, graph: Pregel | None, as_json: bool) -> None:
     """Tell what threads cost in bytes: by channel and node, of one thread or of all."""
     channels: Counter[str] = Counter()
     nodes: Counter[str] = Counter()
     threads: Counter[str] = Counter()
-    with open_to_read(database) as saver, progress("counting") as tell:
+    with open_to_read(database, graph) as saver, progress("counting") as tell:
         names = (
             [*list_thread_ids(saver)]
             if thread_id is None
-            else [find_thread(saver, thread_id).thread_id]
+            else [find_thread(saver, thread_id, graph).thread_id]
         )
         for done, name in enumerate(names, 1):
             usage = saver.usage(name)
@@ -193,7 +199,7 @@ def du_command(thread_id: str | None, database: str, as_json: bool) -> None:
 
 @command.command("prune", short_help="Delete old checkpoints, or expired threads.")
 @click.argument("thread_ids", nargs=-1)
-@_db
+@database_options
 @click.option("--all", "every", is_flag=True, help="All threads, instead of those named.")
 @click.option("--keep-last", type=click.IntRange(0), help="Checkpoints to keep of each namespace.")
 @click.option("--older-than", metavar="WHEN", help="A time (ISO 8601), or an age such as 30d.")
@@ -202,6 +208,7 @@ def du_command(thread_id: str | None, database: str, as_json: bool) -> None:
 def prune_command(
     thread_ids: tuple[str, ...],
     database: str,
+    graph: Pregel | None,
     every: bool,
     keep_last: int | None,
     older_than: str | None,
@@ -210,17 +217,18 @@ def prune_command(
 ) -> None:
     """Delete old checkpoints, and what only they needed; or, with --expired, whole threads.
 
-    Without --keep-last and --older-than, the newest checkpoint of each namespace is kept.
+    Without --keep-last and --older-than, the newest checkpoint of each namespace is kept. Without
+    --ttl, the time to live is that of the saver of --graph, where it has one.
     """
     if sum((bool(thread_ids), every, expired)) != 1:
         raise ConfigError("Name the threads to prune, or give --all, or --expired.")
-    with open_to_write(database) as saver:
+    with open_to_write(database, graph) as saver:
         if expired:
-            done = _sweep(saver, None if ttl is None else _age(ttl).total_seconds())
+            done = _sweep(saver, graph, None if ttl is None else _age(ttl).total_seconds())
         else:
             names = [*(list_thread_ids(saver) if every else thread_ids)]
             for name in thread_ids:
-                find_thread(saver, name)
+                find_thread(saver, name, graph)
             when = None if older_than is None else _when(older_than)
             with progress("pruning") as tell:
                 saver.prune(names, keep_last=keep_last, older_than=when, progress=tell)
@@ -228,7 +236,15 @@ def prune_command(
     click.echo(done)
 
 
-def _sweep(saver: Any, ttl: float | None) -> str:
+def _sweep(saver: Any, graph: Pregel | None, ttl: float | None) -> str:
+    if ttl is None:
+        ttl = getattr(getattr(graph, "checkpointer", None), "ttl", None)
+    if ttl is None:
+        click.echo(
+            "Only threads with a thread_ttl of their own can expire: give --ttl, or the --graph "
+            "whose saver has a ttl, for the others.",
+            err=True,
+        )
     with progress("sweeping") as tell:
         swept = saver.sweep(ttl=ttl, progress=tell)
     left = f", left {len(swept.busy)} in use" if swept.busy else ""
@@ -254,23 +270,25 @@ def _when(text: str) -> datetime:
 @command.command("copy", short_help="Copy a thread with its whole history.")
 @click.argument("source")
 @click.argument("target")
-@_db
-def copy_command(source: str, target: str, database: str) -> None:
+@database_options
+def copy_command(source: str, target: str, database: str, graph: Pregel | None) -> None:
     """Copy thread SOURCE, with its whole history, to a new thread TARGET."""
-    with open_to_write(database) as saver, progress("copying") as tell:
+    with open_to_write(database, graph) as saver, progress("copying") as tell:
         saver.copy_thread(source, target, progress=tell)
     click.echo(f"Copied {source} to {target}.")
 
 
 @command.command("delete")
 @click.argument("thread_ids", nargs=-1, required=True)
-@_db
+@database_options
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def delete_command(thread_ids: tuple[str, ...], database: str, yes: bool) -> None:
+def delete_command(
+    thread_ids: tuple[str, ...], database: str, graph: Pregel | None, yes: bool
+) -> None:
     """Delete threads with all that is kept of them."""
-    with open_to_write(database) as saver:
+    with open_to_write(database, graph) as saver:
         for thread_id in thread_ids:
-            find_thread(saver, thread_id)
+            find_thread(saver, thread_id, graph)
         if not yes:
             click.confirm(f"Delete {', '.join(thread_ids)} for good?", abort=True)
         for thread_id in thread_ids:

@@ -10,10 +10,12 @@ from typing import Any
 
 import click
 
-from plait.cli.database import open_to_read, open_to_write
+from plait.cli.database import database_options, open_to_read, open_to_write
+from plait.cli.group import FAILED
 from plait.cli.target import load_graph
 from plait.cli.telling import table, tell_json, time_of
-from plait.errors import ThreadBusyError
+from plait.errors import StorageError, ThreadBusyError
+from plait.pregel.main import Pregel
 from plait.stored import alist_threads, awake, list_threads
 
 
@@ -23,20 +25,27 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--db", "database", required=True, metavar="DB", help="The database.")
+@database_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def list_command(database: str, as_json: bool) -> None:
-    """List what waits for a time, the next one first."""
-    with open_to_read(database) as saver:
-        waits = sorted(
-            (each.due, each.thread_id, ", ".join(each.next))
-            for each in list_threads(saver)
-            if each.due is not None
-        )
+def list_command(database: str, graph: Pregel | None, as_json: bool) -> None:
+    """List what waits for a time, the next one first.
+
+    The exit code is 2 if threads cannot be read: they may wait, too.
+    """
+    with open_to_read(database, graph) as saver:
+        threads = [*list_threads(saver, graph)]
+    waits = sorted(
+        (each.due, each.thread_id, ", ".join(each.next)) for each in threads if each.due is not None
+    )
     if as_json:
         tell_json([{"thread_id": t, "due": time_of(d), "next": n} for d, t, n in waits])
     else:
         table(("due", "thread", "next"), [(time_of(d), t, n) for d, t, n in waits])
+    unread = [each for each in threads if each.error is not None]
+    for each in unread:
+        click.echo(f"{each.thread_id}: unreadable: {each.problem}", err=True)
+    if unread:
+        sys.exit(FAILED)
 
 
 @command.command("run")
@@ -50,10 +59,10 @@ def run_command(target: str, database: str, watch: bool, every: float, app_dir: 
     """Go on with the threads of MODULE:GRAPH whose time has come.
 
     Several of these may run beside each other and beside your program: a thread that another run
-    owns is left to it. The exit code is 1 if a thread's run failed.
+    owns is left to it. The exit code is 1 if a thread's run failed, or it cannot be read.
     """
     graph = load_graph(target, app_dir)
-    with open_to_write(database, new=True) as saver, suppress(KeyboardInterrupt):
+    with open_to_write(database, graph, new=True) as saver, suppress(KeyboardInterrupt):
         graph.checkpointer = saver
         failed = asyncio.run(_run(graph, every if watch else None))
         if failed:
@@ -61,13 +70,19 @@ def run_command(target: str, database: str, watch: bool, every: float, app_dir: 
 
 
 async def _run(graph: Any, every: float | None) -> int:
-    """Wake what is due, once or again and again; returns how many runs failed."""
+    """Wake what is due, once or again and again; returns how many could not go on."""
+    unread: set[str] = set()
     while True:
         failed, found = 0, False
         async for woken in awake(graph):
             found = True
             if isinstance(woken.error, ThreadBusyError):
                 click.echo(f"{woken.thread_id}: in use, left to its run")
+            elif isinstance(woken.error, StorageError):
+                failed += 1
+                if woken.thread_id not in unread:  # it is met again each time
+                    click.echo(f"{woken.thread_id}: unreadable: {woken.error}", err=True)
+                unread.add(woken.thread_id)
             elif woken.error is not None:
                 failed += 1
                 click.echo(f"{woken.thread_id}: failed: {woken.error!r}", err=True)
@@ -77,6 +92,6 @@ async def _run(graph: Any, every: float | None) -> int:
             if not found:
                 click.echo("Nothing is due.", err=True)
             return failed
-        times = [each.due async for each in alist_threads(graph.checkpointer)]
+        times = [each.due async for each in alist_threads(graph.checkpointer, graph)]
         first = min((due for due in times if due is not None), default=time() + every)
         await asyncio.sleep(min(every, max(0.1, first - time())))
