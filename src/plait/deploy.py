@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from plait.checkpoint.base.port import Plan, Session, Snapshot
+from plait.checkpoint.log.progress import Progress, Tell
 from plait.checkpoint.log.requests import LaneRow, ListLanes, ListThreads
-from plait.checkpoint.log.retention import Progress, Tell
 from plait.constants import NS_END, ROUTE, TASKS
 from plait.drivers.env import SYSTEM
 from plait.engine.inside import graph_inside

@@ -2,10 +2,15 @@
 database."""
 
 import cProfile
+from io import StringIO
+from time import sleep
 
 import pytest
+from rich.console import Console
 
-from plait.cli.telling import table
+from plait.checkpoint.log.progress import Progress
+from plait.cli import telling
+from plait.cli.telling import progress, table
 
 
 def test_columns_line_up_whatever_stands_in_them(capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,3 +39,37 @@ def test_a_row_costs_some_calls_and_not_hundreds(capsys: pytest.CaptureFixture[s
     calls = sum(entry.callcount for entry in profile.getstats())
     assert len(capsys.readouterr().out.splitlines()) == 501
     assert calls < 100 * len(rows)
+
+
+# --- how far long work is ------------------------------------------------------------------------
+
+
+def test_where_no_terminal_is_a_line_comes_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(telling, "monotonic", lambda: now)
+    with progress("pruning") as tell:
+        for done in range(1, 12):
+            now += 1
+            tell(Progress(f"t{done}", done, 12))
+        now += 5
+        tell(Progress("long\n", 11, 12, 3000))
+    assert capsys.readouterr().err.splitlines() == [
+        "pruning: 5 of 12 (t5)",
+        "pruning: 10 of 12 (t10)",
+        r"pruning: 11 of 12 (long\n: 3,000 records)",
+    ]
+
+
+def test_a_terminal_shows_a_line_that_changes_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = StringIO()
+    monkeypatch.setattr(
+        telling, "Console", lambda stderr: Console(file=screen, force_terminal=True)
+    )
+    with progress("copying") as tell:
+        tell(Progress("[b]a", 0, None, 2000))
+        while "2,000" not in screen.getvalue():
+            sleep(0.01)
+    assert "copying: 0 ([b]a: 2,000 records)" in screen.getvalue()
+    assert screen.getvalue().endswith("\x1b[2K"), "nothing of it is left"

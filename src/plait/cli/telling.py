@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Any
 
 import click
@@ -14,6 +15,11 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn
+
+from plait.checkpoint.log.progress import Progress
+
+EVERY = 5.0
+"""Seconds between two lines about long work, where no terminal shows it."""
 
 
 def console() -> Console:
@@ -91,21 +97,46 @@ def size_of(number: int) -> str:
 
 
 @contextmanager
-def progress(what: str) -> Generator[Callable[[Any], None]]:
-    """Tell people on stderr how far long work is; gives the function to call after each thread."""
+def progress(what: str) -> Generator[Callable[[Progress], None]]:
+    """Tell on stderr how far long work is: people by a line that changes, logs now and then.
+
+    Args:
+        what: the work, such as "pruning".
+
+    Returns:
+        The function to call after each thread, and inside long ones.
+    """
     where = Console(stderr=True)
     if not where.is_terminal:  # a disabled bar of rich before 14.3 writes an empty line
-        yield lambda at: None
+        yield _logging(what)
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"))
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
     with Bar(*columns, console=where, transient=True) as bar:
         task = bar.add_task(what)
-
-        def tell(at: Any) -> None:
-            total = f" of {at.total}" if at.total is not None else ""
-            bar.update(task, description=f"{what}: {at.done}{total} ({at.thread_id})")
-
-        yield tell
+        yield lambda at: bar.update(task, description=f"{what}: {far(at)}")
 
 
-__all__ = ["as_plain", "console", "progress", "size_of", "table", "tell_json", "time_of"]
+def far(at: Progress) -> str:
+    """How far work is, as people read it.
+
+    >>> far(Progress("a", 3, 7)), far(Progress("b", 3, None, 2000))
+    ('3 of 7 (a)', '3 (b: 2,000 records)')
+    """
+    total = "" if at.total is None else f" of {at.total}"
+    records = f": {at.records:,} records" if at.records else ""
+    return f"{at.done}{total} ({_in_one_line(at.thread_id)}{records})"
+
+
+def _logging(what: str) -> Callable[[Progress], None]:
+    next_at = monotonic() + EVERY
+
+    def tell(at: Progress) -> None:
+        nonlocal next_at
+        if monotonic() >= next_at:
+            next_at = monotonic() + EVERY
+            click.echo(f"{what}: {far(at)}", err=True)
+
+    return tell
+
+
+__all__ = ["as_plain", "console", "far", "progress", "size_of", "table", "tell_json", "time_of"]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deleting import delete_thread, released
 from plait.checkpoint.log.keys import pack, unpack
+from plait.checkpoint.log.progress import Progress, Tell
 from plait.checkpoint.log.reader import writes_of
 from plait.checkpoint.log.requests import (
     CheckpointRow,
@@ -26,7 +27,6 @@ from plait.checkpoint.log.requests import (
     ReadLane,
     ReadValues,
 )
-from plait.checkpoint.log.retention import Progress
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde import GLOBAL
@@ -93,7 +93,7 @@ def import_langgraph(
     graph: Pregel | None = None,
     modules: Mapping[str, str] | None = None,
     dry_run: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Tell = None,
 ) -> ImportReport:
     """Import the threads that LangGraph's SQLite or Postgres saver has stored.
 
@@ -130,9 +130,9 @@ def import_langgraph(
         names = _chosen(opened, threads)
         for done, name in enumerate(names):
 
-            def tell(done: int = done, name: str = name) -> None:
+            def tell(done: int = done, name: str = name, *, records: int = 0) -> None:
                 if progress is not None:
-                    progress(Progress(name, done, len(names)))
+                    progress(Progress(name, done, len(names), records))
 
             target = InMemorySaver() if dry_run else saver
             moved = _move(opened, name, target, known, own, tell)
@@ -167,7 +167,7 @@ def _chosen(source: Source, threads: Iterable[str] | None) -> list[str]:
 
 
 def _move(
-    source: Source, name: str, saver: Any, known: Known, registry: Any, tell: Callable[[], None]
+    source: Source, name: str, saver: Any, known: Known, registry: Any, tell: Callable[..., None]
 ) -> ImportedThread:
     """Import one thread; what goes wrong with it is part of the report."""
     moved = ImportedThread(name, "imported")
@@ -189,7 +189,7 @@ def _move(
 
 
 def _import(
-    thread: PeerThread, session: LogSession, moved: ImportedThread, tell: Callable[[], None]
+    thread: PeerThread, session: LogSession, moved: ImportedThread, tell: Callable[..., None]
 ) -> Plan[Outcome]:
     root: LaneRow | None = yield ReadLane(thread.thread_id, "")
     lanes = thread.lanes()
@@ -212,7 +212,7 @@ def _import(
 
 
 def _write(
-    lanes: list[Lane], session: LogSession, moved: ImportedThread, tell: Callable[[], None]
+    lanes: list[Lane], session: LogSession, moved: ImportedThread, tell: Callable[..., None]
 ) -> Plan[None]:
     for lane in lanes:
         here = lane.here
@@ -228,7 +228,7 @@ def _write(
             yield from target.commit(step.checkpoint, step.writes)
             moved.checkpoints += 1
             if moved.checkpoints % _PAGE == 0:
-                tell()
+                tell(records=moved.checkpoints)
 
 
 def _size_of(thread_id: str) -> Plan[Size]:

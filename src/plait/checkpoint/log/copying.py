@@ -14,6 +14,7 @@ from typing import Any
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deleting import delete_thread, drop_lanes, released
 from plait.checkpoint.log.keys import unpack
+from plait.checkpoint.log.progress import Progress, Tell, telling
 from plait.checkpoint.log.pruning import BATCH, Version, depth
 from plait.checkpoint.log.reader import LaneReader, writes_of
 from plait.checkpoint.log.requests import (
@@ -24,7 +25,6 @@ from plait.checkpoint.log.requests import (
     ReadCheckpoints,
     ReadValues,
 )
-from plait.checkpoint.log.retention import Progress, Tell
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.serde import guarded, place, seal, unseal
 from plait.errors import ConfigError, ThreadBusyError
@@ -44,7 +44,10 @@ def copy_thread(codec: Any, source: str, target: LogSession, tell: Tell) -> Plan
         raise ConfigError(f"There is no thread {source!r} to copy.")
     if existing:  # a run died at its very start, or a copy before its end
         yield from delete_thread(target)
-    yield from released(target, _fill(codec, source, lanes, target, tell))
+    work = released(target, _fill(codec, source, lanes, target))
+    yield from telling(work, tell, source, 0, 1)
+    if tell is not None:
+        tell(Progress(source, 1, 1))
 
 
 def _check_free(thread_id: str, lanes: Sequence[LaneRow]) -> None:
@@ -57,15 +60,13 @@ def _check_free(thread_id: str, lanes: Sequence[LaneRow]) -> None:
         )
 
 
-def _fill(
-    codec: Any, source: str, lanes: Sequence[LaneRow], target: LogSession, tell: Tell
-) -> Plan[None]:
+def _fill(codec: Any, source: str, lanes: Sequence[LaneRow], target: LogSession) -> Plan[None]:
     """Claim the target and copy all lanes to it, or leave nothing there."""
     yield from target.claim()
     found: list[LaneRow] = yield ListLanes(target.thread_id)
     _check_free(target.thread_id, found)  # a run may have made it before the claim
     try:
-        yield from _copy_lanes(codec, source, lanes, target, tell)
+        yield from _copy_lanes(codec, source, lanes, target)
     except GeneratorExit:  # whoever did the requests is gone
         raise
     except BaseException:
@@ -75,15 +76,13 @@ def _fill(
 
 
 def _copy_lanes(
-    codec: Any, source: str, lanes: Sequence[LaneRow], target: LogSession, tell: Tell
+    codec: Any, source: str, lanes: Sequence[LaneRow], target: LogSession
 ) -> Plan[None]:
     inner_first = sorted(lanes, key=depth, reverse=True)  # they borrow from those around them
     copied: list[tuple[LaneRow, set[bytes]]] = []
     for lane in inner_first:
         reader = LaneReader(source, lane.ns, codec, lane.lane)
         copied.append((lane, (yield from _copy_lane(reader, lane, target))))
-        if tell is not None:
-            tell(Progress(source, len(copied), len(lanes)))
     for lane, ids in copied:  # at the end: a lane may borrow from one that was copied after it
         left: list[CheckpointRow] = yield ReadCheckpoints(lane.lane)
         if not ids <= {row.id for row in left} or lane.head not in {None, *ids}:

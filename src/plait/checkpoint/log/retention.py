@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log.deleting import delete_thread, drop_lanes, released
+from plait.checkpoint.log.progress import Progress, Tell, telling
 from plait.checkpoint.log.pruning import BATCH, Law, prune_thread
 from plait.checkpoint.log.reader import LaneReader
 from plait.checkpoint.log.requests import (
@@ -29,20 +30,6 @@ from plait.errors import ConfigError, CorruptCheckpointError, ThreadBusyError, n
 OpenSession: TypeAlias = Callable[[str], LogSession]
 THREAD_TTL = "thread_ttl"
 """The key of `configurable` that says how many seconds a thread is kept."""
-
-
-class Progress(NamedTuple):
-    """How far long work has come."""
-
-    thread_id: str
-    """The thread that was just dealt with."""
-    done: int
-    """How many threads were."""
-    total: int | None
-    """Of how many, where that is known."""
-
-
-Tell: TypeAlias = Callable[[Progress], None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +91,12 @@ def prune_threads(
     open_session: OpenSession, thread_ids: Sequence[str], rule: Rule, tell: Tell
 ) -> Plan[None]:
     """Prune several threads; those in use or damaged are left, and told of in the error."""
-    left = _Left()
-    for done, thread_id in enumerate(thread_ids, 1):
-        work = prune(open_session(thread_id), rule)
-        yield from work if len(thread_ids) == 1 else left.try_at(thread_id, work)
+    left, total = _Left(), len(thread_ids)
+    for done, thread_id in enumerate(thread_ids):
+        work = telling(prune(open_session(thread_id), rule), tell, thread_id, done, total)
+        yield from work if total == 1 else left.try_at(thread_id, work)
         if tell is not None:
-            tell(Progress(thread_id, done, len(thread_ids)))
+            tell(Progress(thread_id, done + 1, total))
     left.tell("pruned")
 
 
@@ -174,7 +161,8 @@ def _visit(work: Callable[[LaneRow], Plan[None]], tell: Tell) -> Plan[_Left]:
     while more:
         page: list[LaneRow] = yield ListThreads(after, BATCH)
         for row in page:
-            yield from left.try_at(row.thread_id, work(row))
+            at = telling(work(row), tell, row.thread_id, done, None)
+            yield from left.try_at(row.thread_id, at)
             done += 1
             if tell is not None:
                 tell(Progress(row.thread_id, done, None))
@@ -251,10 +239,8 @@ def _delete_at(session: LogSession, head: bytes | None) -> Plan[bool]:
 
 __all__ = [
     "THREAD_TTL",
-    "Progress",
     "Rule",
     "Swept",
-    "Tell",
     "delete_for_runs",
     "moment",
     "prune",

@@ -10,7 +10,8 @@ from plait.checkpoint.base import BaseCheckpointSaver
 from plait.checkpoint.base.port import Plan
 from plait.checkpoint.log import copying, deleting, retention, usage
 from plait.checkpoint.log.claims import LEASE, Policy
-from plait.checkpoint.log.retention import Swept, Tell
+from plait.checkpoint.log.progress import Tell, telling
+from plait.checkpoint.log.retention import Swept
 from plait.checkpoint.log.session import LogSession
 from plait.checkpoint.log.usage import Usage
 from plait.checkpoint.serde import Registry
@@ -22,7 +23,7 @@ class Tending(BaseCheckpointSaver[str]):
     """The side of a saver that looks after old threads.
 
     Threads in use are never touched: a method that meets one raises `ThreadBusyError`, after it has
-    dealt with all others. `progress` functions are called after each thread.
+    dealt with all others. `progress` functions are called after each thread, and inside long ones.
     """
 
     ttl: float | None = None
@@ -183,13 +184,16 @@ class Tending(BaseCheckpointSaver[str]):
         ttl = self.ttl if ttl is None else ttl
         return retention.sweep(self._tender, ttl, now or datetime.now(UTC), tell)
 
-    def usage(self, thread_id: str) -> Usage:
+    def usage(self, thread_id: str, *, progress: Tell = None) -> Usage:
         """What a thread costs in bytes: by channel and by node."""
-        return self.run(usage.usage_of(self.open_session(thread_id)))
+        return self.run(self._usage(thread_id, progress))
 
-    async def ausage(self, thread_id: str) -> Usage:
+    async def ausage(self, thread_id: str, *, progress: Tell = None) -> Usage:
         """Async twin of `usage`."""
-        return await self.arun(usage.usage_of(self.open_session(thread_id)))
+        return await self.arun(self._usage(thread_id, progress))
+
+    def _usage(self, thread_id: str, tell: Tell) -> Plan[Usage]:
+        return telling(usage.usage_of(self.open_session(thread_id)), tell, thread_id, 0, 1)
 
 
 __all__ = ["Tending"]

@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import click
 
-from plait.checkpoint.log.retention import Progress, moment
+from plait.checkpoint.log.progress import Progress
+from plait.checkpoint.log.retention import moment
 from plait.checkpoint.log.session import LogSession
 from plait.cli.database import database_options, open_to_read, open_to_write
 from plait.cli.telling import console, progress, size_of, table, tell_json, time_of
@@ -180,12 +182,13 @@ def du_command(thread_id: str | None, database: str, graph: Pregel | None, as_js
             if thread_id is None
             else [find_thread(saver, thread_id, graph).thread_id]
         )
-        for done, name in enumerate(names, 1):
-            usage = saver.usage(name)
+        for done, name in enumerate(names):
+            at = Progress(name, done, len(names))
+            usage = saver.usage(name, progress=partial(_amid, tell, at))
             channels.update(usage.by_channel)
             nodes.update(usage.by_node)
             threads[name] = usage.total
-            tell(Progress(name, done, len(names)))
+            tell(at._replace(done=done + 1))
     told = {"thread": threads, "channel": channels, "node": nodes}
     if as_json:
         counts = {f"by_{what}": dict(each.most_common()) for what, each in told.items()}
@@ -195,6 +198,11 @@ def du_command(thread_id: str | None, database: str, graph: Pregel | None, as_js
         table((what, "bytes"), [(n, size_of(b)) for n, b in each.most_common()], ["bytes"])
         console().print()
     console().print(f"total {size_of(sum(threads.values()))}")
+
+
+def _amid(tell: Callable[[Progress], None], at: Progress, inside: Progress) -> None:
+    """Tell how far the work on one of several threads is."""
+    tell(at._replace(records=inside.records))
 
 
 @command.command("prune", short_help="Delete old checkpoints, or expired threads.")
@@ -291,6 +299,8 @@ def delete_command(
             find_thread(saver, thread_id, graph)
         if not yes:
             click.confirm(f"Delete {', '.join(thread_ids)} for good?", abort=True)
-        for thread_id in thread_ids:
-            saver.delete_thread(thread_id)
+        with progress("deleting") as tell:
+            for done, thread_id in enumerate(thread_ids, 1):
+                saver.delete_thread(thread_id)
+                tell(Progress(thread_id, done, len(thread_ids)))
     click.echo(f"Deleted {len(thread_ids)} thread{'' if len(thread_ids) == 1 else 's'}.")
