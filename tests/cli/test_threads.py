@@ -152,6 +152,14 @@ def test_a_thread_that_a_live_run_owns_is_not_changed(db: Path) -> None:
         saver.run(session.release())
 
 
+def test_another_url_is_refused_and_its_password_not_shown() -> None:
+    for command in (("threads", "list"), ("threads", "prune", "--all"), ("timers", "list")):
+        ran = plait(*command, "--db", "postgresql+psycopg://me:secret@nowhere/db")
+        assert ran.returncode == 2
+        assert "begins with postgresql://, not with postgresql+psycopg://" in ran.stderr
+        assert "secret" not in ran.stderr
+
+
 def test_reading_makes_no_database(tmp_path: Path) -> None:
     path = tmp_path / "nowhere.db"
     for arguments in (("threads", "list"), ("threads", "prune", "--all"), ("timers", "list")):

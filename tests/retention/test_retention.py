@@ -16,7 +16,7 @@ import pytest
 from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.base.plans import run_plan
 from plait.checkpoint.log import pruning, retention
-from plait.checkpoint.log.requests import ListLanes, ReadLane
+from plait.checkpoint.log.requests import ListLanes, ReadLane, ReadValues
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.serde.encrypted import EncryptedSerializer
 from plait.checkpoint.sqlite import SqliteSaver
@@ -483,3 +483,25 @@ def test_a_damaged_thread_holds_up_no_other(tmp_path: Path) -> None:
         for name in broken:
             saver.delete_thread(name)
         assert saver.sweep(ttl=60, now=later) == (["t2"], [])
+
+
+def test_pruning_reads_values_in_batches_whatever_stands_on_what(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A value that stands on many others, one by one, costs no request for each."""
+    saver = InMemorySaver()
+    graph = chat(saver)
+    for n in range(150):
+        graph.invoke({"items": [n]}, thread())
+    state = graph.get_state(thread()).values
+    asked: list[Any] = []
+    execute = saver.execute
+    monkeypatch.setattr(
+        saver, "execute", lambda request: (asked.append(request), execute(request))[1]
+    )
+    saver.prune(["t"], keep_last=100)
+    saver.prune(["t"])
+    reads = [each for each in asked if isinstance(each, ReadValues)]
+    assert len(reads) <= 6
+    assert all(len(each.keys) <= pruning.BATCH for each in reads)
+    assert graph.get_state(thread()).values == state

@@ -176,6 +176,11 @@ def _free(path: Path, mode: str, sql: str) -> list[Any] | None:
 
 
 def _existing(database: str) -> Path:
+    if "://" in database:  # not shown: there may be a password in it
+        raise ConfigError(
+            f"--db takes the file of a SqliteSaver, or a URL that begins with {POSTGRES[1]}, not "
+            f"with {database.partition('://')[0]}://."
+        )
     path = Path(database)
     if not path.is_file():
         raise ConfigError(

@@ -11,6 +11,7 @@ A thread is claimed for as long as it takes, and not at all where nothing is to 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
@@ -216,10 +217,11 @@ def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -
         if rows:
             yield from drop(session, [reader.lane])
         return
-    stored: list[Version] = yield ListValues(reader.lane)
+    listed: list[Version] = yield ListValues(reader.lane)
+    stored = sorted(listed)
     if judged.stays:
         if reader.ns != "":
-            yield from _closure(reader, stored, lent)
+            yield from _closure(reader, stored, stored, lent)
         return
     by_id = {row.id: row for row in rows}
     batch = session.batch(reader.ns)
@@ -242,7 +244,7 @@ def _keep(session: LogSession, judged: _Judged, lent: dict[str, set[Version]]) -
                 for ref in [ref_of(data) for _, data in reader.writes_frame(write)]
                 if ref is not None
             )
-    needed = yield from _closure(reader, needed, lent)
+    needed = yield from _closure(reader, needed, stored, lent)
     batch.checkpoints = rewritten
     batch.drop_checkpoints = [row.id for row in rows if row.id not in kept]
     batch.drop_values = [version for version in stored if version not in needed]
@@ -280,16 +282,27 @@ def _with_past(reader: LaneReader, frame: CheckpointFrame, lost: Sequence[str]) 
 
 
 def _closure(
-    reader: LaneReader, roots: Iterable[Version], lent: dict[str, set[Version]]
+    reader: LaneReader,
+    roots: Iterable[Version],
+    stored: Sequence[Version],
+    lent: dict[str, set[Version]],
 ) -> Plan[set[Version]]:
-    """All versions of the lane that reading some versions touches; those of others go to `lent`."""
+    """All versions of the lane that reading some versions touches; those of others go to `lent`.
+
+    `stored`, the versions that there are, in order, say what is worth reading ahead.
+    """
     seen: set[Version] = set(roots)
     front = list(seen)
+    records: dict[Version, bytes | None] = {}
     while front:
-        some, front = front[:BATCH], front[BATCH:]
-        records: list[bytes | None] = yield ReadValues(reader.lane, some)
-        for (channel, key), record in zip(some, records, strict=True):
-            kind, payload = reader.open_value(channel, key, record)
+        here = [version for version in front if version in records]
+        if not here:
+            here = front[:BATCH]
+            asked = [*here, *_likely(here, stored)]
+            records = dict(zip(asked, (yield ReadValues(reader.lane, asked)), strict=True))
+        front = [version for version in front if version not in records]
+        for channel, key in here:
+            kind, payload = reader.open_value(channel, key, records[channel, key])
             for base in _stands_on(kind, payload):
                 if (channel, base) not in seen:
                     seen.add((channel, base))
@@ -297,6 +310,19 @@ def _closure(
             for loan in read_borrowed(payload)[1] if kind == BORROWED else ():
                 lent.setdefault(loan.ns, set()).add((loan.channel, loan.version))
     return seen
+
+
+def _likely(versions: Sequence[Version], stored: Sequence[Version]) -> Iterable[Version]:
+    """What fills a batch: a version stands on the one before it, and that on the one before."""
+    each = (BATCH - len(versions)) // len(versions)
+    found: dict[Version, None] = {}
+    for version in versions:
+        end = bisect_left(stored, version)
+        before = stored[max(0, end - each) : end]
+        found.update(dict.fromkeys(at for at in before if at[0] == version[0]))
+    for version in versions:
+        found.pop(version, None)
+    return found
 
 
 def _stands_on(kind: int, payload: bytes) -> list[bytes]:
