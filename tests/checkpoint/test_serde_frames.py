@@ -90,6 +90,14 @@ def test_series_come_back_within_other_values(name: str) -> None:
     assert found.name == name
 
 
+@pytest.mark.parametrize("name", COLUMNS)
+def test_arrays_come_back_without_a_series_around_them(name: str) -> None:
+    array: Any = TABLE[name].array
+    found = back({"array": array})["array"]
+    assert type(found) is type(array)
+    assert_series_equal(pd.Series(found), pd.Series(array))
+
+
 @pytest.mark.parametrize("index", INDEXES)
 def test_indexes_come_back_with_names_and_frequencies(index: pd.Index) -> None:
     found = back(index)

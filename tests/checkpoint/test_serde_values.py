@@ -5,6 +5,7 @@ import inspect
 import math
 import re
 import sys
+from array import array
 from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
@@ -13,6 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -100,6 +102,7 @@ PLAIN: list[Any] = [
     UUID("12345678-1234-5678-1234-567812345678"),
     Path("/tmp/x"), PurePosixPath("a/b"), PureWindowsPath("C:\\x"),
     re.compile("a+", re.I | re.M), re.compile(b"\xc4"), range(1, 10, 3), slice(1, None, 2),
+    ..., SimpleNamespace(a=1, b=[(2,)]), array("d", [1.5, -0.0]), array("q"), array("H", [65535]),
     deque([1, (2,)]), deque([1], maxlen=3), Counter("aab"), Counter({(1,): 2}),
     OrderedDict([("b", 1), ("a", 2)]), OrderedDict({1: 2}),
     ip_address("10.0.0.1"), ip_address("::1"), ip_network("10.0.0.0/8"),

@@ -1,4 +1,4 @@
-"""pandas frames, series, indexes and scalars as columns. pandas is looked up, never imported.
+"""pandas frames, series, indexes, arrays and scalars as columns. pandas is never imported here.
 
 A column is stored by its dtype: numbers and times as numpy's bytes, texts and objects as lists of
 values, dtypes of pandas' own by what they are made of. What comes back has equal dtypes.
@@ -21,7 +21,11 @@ def pandas_encoder(cls: type) -> Encoder | None:
     pandas: Any = sys.modules.get("pandas")
     if pandas is None or cls.__module__.partition(".")[0] != "pandas":
         return None
-    tell = _tell_index if issubclass(cls, pandas.Index) else _told(pandas).get(cls)
+    tell = _told(pandas).get(cls)
+    if issubclass(cls, pandas.Index):
+        tell = _tell_index
+    elif issubclass(cls, pandas.api.extensions.ExtensionArray):
+        tell = _tell_array
     if tell is None:
         return None
 
@@ -137,6 +141,15 @@ def _column(values: Any) -> list[Any]:
             ".astype(object) or .astype('float64')."
         )
     return ["objects", [*array]] if dtype.kind == "O" else ["numpy", values.to_numpy()]
+
+
+def _tell_array(array: Any) -> list[Any]:
+    pandas: Any = sys.modules["pandas"]
+    return ["array", _column(pandas.Series(array))]
+
+
+def _make_array(pandas: Any, column: Any) -> Any:
+    return pandas.Series(_array(pandas, *column)).array
 
 
 def _array(pandas: Any, kind: str, *state: Any) -> Any:
@@ -309,6 +322,7 @@ def _told(pandas: Any) -> dict[Any, Callable[[Any], list[Any]]]:
 
 _MADE: dict[str, Callable[..., Any]] = {
     **_INDEXES,
+    "array": _make_array,
     "frame": _make_frame,
     "series": _make_series,
     "timestamp": _make_timestamp,

@@ -7,6 +7,7 @@ Numbers are part of the stored format: never reuse or change one.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -24,7 +25,8 @@ from ipaddress import (
 )
 from pathlib import Path, PosixPath, PurePath, PurePosixPath, PureWindowsPath, WindowsPath
 from struct import Struct
-from typing import Any, TypeAlias
+from types import SimpleNamespace
+from typing import Any, TypeAlias, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -56,7 +58,9 @@ CLASS = 28
 ARRAY, SCALAR = 29, 30
 """numpy's."""
 PANDAS = 31
-"""What it is (a frame, a series, an index, a scalar), and what that is made of."""
+"""What it is (a frame, a series, an index, an array, a scalar), and what that is made of."""
+ELLIPSIS, NAMESPACE, NUMBERS = 32, 33, 34
+"""`...`, a SimpleNamespace, and an `array.array`."""
 
 ENCODERS: dict[type, Encoder] = {}
 DECODERS: dict[int, Decoder] = {}
@@ -147,6 +151,9 @@ _by_state(DEQUE, deque, lambda v: [list(v), v.maxlen], lambda s: deque(s[0], s[1
 _by_state(COUNTER, Counter, dict, lambda s: Counter(dict(s)))
 _by_state(ORDERED_DICT, OrderedDict, dict, lambda s: OrderedDict(dict(s)))
 _by_state(DEFAULT_DICT, defaultdict, _encode_default_dict, _decode_default_dict)
+_by_state(NUMBERS, array, lambda v: [v.typecode, v.tolist()], lambda s: cast("Any", array)(*s))
+_by_state(NAMESPACE, SimpleNamespace, vars, lambda s: SimpleNamespace(**s))
+_by_bytes(ELLIPSIS, type(...), lambda v: b"", lambda data: ...)
 _by_state(RANGE, range, lambda v: [v.start, v.stop, v.step], lambda s: range(*s))
 _by_state(SLICE, slice, lambda v: [v.start, v.stop, v.step], lambda s: slice(*s))
 

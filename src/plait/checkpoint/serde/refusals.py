@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from io import IOBase
 from types import (
     AsyncGeneratorType,
@@ -147,4 +148,6 @@ def _line(module: str, qualname: str, more: str = "") -> str:
     if "<locals>" in qualname:
         name = qualname.rpartition(".")[2]
         return f"{_REGISTER}({name}{more}), where {name} is defined in {module}"
+    if module == "builtins" and not hasattr(builtins, qualname):
+        return f"{_REGISTER}(type(value){more}), with such a value"
     return f"{_REGISTER}({module}.{qualname}{more})"
