@@ -228,3 +228,14 @@ def test_a_database_of_something_else_is_told_of_and_gets_no_tables(tmp_path: Pa
             assert ran.returncode == 2
             assert "has no tables of plait" in ran.stderr
         assert path.read_bytes() == before
+
+
+def test_commands_on_threads_do_not_load_what_only_graphs_need() -> None:
+    code = (
+        "import sys; from plait.cli.commands import threads; "
+        "print(sorted({'plait.graph', 'plait.pregel.main', 'rich.progress'} & {*sys.modules}))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout == "[]\n"

@@ -13,18 +13,19 @@ from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from plait.checkpoint.serde.encrypted import ENVIRONMENT, EncryptedSerializer
 from plait.checkpoint.serde.jsonplus import JsonPlusSerializer
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.cli.target import load_graph
 from plait.errors import ConfigError, StorageUnavailableError
-from plait.pregel.main import Pregel
 from plait.sqlite.failures import is_busy
 from plait.sqlite.locks import by_whom
+
+if TYPE_CHECKING:
+    from plait.pregel.main import Pregel
 
 POSTGRES = ("postgres://", "postgresql://")
 PATIENCE = 10.0
@@ -40,7 +41,11 @@ def database_options(function: Callable[..., None]) -> Callable[..., None]:
     @click.option("--app-dir", default=".", show_default=True, help="Where MODULE is looked for.")
     @wraps(function)
     def command(named: str | None, app_dir: str, **arguments: Any) -> None:
-        graph = None if named is None else load_graph(named, app_dir)
+        graph = None
+        if named is not None:
+            from plait.cli.target import load_graph  # graphs take longer to load than all else
+
+            graph = load_graph(named, app_dir)
         function(graph=graph, **arguments)
 
     return command

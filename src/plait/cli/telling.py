@@ -13,8 +13,6 @@ from typing import Any
 import click
 from rich.cells import cell_len
 from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn
 
 from plait.checkpoint.log.progress import Progress
 
@@ -110,6 +108,9 @@ def progress(what: str) -> Generator[Callable[[Progress], None]]:
     if not where.is_terminal:  # a disabled bar of rich before 14.3 writes an empty line
         yield _logging(what)
         return
+    from rich.progress import Progress as Bar  # takes as long to load as a short command to run
+    from rich.progress import SpinnerColumn, TextColumn
+
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False))
     with Bar(*columns, console=where, transient=True) as bar:
         task = bar.add_task(what)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,8 +18,10 @@ from plait.cli.database import database_options, open_to_read, open_to_write
 from plait.cli.telling import console, progress, size_of, table, tell_json, time_of
 from plait.engine.records import snapshot_of
 from plait.errors import ConfigError
-from plait.pregel.main import Pregel
 from plait.stored import StoredThread, find_thread, list_thread_ids, list_threads
+
+if TYPE_CHECKING:
+    from plait.pregel.main import Pregel
 
 _INNER = ("__", "branch:", "join:")
 """What the names of channels begin with that are no keys of the state."""
