@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from plait.checkpoint.postgres import PostgresSaver
+from plait.checkpoint.serde.encrypted import EncryptedSerializer
 
 from .app import fill
 from .test_threads import plait, told
+from .test_typed import ROOT, begin
+from .typed import KEY
 
 
 def test_the_commands_work_on_a_postgres_database(postgres_url: str) -> None:
@@ -33,3 +38,19 @@ def test_a_database_without_tables_is_not_taken_for_one_that_cannot_be_written(
         ran = plait("threads", *command, "--db", postgres_url)
         assert ran.returncode
         assert "no tables of plait in its search_path" in ran.stderr
+
+
+def test_encrypted_threads_of_a_postgres_database_need_their_key(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serde = EncryptedSerializer.from_keys({"1": bytes.fromhex(KEY)})
+    with PostgresSaver.from_conn_string(postgres_url, serde=serde) as saver:
+        saver.setup()
+        begin(saver)
+    app = ("--db", postgres_url, "--app-dir", ROOT)
+    assert "set PLAIT_AES_KEY" in plait("timers", "run", "tests.cli.typed:graph", *app).stderr
+    monkeypatch.setenv("PLAIT_AES_KEY", f"1={KEY}")
+    assert told("timers", "run", "tests.cli.typed:graph", *app) == "1: done\n"
+    shown = told("threads", "show", "1", "--graph", "tests.cli.typed:graph", *app)
+    assert "taken = 1" in shown
+    assert told("threads", "prune", "--all", "--db", postgres_url) == "Pruned 1 thread.\n"
