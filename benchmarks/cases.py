@@ -406,6 +406,7 @@ CASES: tuple[Case, ...] = (
         Bounds(20, 100),
         5,
         2,
+        times=10,
     ),
     Case(
         "get-state",
