@@ -591,6 +591,10 @@ class StaleGraphWarning(PlaitWarning):
     """A graph was changed after it was compiled; the compiled graph does not change."""
 
 
+class UnavailableCacheWarning(PlaitWarning):
+    """A cache cannot be reached: its results are taken for misses, and new ones are not kept."""
+
+
 class UnreadableCacheWarning(PlaitWarning):
     """A cached result is damaged, or of a type that is not known any more; its node runs."""
 
@@ -684,6 +688,7 @@ __all__ = [
     "ThreadBusyError",
     "ToolDefinitionError",
     "ToolInputError",
+    "UnavailableCacheWarning",
     "UncountedToolsWarning",
     "UndeclaredJumpError",
     "UnheardErrorWarning",
