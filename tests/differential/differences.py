@@ -133,6 +133,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stores_different::expired_items_are_omitted": "omit_expired",
     "c_stores_different::filters_of_sqlite": "Filters mean the same in every store",
     "c_stores_different::keys_that_are_none": "Text as a namespace, None as a key",
+    "c_stores_different::labels_in_operations": "Labels in operations of stores",
     "c_stores_different::namespaces_of_deleted_items": "Namespaces of deleted items",
     "c_stores_different::negative_limits_and_offsets": "Negative limits and offsets in stores",
     "c_stores_different::order_of_namespaces_in_sqlite": "Namespaces in the SQLite store",
