@@ -2,6 +2,7 @@
 
 import operator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated, Any, TypedDict
 
 from langgraph.channels import EphemeralValue, UntrackedValue
@@ -33,8 +34,7 @@ def built(schema, saver, *nodes, edges=None, **options):
     for name, code in nodes:
         builder.add_node(name, code)
     if edges is None:
-        names = [START, *(name for name, _ in nodes)]
-        edges = list(zip(names, names[1:], strict=False))
+        edges = pairwise([START, *(name for name, _ in nodes)])
     for edge in edges:
         builder.add_edge(*edge)
     return builder.compile(checkpointer=saver, **options)
@@ -441,6 +441,6 @@ def case_a_fork_of_an_old_checkpoint_by_new_code(env):
     nodes = [("a", add("a")), ("b", add("b"))]
     first = built(Added, saver, *nodes)
     first.invoke({"items": ["in"]}, CONFIG)
-    at = [s.config for s in first.get_state_history(CONFIG) if s.next == ("b",)][0]
+    at = next(s.config for s in first.get_state_history(CONFIG) if s.next == ("b",))
     graph = built(Plain, saver, ("a", add("A")), ("b", add("B")), ("c", lambda s: {"n": 1}))
     return graph.invoke(None, at), graph.get_state(CONFIG).values, len(states(graph))
