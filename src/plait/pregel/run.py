@@ -554,5 +554,6 @@ def _output(plan: GraphPlan, keys: Reads | Sequence[str]) -> Reads:
         return keys
     for key in (keys,) if isinstance(keys, str) else keys:
         if key not in plan.channels:
-            raise ConfigError(f"Key {key!r} is not in channels. {nearest(key, plan.channels)}")
+            meant = nearest(key, plan.channels, plan.renames.keys)
+            raise ConfigError(f"Key {key!r} is not in channels. {meant}")
     return keys if isinstance(keys, str) else View(keys)
