@@ -156,6 +156,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_subgraphs::memory_of_a_fan_out_that_asks": "Memory of tasks beside each other",
     "c_subgraphs::state_of_an_unknown_namespace": "Namespaces that name no subgraph",
     "c_timeouts_more::a_beat_of_a_task": "Heartbeats of called tasks",
+    "c_timeouts_more::a_step_timeout_that_is_none": "Limits that are none",
     "c_timeouts_more::readers_take_their_time": "Time that a reader takes",
     "c_timetravel::fork_of_a_checkpoint_inside_a_subgraph": "Replays and forks inside a subgraph",
     "c_timetravel::fork_of_an_early_checkpoint_inside_a_subgraph": (

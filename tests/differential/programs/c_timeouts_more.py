@@ -3,6 +3,7 @@
 import asyncio
 import operator
 import time
+from datetime import timedelta
 from typing import Annotated, TypedDict
 
 from langchain_core.callbacks.manager import adispatch_custom_event
@@ -408,3 +409,33 @@ async def case_readers_take_their_time(env):
             await asyncio.sleep(0.3)
 
     return await env.aerror(read()), parts
+
+
+async def case_limits_that_never_end(env):
+    async def quick(state):
+        await asyncio.sleep(0.01)
+        return {"items": ["quick"]}
+
+    found = []
+    for limit in (float("inf"), 1e12, timedelta.max):
+        for policy in (limit, TimeoutPolicy(idle_timeout=limit)):
+            found.append(await one(quick, timeout=policy).ainvoke({"items": []}))
+    return found
+
+
+async def case_a_step_timeout_of_nothing(env):
+    async def quick(state):
+        await asyncio.sleep(0.01)
+        return {"items": ["quick"]}
+
+    graph = one(quick)
+    graph.step_timeout = 0
+    plain = one(lambda state: {"items": ["plain"]})
+    plain.step_timeout = 0
+    return await graph.ainvoke({"items": []}), plain.invoke({"items": []})
+
+
+async def case_a_step_timeout_that_is_none(env):
+    graph = one(never)
+    graph.step_timeout = -1
+    return await env.aerror(graph.ainvoke({"items": []}))
