@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -14,6 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn
+
+from plait.timers import moment_of
 
 
 def console() -> Console:
@@ -73,7 +74,7 @@ def as_plain(value: Any) -> Any:
 
 def time_of(seconds: float) -> str:
     """A time, ISO 8601 in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
+    return moment_of(seconds).isoformat()
 
 
 def size_of(number: int) -> str:
