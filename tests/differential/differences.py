@@ -147,6 +147,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_stores_different::vectors_of_an_item_put_again": "Vectors of items put again",
     "c_stores_different::vectors_of_another_length": "Vectors of another length",
     "c_stores_different::vectors_of_fields_that_a_new_value_lacks": "Vectors of items put again",
+    "c_stores_search::fields_of_an_index_in_sqlite": "Fields of an index in SQLite",
     "c_stream_v3::models_that_are_streamed_in_a_node": "Messages in streams of version 3",
     "c_stream_v3::scheduled_work_that_fails_early": "Errors of scheduled work",
     "c_stream_v3::state_of_a_streamed_model": "Messages in streams of version 3",

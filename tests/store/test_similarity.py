@@ -92,6 +92,14 @@ def test_an_item_put_again_is_found_by_its_new_text_only() -> None:
             assert ranking(store, query="b") == [("k", None)]
 
 
+def test_fields_may_be_one_path_and_have_another_name() -> None:
+    for fields in ({"fields": "text"}, {"text_fields": "text"}, {"text_fields": ["text"]}):
+        with both({"dims": 3, "embed": embed, **fields}) as stores:
+            for store in stores:
+                store.put(("d",), "k", {"text": "a", "more": "bbb"})
+                assert ranking(store, query="a") == [("k", 1.0)]
+
+
 @pytest.mark.parametrize("by_numpy", [True, False])
 def test_what_is_no_number_is_similar_to_nothing_in_every_engine(
     by_numpy: bool, monkeypatch: pytest.MonkeyPatch
