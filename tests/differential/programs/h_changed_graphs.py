@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Annotated, Any, TypedDict
 
-from langgraph.channels import EphemeralValue, UntrackedValue
+from langgraph.channels import AnyValue, EphemeralValue, Topic, UntrackedValue
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
@@ -444,3 +444,62 @@ def case_a_fork_of_an_old_checkpoint_by_new_code(env):
     at = next(s.config for s in first.get_state_history(CONFIG) if s.next == ("b",))
     graph = built(Plain, saver, ("a", add("A")), ("b", add("B")), ("c", lambda s: {"n": 1}))
     return graph.invoke(None, at), graph.get_state(CONFIG).values, len(states(graph))
+
+
+def case_channels_of_another_kind_and_back(env):
+    found = []
+    for number, kind in enumerate((EphemeralValue, AnyValue, UntrackedValue)):
+
+        class Kind(TypedDict, total=False):
+            v: Annotated[int, kind]
+            n: int
+
+        class Usual(TypedDict, total=False):
+            v: int
+            n: int
+
+        saver = env.saver(f"of {number}")
+        built(Kind, saver, ("a", lambda state: {"v": 5})).invoke({"v": 1, "n": 0}, CONFIG)
+        for schema in (Usual, Kind):
+            graph = built(schema, saver, ("a", lambda state: {"n": state.get("v")}))
+            found.append(graph.invoke({"n": 1}, CONFIG))
+    return found
+
+
+def case_a_topic_becomes_a_list_and_back(env):
+    class Topics(TypedDict, total=False):
+        items: Annotated[list, Topic(int, True)]
+
+    saver = env.saver()
+    one = built(Topics, saver, ("a", lambda state: {"items": 5})).invoke({"items": [1]}, CONFIG)
+    two = built(Added, saver, ("a", add(6))).invoke({"items": [2]}, CONFIG)
+    return one, two, built(Topics, saver, ("a", add(7))).invoke({"items": [3]}, CONFIG)
+
+
+def case_the_memory_of_a_subgraph_comes_and_goes(env):
+    saver, found = env.saver(), []
+    for kept in (True, True, None, True, False, True):
+        inner = built(Added, kept, ("c", lambda state: {"items": [len(state["items"])]}))
+
+        def call(state, inner=inner):
+            return {"n": len(inner.invoke({"items": ["x"]})["items"])}
+
+        found.append(built(Plain, saver, ("inner", call)).invoke({"n": 0}, CONFIG)["n"])
+    return found
+
+
+def case_a_half_done_step_gets_one_node_more(env):
+    saver, fails = env.saver(), [True]
+
+    def failing(state):
+        if fails:
+            raise ValueError("once")
+        return {"items": ["mended"]}
+
+    nodes, edges = [("ok", add("ok")), ("bad", failing)], [(START, "ok"), (START, "bad")]
+    first = built(Added, saver, *nodes, edges=edges)
+    error = env.error(lambda: first.invoke({"items": []}, CONFIG))
+    fails.clear()
+    edges = [*edges, (START, "new"), (["ok", "bad"], "end")]
+    graph = built(Added, saver, *nodes, ("new", add("new")), ("end", add("end")), edges=edges)
+    return error, graph.invoke(None, CONFIG), graph.invoke({}, CONFIG)
