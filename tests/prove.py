@@ -83,6 +83,10 @@ ROWS: dict[int, Row] = {
             (Part("memory", company.in_memory, 60, 3),
              Part("SQLite", company.processes, 60, 2),
              Part("Postgres", company.processes, 20, 1, "postgres"))),
+    13: Row("a thread goes back: replays and forks from any checkpoint, into subgraphs too, "
+            "against a reference model", "tests/sim/test_travel.py",
+            (Part("journeys", suites.journeys, 600, 5),
+             Part("with crashes", suites.broken_journeys, 400, 5))),
 }  # fmt: skip
 """The table. Parts whose sample is 0 are run whole by the tests that their row names."""
 

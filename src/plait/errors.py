@@ -12,7 +12,7 @@ Names that LangGraph made public stay (`InvalidUpdateError`, `GraphInterrupt`, .
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
@@ -34,14 +34,23 @@ class ErrorCode(Enum):
     INVALID_CHAT_HISTORY = "INVALID_CHAT_HISTORY"
 
 
-def nearest(name: object, known: Iterable[object]) -> str:
+def nearest(name: object, known: Iterable[object], former: Mapping[str, str] | None = None) -> str:
     """A tail for an error message: the nearest known name, or what is known.
+
+    Args:
+        name: what is not known.
+        known: the names that are.
+        former: names of former times, to those of today.
 
     >>> nearest("aprove", ["approve", "reject"])
     "Did you mean 'approve'?"
     >>> nearest("x", ["approve", "reject"])
     "Known: 'approve', 'reject'."
+    >>> nearest("approve", ["permit", "reject"], {"approve": "permit"})
+    "It is called 'permit' today."
     """
+    if former and isinstance(name, str) and name in former:
+        return f"It is called {former[name]!r} today."
     if name in ("START", "END"):
         return f"Did you mean {name}, the constant of plait.graph, without quotes?"
     names = [str(k) for k in known]
@@ -591,6 +600,10 @@ class StaleGraphWarning(PlaitWarning):
     """A graph was changed after it was compiled; the compiled graph does not change."""
 
 
+class UnavailableCacheWarning(PlaitWarning):
+    """A cache cannot be reached: its results are taken for misses, and new ones are not kept."""
+
+
 class UnreadableCacheWarning(PlaitWarning):
     """A cached result is damaged, or of a type that is not known any more; its node runs."""
 
@@ -684,6 +697,7 @@ __all__ = [
     "ThreadBusyError",
     "ToolDefinitionError",
     "ToolInputError",
+    "UnavailableCacheWarning",
     "UncountedToolsWarning",
     "UndeclaredJumpError",
     "UnheardErrorWarning",

@@ -34,7 +34,7 @@ from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
 from plait.engine.retries import policies_of
 from plait.engine.state import State
 from plait.engine.tasks import Task
-from plait.errors import ConfigError, InvalidGraphError, InvalidNodeError
+from plait.errors import ConfigError, InvalidGraphError, InvalidNodeError, NotSupportedError
 from plait.pregel.binding import Binding, provided
 from plait.pregel.caching import namespace_of, tell_of_missing_cache, warn_of_missing_cache
 from plait.pregel.main import Pregel
@@ -321,15 +321,20 @@ class entrypoint:
         Raises:
             InvalidNodeError: it is no function.
             InvalidGraphError: it has no parameter for the input.
-            NotImplementedError: a generator function.
+            NotSupportedError: a generator function.
 
         Warns:
             UnusedCachePolicyWarning: the workflow has a cache policy, and no cache.
         """
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise NotImplementedError("Generators are disallowed in the Functional API.")
         name = getattr(function, "__name__", type(function).__name__)
         binding = Binding(_called(function, "entrypoint"), name)
+        if binding.is_generator:
+            raise NotSupportedError(
+                f"Entrypoint {_name_of(function)!r} is a generator function. Generators are not "
+                "supported in the functional API: what they yield would be no result. Return the "
+                "result, and tell what comes before it with get_stream_writer(), in streams of "
+                '"custom".'
+            )
         if not binding.takes_state:
             raise InvalidGraphError(f"Entrypoint {name!r} needs a parameter for its input.")
         plan = GraphPlan(

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
 Seconds: TypeAlias = "float | timedelta"
+_LAST = datetime.max.replace(microsecond=0, tzinfo=UTC)
+_LAST_EPOCH = _LAST.timestamp()
 
 
 @dataclass(init=False, slots=True)
@@ -54,8 +56,8 @@ class TimedInterrupt(Interrupt):
 
     @property
     def at(self) -> datetime:
-        """When, in UTC."""
-        return datetime.fromtimestamp(self.due, UTC)
+        """When, in UTC; the last moment of the calendar for what lies beyond."""
+        return moment_of(self.due)
 
     @property
     def late_answer(self) -> Any:
@@ -105,6 +107,16 @@ class Timer:
         if self.sleeps:
             asked.value = {"sleep_until": asked.at.isoformat()}
         return asked
+
+
+def moment_of(epoch: float) -> datetime:
+    """A time in seconds since the epoch, in UTC; the last moment of the calendar for what lies
+    beyond it.
+
+    >>> moment_of(float("inf")).year
+    9999
+    """
+    return _LAST if epoch > _LAST_EPOCH else datetime.fromtimestamp(epoch, UTC)
 
 
 def seconds_of(given: Seconds, what: str) -> float:

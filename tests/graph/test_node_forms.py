@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 
-from plait.errors import ConfigError, InvalidNodeError
+from plait.errors import ConfigError, InvalidNodeError, NotSupportedError
 from plait.func import entrypoint
 from plait.graph import START, StateGraph
 from plait.runnables import Runnable, RunnableConfig, RunnableLambda
@@ -310,6 +310,23 @@ async def test_an_entrypoint_takes_the_extra_keywords_of_the_call_beside_its_inp
         return [given, extra]
 
     assert await call(flow, "hi", mood="good") == ["hi", {"mood": "good"}]
+
+
+def test_generators_of_every_kind_are_no_entrypoints() -> None:
+    def count(most: int, step: int = 1) -> Any:
+        yield from range(0, most, step)
+
+    async def acount(most: int) -> Any:
+        yield most
+
+    class Counter:
+        def __call__(self, most: int) -> Any:
+            yield from range(most)
+
+    named = {"count": count, "acount": acount, "Counter": Counter()}
+    for name, function in {**named, "'count'": functools.partial(count, step=2)}.items():
+        with pytest.raises(NotSupportedError, match=f"{name}.*are not supported.*Return the"):
+            entrypoint()(function)
 
 
 async def test_class_that_makes_the_update(call: Invoke) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from plait import START, Command, RenamedFrom, Send, StateGraph, interrupt
-from plait.errors import InvalidGraphError, UnknownKeyWarning
+from plait.errors import ConfigError, InvalidGraphError, UnknownKeyWarning
 
 from .conftest import THREAD, Caller
 
@@ -200,3 +200,21 @@ def test_a_former_name_that_is_a_key_today_is_refused() -> None:
     builder = StateGraph(Twice).add_node("work", lambda state: None).add_edge(START, "work")
     with pytest.raises(InvalidGraphError, match="Key 'b' is declared as renamed from 'a'"):
         builder.compile()
+
+
+def test_whoever_uses_the_old_name_of_a_key_is_told_the_one_of_today(
+    saver: Any, caller: Caller
+) -> None:
+    tells = one_node(New, lambda state: {"log": ["old"]}, saver)
+    graph = one_node(New, lambda state: None, saver)
+    today = "'log'.*It is called 'events' today"
+    with pytest.warns(UnknownKeyWarning, match=f"Node 'work' wrote key {today}"):
+        caller.invoke(tells, {"events": []})
+    with pytest.warns(UnknownKeyWarning, match=f"The input has key {today}"):
+        caller.invoke(graph, {"log": ["in"]})
+    with pytest.warns(UnknownKeyWarning, match=today):
+        caller.invoke(graph, Command(update={"log": ["by hand"]}))
+    with pytest.warns(UnknownKeyWarning, match=today):
+        caller.update(graph, THREAD, {"log": ["by hand"]})
+    with pytest.raises(ConfigError, match=today):
+        caller.invoke(graph, {"events": []}, output_keys=["log"])

@@ -6,7 +6,13 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from plait import START, Command, Send, StateGraph, interrupt, task
-from plait.errors import InvalidGraphError, InvalidUpdateError, MigrationError
+from plait.errors import (
+    InvalidGraphError,
+    InvalidUpdateError,
+    MigrationError,
+    UnknownNodeError,
+    UnknownNodeWarning,
+)
 
 from .conftest import THREAD, Caller
 
@@ -345,3 +351,23 @@ def test_a_declaration_that_could_mean_two_nodes_is_refused(
 
     with pytest.raises(InvalidGraphError, match=message):
         build()
+
+
+def test_whoever_uses_the_old_name_of_a_node_is_told_the_one_of_today(
+    saver: Any, caller: Caller
+) -> None:
+    builder = StateGraph(State).add_node("go", lambda state: Command(goto="draft"))
+    builder.add_node("plan", says("plan"), renamed_from="draft").add_edge(START, "go")
+    graph = builder.compile(checkpointer=saver)
+    today = "'draft'.*It is called 'plan' today"
+    with pytest.raises(UnknownNodeError, match=f"Node 'go' routes to {today}"):
+        caller.invoke(graph, {"log": []})
+    with pytest.raises(UnknownNodeError, match=today):
+        caller.invoke(graph, Command(goto="draft"))
+    with pytest.raises(InvalidUpdateError, match=r"draft.*It is called 'plan' today"):
+        caller.update(graph, THREAD, {"log": []}, as_node="draft")
+    with (
+        pytest.warns(UnknownNodeWarning, match=today),
+        pytest.raises(UnknownNodeError),
+    ):
+        caller.invoke(graph, {"log": []}, interrupt_before=["draft"])

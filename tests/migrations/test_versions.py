@@ -31,6 +31,10 @@ def split(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "first": first, "last": last}
 
 
+async def asplit(values: dict[str, Any]) -> dict[str, Any]:
+    return split(values)
+
+
 def measure(values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "length": len(values["first"]) + len(values["last"])}
 
@@ -203,6 +207,8 @@ def test_a_migration_that_fails_names_thread_checkpoint_and_versions(
         assert part in str(caught.value)
     assert (caught.value.stored_version, caught.value.version) == (1, 2)
     assert caught.value.checkpoint_id == head
+    with pytest.raises(MigrationError, match=f"'order-7'.*{head}"):
+        caller.state(two)
     mended = one_node(Two, nothing, saver, version=2, migrations={1: split})
     assert caller.state(mended).values["first"] == "Ada"  # nothing was stored by the failure
 
@@ -228,6 +234,7 @@ def test_a_version_without_a_migration_is_refused(saver: Any, caller: Caller) ->
         (3, {1: split}, "one by one"),
         (2, {2: split}, "one by one"),
         (2, {1: "split"}, "must be a function"),
+        (2, {1: asplit}, "not async.*asplit"),
     ],
 )
 def test_migrations_that_do_not_lead_to_the_version_are_refused(

@@ -427,6 +427,20 @@ def entrypoint_of_no_function() -> None:
     entrypoint()(cast("Any", 5))
 
 
+@mistake(
+    "`@entrypoint` on a generator",
+    NotSupportedError,
+    "'count'",
+    "Return the",
+    "get_stream_writer()",
+)
+def generator_as_an_entrypoint() -> None:
+    def count(most: int) -> Any:
+        yield from range(most)
+
+    entrypoint()(count)
+
+
 @mistake("A cache policy of a workflow without a cache", UnusedCachePolicyWarning, "@entrypoint(c")
 def cache_policy_of_a_workflow_without_a_cache() -> None:
     @entrypoint(cache_policy=CachePolicy())

@@ -1,4 +1,4 @@
-"""Rows 3, 6, 7, 10 and 11: simulations, tampered bytes, hostile names, and suites of tests."""
+"""Rows 3, 6, 7, 10, 11 and 13: simulations, tampered bytes, hostile names, suites of tests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.sim.graphs import INPUT, Spec, build, spec_of_seed
 from tests.sim.schedules import CONFIG, check, check_history, expected, schedule_of
+from tests.sim.travel import travel
 
 from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.memory import InMemorySaver
@@ -26,6 +27,8 @@ from .parts import Figure, Scene
 ROOT = Path(__file__).parents[2]
 SCHEDULES = 50
 """Schedules of each graph."""
+STEPS = 9
+"""What is done after the first turn of a journey; each is a schedule."""
 
 
 # --- row 3 ----------------------------------------------------------------------------------------
@@ -94,6 +97,18 @@ def _steady(spec: Spec) -> bool:
     """Whether a graph runs to its end without questions and errors."""
     asks = any(node.asks or node.broken for node in spec.nodes)
     return not asks and not expected(spec.text).conflict
+
+
+def journeys(seed: int, scene: Scene) -> Figure:
+    """A thread takes turns, replays and forks from any checkpoint, held against a model."""
+    travel(seed, STEPS, crashes=False)
+    return {"schedules": 1 + STEPS, "differences from the model": 0}
+
+
+def broken_journeys(seed: int, scene: Scene) -> Figure:
+    """The same, and the process dies between."""
+    deaths = travel(seed, STEPS, crashes=True).deaths
+    return {"schedules": 1 + STEPS, "crashes": deaths, "differences from the model": 0}
 
 
 # --- rows 6 and 7 ---------------------------------------------------------------------------------

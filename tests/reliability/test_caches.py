@@ -11,13 +11,19 @@ from typing import Any, TypedDict
 
 import fakeredis
 import pytest
+import redis
 
 from plait.cache.base import BaseCache
 from plait.cache.memory import InMemoryCache
 from plait.cache.redis import RedisCache
 from plait.cache.sqlite import SqliteCache
 from plait.checkpoint.sqlite import SqliteSaver
-from plait.errors import ConfigError, UnknownNodeError, UnreadableCacheWarning
+from plait.errors import (
+    ConfigError,
+    UnavailableCacheWarning,
+    UnknownNodeError,
+    UnreadableCacheWarning,
+)
 from plait.graph import START, StateGraph
 from plait.types import CachePolicy
 
@@ -227,3 +233,48 @@ def test_a_failing_cache_fails_the_run() -> None:
 
     with pytest.raises(ConnectionError, match="no cache today"):
         cached_graph([], Broken()).invoke({"x": 1})
+
+
+async def test_runs_go_on_while_redis_does_not_answer_and_say_so() -> None:
+    server = fakeredis.FakeServer()
+    server.connected = False
+    cache: RedisCache[int] = RedisCache(fakeredis.FakeRedis(server=server))
+    aio: RedisCache[int] = RedisCache(fakeredis.FakeAsyncRedis(server=server))
+    with pytest.warns(UnavailableCacheWarning, match="Redis did not answer"):
+        assert cached_graph([], cache).invoke({"x": 1}) == {"x": 1, "point": Point(1)}
+    for some in (cache, aio):
+        with pytest.warns(UnavailableCacheWarning):
+            assert await some.aget([A]) == {}
+        with pytest.warns(UnavailableCacheWarning):
+            await some.aset({A: (1, None)})
+        with pytest.raises(redis.exceptions.ConnectionError):
+            await some.aclear()
+
+
+async def test_an_async_client_without_scan_iter_is_cleared_by_its_keys() -> None:
+    class Plain(fakeredis.FakeAsyncRedis):
+        scan_iter = None
+
+    cache: RedisCache[int] = RedisCache(Plain())
+    await cache.aset({A: (1, None), B: (2, None)})
+    await cache.aclear([("a",)])
+    assert await cache.aget([A, B]) == {B: 2}
+
+
+async def test_fractions_of_seconds_are_kept_and_spent_values_dropped_in_redis() -> None:
+    cache: RedisCache[int] = RedisCache(fakeredis.FakeRedis())
+    cache.set({A: (1, 0.5), B: (2, 60)})  # type: ignore[dict-item]
+    left = {key: cache.redis.pttl(cache._name(key)) for key in (A, B)}
+    assert 0 < left[A] <= 500
+    assert 59_000 < left[B] <= 60_000
+    cache.set({B: (2, 0)})
+    assert cache.get([A, B]) == {A: 1}
+
+
+def test_damaged_values_in_redis_are_misses_with_a_warning() -> None:
+    cache: RedisCache[int] = RedisCache(fakeredis.FakeRedis())
+    cache.redis.set(cache._name(A), b"garbage")
+    with pytest.warns(UnreadableCacheWarning, match="is taken for a miss"):
+        assert cache.get([A]) == {}
+    with pytest.raises(ConfigError, match="decode_responses"):
+        RedisCache(fakeredis.FakeRedis(decode_responses=True))

@@ -7,14 +7,17 @@ import operator
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
+from math import inf, nan
 from typing import Annotated, Any, TypedDict
 
 import pytest
 
 from plait.drivers import pool
 from plait.drivers.pool import WorkerPool
+from plait.errors import ConfigError
 from plait.graph import START, StateGraph
-from plait.types import Command
+from plait.types import Command, TimeoutPolicy
 
 SOON = 0.05
 LONG = 30.0
@@ -112,3 +115,44 @@ def test_threads_in_code_that_was_given_up_have_their_places_taken(
     assert not any(each.is_set() for each in ended), "they met once a thread had come back"
     release.set()
     assert all(each.wait(LONG) for each in ended)
+
+
+ENDLESS = [inf, 1e12, timedelta.max]
+
+
+@pytest.mark.parametrize("limit", ENDLESS, ids=["inf", "1e12", "calendar"])
+def test_a_limit_beyond_what_any_platform_waits_is_no_limit(
+    run: Callable[..., Any], limit: Any
+) -> None:
+    def work(state: State) -> State:
+        time.sleep(SOON)
+        return {"items": ["done"]}
+
+    for policy in (limit, TimeoutPolicy(idle_timeout=limit)):
+        builder = StateGraph(State).add_node("work", work, timeout=policy)
+        graph: Any = builder.add_edge(START, "work").compile()
+        assert run(graph, {"items": []}) == {"items": ["done"]}
+    graph.step_timeout = limit
+    assert run(graph, {"items": []}) == {"items": ["done"]}
+    assert graph.invoke({"items": []}, deadline=limit) == {"items": ["done"]}
+
+
+def test_a_job_for_the_end_of_the_calendar_does_not_stop_those_before_it() -> None:
+    workers, done = WorkerPool(), threading.Event()
+    workers.call_at(inf, (done.clear, ()))
+    time.sleep(SOON)  # the watch looks at the first job
+    workers.call_at(time.monotonic(), (done.set, ()))
+    assert done.wait(LONG)
+
+
+@pytest.mark.parametrize("limit", [-1, nan, "5", True])
+def test_a_step_timeout_that_is_no_length_of_time_is_named(
+    run: Callable[..., Any], limit: Any
+) -> None:
+    builder = StateGraph(State).add_node("work", lambda state: {"items": ["done"]})
+    graph: Any = builder.add_edge(START, "work").compile(name="job")
+    graph.step_timeout = limit
+    with pytest.raises(ConfigError, match="step_timeout of graph 'job'"):
+        run(graph, {"items": []})
+    graph.step_timeout = timedelta(seconds=LONG)
+    assert run(graph, {"items": []}) == {"items": ["done"]}

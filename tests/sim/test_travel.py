@@ -15,7 +15,7 @@ from .travel import travel
 
 STEPS = 9
 CALM, CRASHED = 150, 100
-"""Journeys of each test: 2,500 schedules in some 12 s; PLAIT_SIM_TIMES=4 plays 10,000."""
+"""Journeys of each test: 2,500 schedules in some 12 s; `make prove` plays 10,000 (row 13)."""
 
 
 def test_a_replay_or_fork_from_any_checkpoint_runs_exactly_the_suffix(

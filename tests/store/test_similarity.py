@@ -11,6 +11,7 @@ import sys
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,37 @@ def test_an_item_put_again_is_found_by_its_new_text_only() -> None:
             assert ranking(store, query="b") == [("k", None)]
 
 
+def test_fields_may_be_one_path_and_have_another_name() -> None:
+    for fields in ({"fields": "text"}, {"text_fields": "text"}, {"text_fields": ["text"]}):
+        with both({"dims": 3, "embed": embed, **fields}) as stores:
+            for store in stores:
+                store.put(("d",), "k", {"text": "a", "more": "bbb"})
+                assert ranking(store, query="a") == [("k", 1.0)]
+
+
+@pytest.mark.parametrize("by_numpy", [True, False])
+def test_what_is_no_number_is_similar_to_nothing_in_every_engine(
+    by_numpy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd = {"nan": [nan, 1.0, 0.0], "inf": [inf, 0.0, 0.0], "zero": [0.0, 0.0, 0.0]}
+
+    def embed_oddly(texts: Any) -> list[list[float]]:
+        return [odd.get(text) or embed([text])[0] for text in texts]
+
+    if not by_numpy:
+        monkeypatch.setattr(vectors, "_numpy", lambda: None)
+    with both({**INDEX, "embed": embed_oddly}) as stores:
+        for store in stores:
+            for text in ("a", *odd):
+                store.put(("d",), text, {"text": text})
+            found = ranking(store, query="a")
+            assert (found[0], sorted(found[1:])) == (
+                ("a", 1.0),
+                [(text, 0.0) for text in sorted(odd)],
+            )
+            assert {score for query in odd for _, score in ranking(store, query=query)} == {0.0}
+
+
 async def test_async_functions_embed_async_calls() -> None:
     async def aembed(texts: Any) -> list[list[float]]:
         await asyncio.sleep(0)
@@ -169,7 +201,10 @@ from plait.store.sqlite.extension import has_extension
 from plait.store.sqlite.rows import SQL
 
 def embed(texts):
-    return [[float(text.count(letter)) for letter in "abc"] for text in texts]
+    return [
+        [float("nan")] * 3 if text == "nan" else [float(text.count(letter)) for letter in "abc"]
+        for text in texts
+    ]
 
 conn = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
 loaded = has_extension(conn, SQL.extension_version)
@@ -193,6 +228,7 @@ def run(python: str) -> tuple[bool, Any]:
         ["abc", {"text": "aabc", "tags": ["b"], "n": 3}],
         ["zero", {"text": "zzz", "n": 4}],
         ["none", {"other": "a", "n": 5}],
+        ["nan", {"text": "nan", "n": 6}],
     ]
     packages = [
         str(Path(plait.__file__).parents[1]),

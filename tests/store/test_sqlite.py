@@ -332,7 +332,8 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (PutOp(("u",), "k", {}, ttl="soon"), InvalidStoreOpError, "minutes"),  # type: ignore[arg-type]
     (PutOp(("u",), "k", {}, ttl=True), InvalidStoreOpError, "minutes"),
     (PutOp("u", "k", {}), InvalidNamespaceError, "tuple of labels"),  # type: ignore[arg-type]
-    (GetOp("u", "k"), InvalidNamespaceError, "tuple of labels"),  # type: ignore[arg-type]
+    (GetOp("u", "k"), InvalidNamespaceError, r"tuple of labels.*\('u',\)"),  # type: ignore[arg-type]
+    (GetOp(5, "k"), InvalidNamespaceError, r"labels, not 5\. Write \('users'"),  # type: ignore[arg-type]
     (GetOp(("u",), "\udc80"), InvalidStoreOpError, "no valid text"),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -244,6 +245,19 @@ def test_timers_survive_the_process(env: Any, tmp_path: Path, call: Any) -> None
         env.clock += 60
         with pytest.raises(InterruptTimeoutError):
             call(graph, None)
+
+
+@pytest.mark.parametrize("beyond", [inf, 1e12, timedelta.max])
+def test_a_time_beyond_the_calendar_is_waited_for_like_any_other(
+    env: Any, call: Any, beyond: Any
+) -> None:
+    graph = one_node(lambda state: {"said": sleep(beyond)})
+    (waits,) = call(graph, {})["__interrupt__"]
+    assert waits.value == {"sleep_until": "9999-12-31T23:59:59+00:00"}
+    graph = one_node(lambda state: {"said": interrupt("ok?", timeout=beyond)})
+    (asked,) = call(graph, {})["__interrupt__"]
+    assert asked.at.year == 9999
+    assert call(graph, Command(resume="yes")) == {"said": "yes"}
 
 
 def test_what_is_no_time_is_refused(env: Any) -> None:

@@ -45,8 +45,10 @@ def _config_of_run(config: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return {**found, "metadata": {**copied, **(found.get("metadata") or {})}}
 
 
-def _run_id(manager: BaseCallbackManager) -> UUID:
-    if manager.parent_run_id is None:
+def _run_id(manager: BaseCallbackManager) -> UUID | None:
+    """The run that an event is told of; any, where it is a task's that only its timeout hears."""
+    heard_by_its_limit = any(getattr(each, "hears_no_run", False) for each in manager.handlers)
+    if manager.parent_run_id is None and not heard_by_its_limit:
         raise RuntimeError(_OUTSIDE)
     return manager.parent_run_id
 

@@ -23,7 +23,7 @@ class PersistentDict(defaultdict[Any, Any], ClosedAtEnd):
     Args:
         args: those of `defaultdict`.
         filename: the file; `load()` reads it.
-        flag: "c" (the default), or "r" to never write.
+        flag: "c" (the default), "r" to never write, or "n" to never read.
         mode: the file's permissions, such as 0o600.
         format: only plait's own ("pickle" is the peer's name of its default).
 
@@ -70,16 +70,18 @@ class PersistentDict(defaultdict[Any, Any], ClosedAtEnd):
         part.replace(self.filename)
 
     def close(self) -> None:
-        """`sync()`."""
+        """`sync()`; the dict keeps what it has."""
         self.sync()
 
     def load(self) -> None:
-        """Add what the file holds.
+        """Add what the file holds; with the flag "n", nothing.
 
         Raises:
             FileNotFoundError: there is none.
             CorruptCheckpointError: it was not written by a PersistentDict of plait.
         """
+        if self.flag == "n":
+            return
         self.update(Codec().loads(Path(self.filename).read_bytes()))
 
     def dump(self, fileobj: IO[bytes]) -> None:

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
 
@@ -15,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from plait.checkpoint.log.progress import Progress
+from plait.timers import moment_of
 
 EVERY = 5.0
 """Seconds between two lines about long work, where no terminal shows it."""
@@ -77,7 +77,7 @@ def as_plain(value: Any) -> Any:
 
 def time_of(seconds: float) -> str:
     """A time, ISO 8601 in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
+    return moment_of(seconds).isoformat()
 
 
 def size_of(number: int) -> str:

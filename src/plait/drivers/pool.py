@@ -23,6 +23,8 @@ IDLE_SECONDS = 20.0
 """A thread without work ends after this long."""
 STALL_SECONDS = 0.002
 """How long a waiting run looks away before it asks for more threads."""
+LONGEST_SECONDS = 3600.0
+"""How long anybody waits at once; no platform waits for ever, nor until the end of the calendar."""
 
 Job: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 
@@ -105,12 +107,16 @@ class WorkerPool:
                     self._watched = True
                     self.nudge()
             else:
-                later = self._later
-                alarm.acquire(timeout=max(0.0, later[0][0] - monotonic()) if later else None)
+                alarm.acquire(timeout=self._pause())
             due = self._due()
             if due:
                 self.submit(due)
                 self._watched = True  # all threads may be taken, by work that was given up
+
+    def _pause(self) -> float | None:
+        """How long nothing falls due; None: until somebody queues a job."""
+        later = self._later
+        return min(max(0.0, later[0][0] - monotonic()), LONGEST_SECONDS) if later else None
 
     def _due(self) -> list[Job]:
         jobs: list[Job] = []

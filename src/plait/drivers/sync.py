@@ -30,7 +30,7 @@ from plait.drivers.base import (
     no_scope,
 )
 from plait.drivers.dropped import inside_storage, quietly, streaming
-from plait.drivers.pool import STALL_SECONDS, workers
+from plait.drivers.pool import LONGEST_SECONDS, STALL_SECONDS, workers
 from plait.drivers.timers import NO_TIMERS, Timers
 from plait.drivers.writer import BackgroundWriter
 from plait.engine.commands import (
@@ -277,7 +277,7 @@ class SyncDriver:
             timeout = None
             due = self._timers.next_due
             if due is not None:
-                timeout = due - monotonic()
+                timeout = min(due - monotonic(), LONGEST_SECONDS)
                 if timeout <= 0:
                     return self._passed()
             backlog = pool.backlog

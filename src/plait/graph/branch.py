@@ -119,9 +119,10 @@ def bind_path(path: Any, name: str) -> Binding:
 def checked(node: Any, nodes: Mapping[str, Any], source: str) -> str:
     """`node`, if the graph has it. Raises UnknownNodeError."""
     if not isinstance(node, str) or node not in nodes:
+        former = {old: name for name in nodes for old in getattr(nodes[name], "former", ())}
         raise UnknownNodeError(
             f"Node {source!r} routes to {node!r}, which the graph does not have. "
-            + nearest(node, (name for name in nodes if name != START))
+            + nearest(node, (name for name in nodes if name != START), former)
             + ("" if isinstance(node, str) else " A path_map says which node a value stands for.")
         )
     return node

@@ -25,6 +25,7 @@ from plait.types import Command, Send, TracePolicy
 from plait.typing import ContextT, InputT, OutputT, StateT
 
 if TYPE_CHECKING:
+    from plait.engine.migration import Renames
     from plait.graph.state import StateGraph
     from plait.pregel.outline import Outline
 
@@ -48,12 +49,13 @@ def build_plan(
         if end != END:
             edges[start].append((route(end), None))
     joins = _joins(builder, channels, edges)
+    renames = renames_of(builder)
     nodes: dict[str, NodePlan] = {}
     for node, spec in builder.nodes.items():
-        writer = _writer(builder, node, edges[node], spec.input_schema, views)
+        writer = _writer(builder, node, edges[node], spec.input_schema, views, renames)
         triggers = (route(node), *joins.get(node, ()))
         policies = spec.policies.over(builder.defaults)
-        handler = _handler_plan(builder, node, policies.handler, views)
+        handler = _handler_plan(builder, node, policies.handler, views, renames)
         if handler is not None and spec.policies.handler is not None:
             nodes[handler.name] = handler
         reads = views[spec.input_schema]
@@ -61,7 +63,7 @@ def build_plan(
         nodes[node] = node_plan(spec, reads, managed, writer, triggers, policies, handler)
     defaults = (plan.handler for plan in nodes.values() if plan.handler is not None)
     nodes.update({plan.name: plan for plan in defaults if plan.name == handler_name(None)})
-    writer = _writer(builder, START, edges[START], builder.state_schema, views)
+    writer = _writer(builder, START, edges[START], builder.state_schema, views, renames)
     taken = {key: channels[key] for key in builder.schemas[builder.input_schema]}
     nodes[START] = start_plan(builder.input_schema, taken, writer)
     return GraphPlan(
@@ -80,7 +82,7 @@ def build_plan(
         edges=edges_of(builder),
         version=builder.version,
         migrations=builder.migrations,
-        renames=renames_of(builder),
+        renames=renames,
     )
 
 
@@ -105,7 +107,7 @@ def _joins(
 
 
 def _handler_plan(
-    builder: StateGraph[Any], node: str, code: Any, views: Mapping[Any, Reads]
+    builder: StateGraph[Any], node: str, code: Any, views: Mapping[Any, Reads], renames: Renames
 ) -> NodePlan | None:
     """The plan of a node's error handler: it is handed the node's input, and no edge leaves it."""
     if code is None:
@@ -119,7 +121,7 @@ def _handler_plan(
         )
     binding, runnable = bind(name, code)
     handler = NodeSpec(name, binding, runnable, spec.input_schema)
-    writer = Writer(name, builder.channels, builder.nodes, [], ())
+    writer = Writer(name, builder.channels, builder.nodes, [], (), renames.keys)
     policies = builder.defaults.for_handlers()
     reads = views[spec.input_schema]
     managed = managed_keys(builder.declared(spec.input_schema))
@@ -127,7 +129,12 @@ def _handler_plan(
 
 
 def _writer(
-    builder: StateGraph[Any], node: str, edges: Writes, schema: Any, views: Mapping[Any, Reads]
+    builder: StateGraph[Any],
+    node: str,
+    edges: Writes,
+    schema: Any,
+    views: Mapping[Any, Reads],
+    renames: Renames,
 ) -> Writer:
     branches: list[Exit] = []
     for branch in builder.branches.get(node, {}).values():
@@ -143,7 +150,7 @@ def _writer(
         if isinstance(seen, View) and coerce is None and not declares:
             knows = seen.members
         branches.append(Exit(branch, seen, coerce, managed, passing, knows))
-    return Writer(node, builder.channels, builder.nodes, edges, branches)
+    return Writer(node, builder.channels, builder.nodes, edges, branches, renames.keys)
 
 
 class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
@@ -216,7 +223,8 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
         return schemas.schema_json(self.get_name(suffix), schema, keys)
 
     def _steering(self, command: Command[Any]) -> Writes:
-        writer = Writer("Command", self.builder.channels, self.builder.nodes, [], ())
+        keys, nodes = self.builder.channels, self.builder.nodes
+        writer = Writer("Command", keys, nodes, [], (), self.plan.renames.keys)
         return writer.update(Command(update=command.update, goto=command.goto))
 
     def registry(self) -> Any:

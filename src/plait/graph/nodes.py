@@ -249,7 +249,7 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
         if taken.issuperset(known):
             return known
         if not run.ns:  # a nested graph is handed all of its parent's state
-            _warn_of_input(known, keys, input_schema)
+            _warn_of_input(known, keys, input_schema, writer.former)
         return {key: value for key, value in known.items() if key in keys}
 
     def enters(entered: Any, run: RunSpec) -> Writes:
@@ -273,10 +273,12 @@ def start_plan(input_schema: Any, keys: Mapping[str, Any], writer: Writer) -> No
     )
 
 
-def _warn_of_input(given: Mapping[str, Any], keys: Mapping[str, Any], schema: Any) -> None:
+def _warn_of_input(
+    given: Mapping[str, Any], keys: Mapping[str, Any], schema: Any, former: Mapping[str, str]
+) -> None:
     for key in given:
         if key not in keys:
-            meant = nearest(key, keys)
+            meant = nearest(key, keys, former)
             if key in ("resume", "goto"):  # a Command that was taken apart, by HTTP for example
                 meant = f"Did you mean Command({key}=...), which is an input of its own?"
             warn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from plait.constants import JOIN, ROOT
@@ -146,10 +147,10 @@ def check_versions(
             "more may be left out at the beginning.)"
         )
     for step, migrate in migrations.items():
-        if not callable(migrate):
+        if not callable(migrate) or iscoroutinefunction(migrate):
             raise InvalidGraphError(
-                f"The migration from version {step} must be a function of a dict of values, got "
-                f"{migrate!r}."
+                f"The migration from version {step} must be a function of a dict of values that "
+                f"returns one, and not async, got {migrate!r}."
             )
     return dict(migrations)
 

@@ -78,6 +78,7 @@ class Writer:
         nodes: every node that may be routed to.
         edges: the writes of its plain edges.
         branches: its conditional edges, with what each reads.
+        former: the former names of keys, to those of today.
     """
 
     def __init__(
@@ -87,9 +88,11 @@ class Writer:
         nodes: Mapping[str, Any],
         edges: Writes,
         branches: Sequence[Exit],
+        former: Mapping[str, str],
     ) -> None:
         self.name = name
         self.keys = keys
+        self.former = former
         self._begins = name == START
         """Whether its path functions may see the whole input."""
         self._all_keys = frozenset(keys)
@@ -207,7 +210,7 @@ class Writer:
             if key not in self.keys:
                 warn(
                     f"Node {self.name!r} wrote key {key!r}, which no schema of the graph knows; it "
-                    f"is dropped. {nearest(key, self.keys)}",
+                    f"is dropped. {nearest(key, self.keys, self.former)}",
                     UnknownKeyWarning,
                     stacklevel=program_level(),
                 )

@@ -99,7 +99,7 @@ def breakpoints_of_call(plan: GraphPlan, nodes: Names) -> frozenset[str] | None:
     for node in sorted((named or frozenset()) - plan.nodes.keys() - {START}, key=str):
         warn(
             f"The call of graph {plan.name!r} names {node!r} as a breakpoint, which is no node of "
-            f"it: the run does not stop there. {nearest(node, plan.nodes)}",
+            "it: the run does not stop there. " + nearest(node, plan.nodes, plan.renames.nodes),
             UnknownNodeWarning,
             stacklevel=program_level(),
         )

@@ -10,6 +10,7 @@ from plait.constants import TOOLS_MODE
 from plait.drivers.base import Part
 from plait.engine.plan import GraphPlan, Reads
 from plait.errors import ConfigError, nearest
+from plait.pregel.configs import one_input
 from plait.pregel.parts import afinish, aparts_of, finish, parts_of, result_of, shaped
 from plait.pregel.run import MODES, Options, Run
 from plait.runnables.base import Runnable
@@ -273,10 +274,7 @@ class Called(Runnable[Any, Any], Generic[ContextT]):
             said = extras.pop("debug", None)
             debugs = debugs if said is None else said
             deadline = extras.pop("deadline", None)
-            state = extras.pop("input_state", None)  # an older spelling (reference documents)
-            if state is not None and given is not None:
-                raise ConfigError("The input was given twice: as `input` and as `input_state`.")
-            given = state if given is None else given
+            given = one_input(given, extras)
             if "checkpoint_during" in extras:
                 durability = _older_durability(extras.pop("checkpoint_during"), durability)
         printed = _asked(print_mode or DEBUG_MODES) if print_mode or debugs else ()

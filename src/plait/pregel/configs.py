@@ -31,6 +31,23 @@ if TYPE_CHECKING:
 Config = Mapping[str, Any]
 
 
+def one_input(given: Any, extras: dict[str, Any]) -> Any:
+    """The input of a call, taken out of its further keywords if it stands there as `input_state`
+    (an older spelling, of reference documents).
+
+    Raises:
+        ConfigError: it is given under both names.
+    """
+    state = extras.pop("input_state", None)
+    if state is None:
+        return given
+    if given is not None:
+        raise ConfigError(
+            "The input was given twice: as `input` and as `input_state`. Leave one of them out."
+        )
+    return state
+
+
 def run_config(graph: Config | None, call: Config | None) -> dict[str, Any]:
     """The complete config of a run.
 

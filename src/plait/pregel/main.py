@@ -29,6 +29,8 @@ from plait.typing import ContextT, InputT, OutputT, StateT, subscriptable
 from plait.warnings import take_renamed
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from plait.cache.base import BaseCache
     from plait.pregel.layout import Layout
     from plait.runnables.config import ConfigLike
@@ -67,7 +69,8 @@ class Pregel(
         interrupt_after_nodes: nodes to stop after ("*": all).
         interrupt_before_nodes: nodes to stop before ("*": all).
         input_channels: one channel, which takes the input, or those that take its keys.
-        step_timeout: the longest that a super-step may take.
+        step_timeout: the longest that a super-step may take, in seconds or as a timedelta (None
+            and 0: as long as it takes).
         debug: print what happens.
         checkpointer: the saver that keeps its threads.
         store: long-term memory that nodes find in `runtime.store`.
@@ -114,7 +117,7 @@ class Pregel(
         interrupt_after_nodes: str | Sequence[str] = (),
         interrupt_before_nodes: str | Sequence[str] = (),
         input_channels: str | Sequence[str] = (),
-        step_timeout: float | None = None,
+        step_timeout: float | timedelta | None = None,
         debug: bool | None = None,
         checkpointer: Checkpointer = None,
         store: BaseStore | None = None,

@@ -15,6 +15,8 @@ class SignsOfLife(BaseCallbackHandler):
 
     run_inline = True
     """Told in the thread where it happens: it only takes the time."""
+    hears_no_run = True
+    """It may be the only one that listens to a task, whose run then has no id."""
 
     def __init__(self, beat: Beat) -> None:
         self._beat = beat

@@ -10,7 +10,7 @@ from warnings import warn
 from plait.closing import aclose
 from plait.errors import ConfigError, NotSupportedError, PlaitWarning
 from plait.pregel import wire
-from plait.pregel.configs import config_with
+from plait.pregel.configs import config_with, one_input
 from plait.pregel.streamed import Streamed, tool_calls
 from plait.pregel.wire import Reception, RemoteException
 from plait.runnables.config import ConfigLike, RunnableConfig, merge_configs
@@ -93,7 +93,7 @@ class RemoteGraph(Streamed):
 
     def stream(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         context: Any = None,
@@ -111,15 +111,17 @@ class RemoteGraph(Streamed):
         Args:
             headers: sent with the request.
             params: query parameters of the request.
-            kwargs: further arguments of the client's `runs.stream`.
+            kwargs: further arguments of the client's `runs.stream`; `input_state=` is `input`
+                under an older name.
 
         Raises:
             RemoteException: the server reports an error.
-            ConfigError: there is no sync client.
+            ConfigError: there is no sync client, or the input is given twice.
         """
         reception = Reception(stream_mode, subgraphs=subgraphs, version=version)
+        given = one_input(input, kwargs)
         request = self._request(
-            input, config, context, reception, interrupt_before, interrupt_after
+            given, config, context, reception, interrupt_before, interrupt_after
         )
         request |= {"headers": headers, "params": params, **kwargs}
         for part in self._sync_client().runs.stream(**request):
@@ -128,7 +130,7 @@ class RemoteGraph(Streamed):
 
     async def astream(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         context: Any = None,
@@ -143,8 +145,9 @@ class RemoteGraph(Streamed):
     ) -> AsyncIterator[Any]:
         """`stream` in an event loop, over the async client."""
         reception = Reception(stream_mode, subgraphs=subgraphs, version=version)
+        given = one_input(input, kwargs)
         request = self._request(
-            input, config, context, reception, interrupt_before, interrupt_after
+            given, config, context, reception, interrupt_before, interrupt_after
         )
         request |= {"headers": headers, "params": params, **kwargs}
         parts = self._async_client().runs.stream(**request)
@@ -163,7 +166,7 @@ class RemoteGraph(Streamed):
 
     def invoke(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         context: Any = None,
@@ -193,7 +196,7 @@ class RemoteGraph(Streamed):
 
     async def ainvoke(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         context: Any = None,

@@ -314,15 +314,15 @@ class Run:
         else:
             spec.nest = self.nest
         spec.modes = modes
-        spec.inline = "none" if live or graph.step_timeout is not None else native
+        spec.inline = "none" if live or graph.step_timeout else native
         spec.interrupt_before = (
             breakpoints_of_call(plan, before) if before else plan.interrupt_before
         )
         spec.interrupt_after = breakpoints_of_call(plan, after) if after else plan.interrupt_after
         if options.output_keys is not None:
             spec.output = _output(plan, options.output_keys)
-        if graph.step_timeout is not None:
-            spec.step_timeout = graph.step_timeout
+        if graph.step_timeout:
+            spec.step_timeout = _step_limit(graph)
         if options.deadline is not None:
             spec.deadline = _deadline(options.deadline)
         if graph.cache is not None:
@@ -549,10 +549,22 @@ def _deadline(given: Any) -> float:
     return run_env.get().now() + seconds_of(given, "deadline=")
 
 
+def _step_limit(graph: Pregel) -> float:
+    """How long a super-step may take.
+
+    Raises:
+        ConfigError: the graph's `step_timeout` is no length of time.
+    """
+    from plait.timers import seconds_of  # few graphs have one
+
+    return seconds_of(cast("Any", graph.step_timeout), f"step_timeout of graph {graph.name!r}")
+
+
 def _output(plan: GraphPlan, keys: Reads | Sequence[str]) -> Reads:
     if isinstance(keys, View):
         return keys
     for key in (keys,) if isinstance(keys, str) else keys:
         if key not in plan.channels:
-            raise ConfigError(f"Key {key!r} is not in channels. {nearest(key, plan.channels)}")
+            meant = nearest(key, plan.channels, plan.renames.keys)
+            raise ConfigError(f"Key {key!r} is not in channels. {meant}")
     return keys if isinstance(keys, str) else View(keys)

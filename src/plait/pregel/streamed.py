@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 from warnings import warn
 
 from plait.errors import ConfigError
+from plait.pregel.configs import one_input
 from plait.runnables.base import Runnable
 from plait.warnings import BetaWarning
 
 if TYPE_CHECKING:
     from plait.runnables.config import ConfigLike
     from plait.runnables.event_stream import StreamEvent
+    from plait.runnables.log_stream import RunLogPatch
     from plait.stream import AsyncGraphRunStream, GraphRunStream
     from plait.stream.base import Factory, Scope, StreamTransformer
     from plait.stream.mux import StreamMux
@@ -36,7 +38,7 @@ class Streamed(Runnable[Any, Any]):
 
     def stream_events(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         version: Literal["v1", "v2", "v3"] = "v2",
@@ -53,10 +55,11 @@ class Streamed(Runnable[Any, Any]):
             version: "v3"; the others are for `astream_events`.
             transformers: classes of `StreamTransformer`, or functions that make one for a
                 namespace, besides those that the graph was compiled with.
-            kwargs: other arguments of `stream`.
+            kwargs: other arguments of `stream`; `input_state=` is `input` under an older name.
 
         Raises:
             NotImplementedError: another version.
+            ConfigError: the input is given twice.
             TypeError: `stream_mode` or `subgraphs`, which follow from the transformers.
 
         >>> from plait.graph import START, StateGraph
@@ -65,6 +68,7 @@ class Streamed(Runnable[Any, Any]):
         >>> run.output
         {'n': 4}
         """
+        input = one_input(input, kwargs)
         if version != "v3":
             super().stream_events(input, cast("Any", config), version=version)
         from plait.stream.run_stream import GraphRunStream
@@ -77,7 +81,7 @@ class Streamed(Runnable[Any, Any]):
     @overload
     def astream_events(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         version: Literal["v1", "v2"] = "v2",
@@ -87,7 +91,7 @@ class Streamed(Runnable[Any, Any]):
     @overload
     def astream_events(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         version: Literal["v3"],
@@ -98,7 +102,7 @@ class Streamed(Runnable[Any, Any]):
     @overload
     def astream_events(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         version: Literal["v1", "v2", "v3"] = "v2",
@@ -108,7 +112,7 @@ class Streamed(Runnable[Any, Any]):
 
     def astream_events(
         self,
-        input: Any,
+        input: Any = None,
         config: ConfigLike | None = None,
         *,
         version: Literal["v1", "v2", "v3"] = "v2",
@@ -125,13 +129,14 @@ class Streamed(Runnable[Any, Any]):
             config: as in `astream`.
             version: "v2", "v1" or "v3".
             transformers: for "v3".
-            kwargs: filters, for "v1" and "v2"; other arguments of `astream`.
+            kwargs: filters, for "v1" and "v2"; other arguments of `astream`; `input_state=`.
 
         Raises:
-            ConfigError: `transformers` without version "v3".
+            ConfigError: `transformers` without version "v3"; an input that is given twice.
             NotImplementedError: an unknown version.
             TypeError: `stream_mode` or `subgraphs` with version "v3".
         """
+        input = one_input(input, kwargs)
         if version == "v3":
             return self._astream_run(input, config, transformers, kwargs)
         if transformers:
@@ -139,6 +144,16 @@ class Streamed(Runnable[Any, Any]):
                 f'transformers= have nothing to do in version {version!r}: pass version="v3".'
             )
         return super().astream_events(input, cast("Any", config), version=version, **kwargs)
+
+    def astream_log(
+        self, input: Any = None, config: ConfigLike | None = None, **kwargs: Any
+    ) -> AsyncIterator[RunLogPatch]:
+        """`Runnable.astream_log`; the input may also be given as `input_state=`.
+
+        Raises:
+            ConfigError: it is given twice.
+        """
+        return super().astream_log(one_input(input, kwargs), cast("Any", config), **kwargs)
 
     async def _astream_run(
         self,

@@ -314,11 +314,10 @@ class _Update:
         nodes = self.graph.plan.nodes
         if as_node is not None:
             if as_node not in nodes:
-                today = self.graph.plan.renames.nodes.get(as_node)
+                former = self.graph.plan.renames.nodes
                 raise InvalidUpdateError(
                     f"Node {as_node} does not exist in graph {self.graph.name!r}. "
-                    + (f"It is called {today!r} today. " if today else "")
-                    + nearest(as_node, (name for name in nodes if name != START))
+                    + nearest(as_node, (name for name in nodes if name != START), former)
                 )
             return as_node
         last = set(self.loop.last if stored is not None else ())

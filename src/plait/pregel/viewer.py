@@ -178,7 +178,9 @@ class Viewer:
     def _restored(self, stored: Snapshot, pending: bool) -> StateSnapshot:
         """Ask the engine what the checkpoint is to this graph."""
         plan = self._plan
-        loop = Loop(RunSpec(plan=plan, saved=True, ns=self._address.ns), SYSTEM)
+        address = self._address
+        spec = RunSpec(plan=plan, saved=True, ns=address.ns, thread_id=address.thread_id)
+        loop = Loop(spec, SYSTEM)
         loop.restore(stored)
         try:
             adopt(loop, stored)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
-from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.memory import InMemorySaver, PersistentDict
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -740,3 +740,42 @@ def case_savers_of_ones_own_that_change_what_is_stored(env):
         [m.content for m in stored],
         [m.content for m in graph.get_state(CONFIG).values["messages"]],
     )
+
+
+def case_a_factory_of_the_saver_in_memory(env):
+    made = []
+
+    def factory(*args):
+        made.append(PersistentDict(*args, filename=str(env.tmp_path / f"{len(made)}")))
+        return made[-1]
+
+    with InMemorySaver(factory=factory) as saver:
+        return graph_of(saver, ("a", add("a"))).invoke({"items": []}, CONFIG)
+
+
+def case_dicts_in_files(env):
+    file = str(env.tmp_path / "kept")
+    with PersistentDict(list, filename=file) as kept:
+        kept["a"].append(1)
+        kept["t", 1] = {"x": ["y"]}
+        kept.sync()
+        within = dict(kept)
+    again = PersistentDict(list, filename=file)
+    before = dict(again)
+    again.load()
+    new = PersistentDict(list, filename=file)
+    new.flag = "n"
+    new.load()
+    nowhere = PersistentDict(filename=str(env.tmp_path / "nowhere"))
+    return within, before, dict(again), dict(new), env.error(nowhere.load)
+
+
+def case_a_dict_in_a_file_is_closed_twice(env):
+    file = str(env.tmp_path / "kept")
+    with PersistentDict(list, filename=file) as kept:
+        kept["a"].append(1)
+        kept.close()
+        within = dict(kept)
+    again = PersistentDict(list, filename=file)
+    again.load()
+    return within, dict(again)

@@ -1,7 +1,11 @@
 """A store by itself, sync: items, filters, pages, namespaces, batches."""
 
+from typing import TypedDict
+
+from langgraph.graph import START, StateGraph
 from langgraph.store.base import (
     GetOp,
+    InvalidNamespaceError,
     Item,
     ListNamespacesOp,
     MatchCondition,
@@ -10,6 +14,13 @@ from langgraph.store.base import (
     SearchOp,
     validate_op_namespace,
 )
+
+WRONG = [("",), ("a.b",), ("a", ""), (1,), (None,), ("a\0b",)]
+
+
+class Where(TypedDict):
+    at: list
+
 
 NAMESPACES = [
     ("a", "b", "c"),
@@ -109,9 +120,8 @@ def case_keys_become_text(env):
 
 def case_wrong_namespaces(env):
     store = env.store()
-    wrong = [("",), ("a.b",), ("a", ""), (1,), (None,), ("a\0b",)]
     result = []
-    for namespace in wrong:
+    for namespace in WRONG:
         result += [
             env.error(lambda: store.put(namespace, "k", {"v": 1})),
             env.error(lambda: store.get(namespace, "k")),
@@ -126,6 +136,31 @@ def case_wrong_namespaces(env):
     result.append(store.get(("langgraph",), "k"))
     result.append(store.put(("a", "langgraph"), "k", {"v": 1}))
     return result
+
+
+def case_errors_of_namespaces_are_caught_by_name(env):
+    store = env.store()
+    store.put(("u",), "kept", {"v": 1})
+    caught = []
+    for namespace in [*WRONG, (), ("langgraph",), ("langgraph", "x")]:
+        try:
+            store.put(namespace, "k", {"v": 1})
+        except InvalidNamespaceError as error:
+            caught.append(isinstance(error, ValueError))
+    return caught, store.list_namespaces(), store.get(("u",), "kept").value
+
+
+def case_wrong_namespaces_in_nodes(env):
+    def node(state, *, store):
+        try:
+            store.put(tuple(state["at"]), "k", {"v": 1})
+        except InvalidNamespaceError:
+            return {"at": ["refused"]}
+
+    builder = StateGraph(Where).add_node("node", node).add_edge(START, "node")
+    graph = builder.compile(store=env.store())
+    places = [["u"], ["", "u"], ["a.b"], [], ["langgraph"]]
+    return [graph.invoke({"at": at})["at"] for at in places], graph.store.list_namespaces()
 
 
 def case_wrong_values(env):

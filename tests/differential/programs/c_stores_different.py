@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from langgraph.graph import START, StateGraph
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
@@ -48,6 +48,14 @@ def case_namespaces_of_deleted_items(env):
 
 def case_a_namespace_that_is_text(env):
     return env.error(lambda: env.store().put("ab", "k", {"v": 1}))
+
+
+def case_labels_in_operations(env):
+    store = InMemoryStore()
+    return [
+        env.error(lambda: store.batch([PutOp(namespace, "k", {"v": 1})]))
+        for namespace in [("",), ("a.b",), (1,), ("a\0b",)]
+    ]
 
 
 def case_keys_that_are_none(env):

@@ -1,6 +1,7 @@
 """Searching by similarity, in memory, and which texts of a value are embedded."""
 
 import asyncio
+import sqlite3
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import (
@@ -11,6 +12,7 @@ from langgraph.store.base import (
     tokenize_path,
 )
 from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite import SqliteStore
 
 LETTERS = "abc"
 DOCUMENTS = {
@@ -190,3 +192,29 @@ def case_texts_at_paths(env):
         others,
         get_text_at_path(value, ["a", "b"]),
     ]
+
+
+def embedded(env, **fields):
+    """Which texts a SQLite store embeds; a Python that loads sqlite-vec is not needed for that."""
+    texts = []
+
+    def embed(given):
+        texts.extend(given)
+        return [[float(len(text)), 1.0] for text in given]
+
+    conn = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    SqliteStore(conn).setup()
+    store = SqliteStore(conn, index={"dims": 2, "embed": embed, **fields})
+    store.is_setup = True
+    env.error(lambda: store.put(("u",), "k", {"text": "a", "more": "b"}))
+    conn.close()
+    return texts
+
+
+def case_fields_of_an_index_in_sqlite(env):
+    return embedded(env, fields=["text"])
+
+
+def case_text_fields_of_an_index_in_sqlite(env):
+    found = [embedded(env, text_fields=fields) for fields in (["text"], "text", ["text", "more"])]
+    return found, embedded(env, fields=["more"], text_fields="more")

@@ -163,7 +163,9 @@ class Index:
         self.config = config
         self.embeddings = ensure_embeddings(config.get("embed"))
         self.dims = config.get("dims")
-        self._fields = [_tokens(path) for path in config.get("fields") or [WHOLE]]
+        # `text_fields` is what LangGraph's SQLite store calls them.
+        fields: Any = config.get("fields") or config.get("text_fields") or [WHOLE]
+        self._fields = [_tokens(path) for path in ([fields] if isinstance(fields, str) else fields)]
 
     def texts(self, value: dict[str, Any], index: Any) -> list[str]:
         """The texts of a value that are embedded, by the index of its put."""

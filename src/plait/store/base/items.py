@@ -213,5 +213,7 @@ class IndexConfig(TypedDict, total=False):
     """The length of the vectors."""
     embed: Embedder | EmbeddingsFunc | AEmbeddingsFunc | str
     """What makes the vectors (see `plait.embeddings.ensure_embeddings`)."""
-    fields: list[str] | None
-    """Paths of the texts within a value; ["$"], the whole value as JSON, when not given."""
+    fields: list[str] | str | None
+    """Paths of the texts within a value, or one; ["$"], the whole value as JSON, when not given."""
+    text_fields: list[str] | str | None
+    """The same, where `fields` is not given."""

@@ -32,8 +32,9 @@ def checked(namespace: Any) -> Namespace:
         packed(namespace)  # looks at each label, once
         return namespace
     if isinstance(namespace, str) or not isinstance(namespace, Sequence):
+        label = f"({namespace!r},)" if isinstance(namespace, str) else "('users', user_id)"
         raise InvalidNamespaceError(
-            f"A namespace is a tuple of labels, not {namespace!r}. Write ({namespace!r},)."
+            f"A namespace is a tuple of labels, not {namespace!r}. Write {label}."
         )
     return checked(tuple(cast("Sequence[Any]", namespace)))
 

@@ -7,7 +7,7 @@ import sys
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache, lru_cache
-from math import hypot
+from math import hypot, isnan
 from typing import Any, TypeVar, cast
 
 from plait.errors import InvalidStoreOpError
@@ -46,7 +46,7 @@ def unpack(data: bytes) -> array[float]:
 def best_scores(query: bytes, owned: Sequence[tuple[K, bytes]]) -> dict[K, float]:
     """Of each owner's vectors, the cosine similarity of the one most similar to the query.
 
-    A vector of zeros is similar to nothing (0.0).
+    A vector of zeros, or with a NaN in it, is similar to nothing (0.0).
 
     Raises:
         InvalidStoreOpError: A vector has another length than the query's.
@@ -60,7 +60,8 @@ def best_scores(query: bytes, owned: Sequence[tuple[K, bytes]]) -> dict[K, float
 
 
 def cosines(query: bytes, vectors: Sequence[bytes]) -> list[float]:
-    """The cosine similarity of each vector to the query; 0.0 where one of both is all zeros.
+    """The cosine similarity of each vector to the query; 0.0 where there is none: one of both is
+    all zeros, or holds what is no finite number.
 
     Raises:
         InvalidStoreOpError: A vector has another length than the query's.
@@ -78,9 +79,11 @@ def cosines(query: bytes, vectors: Sequence[bytes]) -> list[float]:
         return []
     wanted = numpy.frombuffer(query, "<f4").astype("f8")
     rows = numpy.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).astype("f8")
-    norms = numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows)) * numpy.sqrt(wanted @ wanted)
-    dots = rows @ wanted
-    return numpy.divide(dots, norms, out=numpy.zeros_like(dots), where=norms > 0).tolist()
+    with numpy.errstate(invalid="ignore"):
+        norms = numpy.sqrt(numpy.einsum("ij,ij->i", rows, rows)) * numpy.sqrt(wanted @ wanted)
+        dots = rows @ wanted
+        scores = numpy.divide(dots, norms, out=numpy.zeros_like(dots), where=norms > 0)
+    return numpy.nan_to_num(scores).tolist()
 
 
 def _plain_cosines(query: bytes, vectors: Sequence[bytes]) -> list[float]:
@@ -91,7 +94,8 @@ def _plain_cosines(query: bytes, vectors: Sequence[bytes]) -> list[float]:
         vector = unpack(data)
         norms = norm * hypot(*vector)
         dot = sum(a * b for a, b in zip(wanted, vector, strict=True))
-        scores.append(dot / norms if norms else 0.0)
+        score = dot / norms if norms else 0.0
+        scores.append(0.0 if isnan(score) else score)
     return scores
 
 
