@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from tests.sim.graphs import INPUT, Spec, build, spec_of_seed
-from tests.sim.schedules import CONFIG, check, check_history, expected, schedule_of
+from tests.sim.schedules import CONFIG, TROUBLES, check, check_history, expected, schedule_of
 
 from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.memory import InMemorySaver
@@ -32,21 +32,25 @@ SCHEDULES = 50
 
 
 def schedules(seed: int, scene: Scene) -> Figure:
-    """A random graph in 50 orders, with crashes and questions, held against a reference model."""
-    spec, deaths = spec_of_seed(seed), 0
+    """A random graph in 50 orders, with crashes, zombies and questions, held against a model."""
+    spec, deaths, stale = spec_of_seed(seed), 0, 0
     for number in range(SCHEDULES):
+        crashes, zombies = TROUBLES[number % len(TROUBLES)]
         schedule = schedule_of(
             spec,
             number,
-            crashes=number % 5,
+            crashes=crashes,
+            zombies=zombies,
             durability="async" if number % 3 == 2 else "sync",
-            native="async" if number % 5 == 4 else "sync",
+            native="async" if number % 7 == 4 else "sync",
         )
         played = check(schedule)
         if not played.course.conflict:
             check_history(played, schedule)
         deaths += played.deaths
-    return {"schedules": SCHEDULES, "crashes": deaths, "differences from the model": 0}
+        stale += played.zombies
+    return {"schedules": SCHEDULES, "crashes": deaths, "zombies": stale, "stale commits": 0,
+            "differences from the model": 0}  # fmt: skip
 
 
 class Frozen(InMemorySaver):
