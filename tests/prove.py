@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from time import monotonic
 from traceback import format_exc
@@ -39,14 +40,14 @@ ROWS: dict[int, Row] = {
             Part("Postgres", kills.kills, 200, 3, "postgres"))),
     2: Row("every nth storage call raises, commits and then raises, or hangs",
            "tests/durability/test_faults.py",
-           (Part("SQLite", kills.faults, 300, 10),
-            Part("Postgres", kills.faults, 300, 3, "postgres"))),
+           (Part("SQLite", kills.faults, 240, 10),
+            Part("Postgres", kills.faults, 240, 4, "postgres"))),
     3: Row("simulated schedules with crashes and zombies, against a reference model", "tests/sim",
            (Part("orders and crashes", suites.schedules, 400, 4),
             Part("zombies", suites.stale, 2000, 40))),
     4: Row("2, 8, 32 processes resume one thread", "tests/durability/test_owners.py",
-           (Part("SQLite", owners.races, 200, 3),
-            Part("Postgres", owners.races, 200, 2, "postgres"))),
+           (Part("SQLite", owners.races, 200, 20, light=owners.few),
+            Part("Postgres", owners.races, 200, 20, "postgres", light=owners.few))),
     5: Row("the owner is stopped past its lease, another run finishes, the owner goes on",
            "tests/durability/test_owners.py",
            (Part("SQLite", owners.zombies, 50, 1),
@@ -187,8 +188,11 @@ def main() -> None:
             for part in ROWS[number].parts:
                 if given.part not in (None, part.name) or (part.kind == "postgres" and not server):
                     continue
-                count = part.sample if given.sample else part.full * given.times
-                seeds = range(count) if given.seed is None else [given.seed]
+                seeds: Iterable[int] = range(part.full * given.times)
+                if given.seed is not None:
+                    seeds = [given.seed]
+                elif given.sample:
+                    seeds = part.sampled(Random(number))
                 began = monotonic()
                 try:
                     found = prove(number, part, seeds, server)

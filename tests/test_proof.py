@@ -18,8 +18,7 @@ def test_row_of_the_proof(
     row: int, part: Part, request: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = request.getfixturevalue("postgres_server") if part.kind == "postgres" else None
-    seeds = Random(row).sample(range(part.full), part.sample)
-    figures = prove(row, part, seeds, server)
+    figures = prove(row, part, part.sampled(Random(row)), server)
     with capsys.disabled():
         print(f"\n[proof] row {row}, {part.name}: {figures}")
 

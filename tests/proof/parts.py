@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.durability.savers import Kind, Place
@@ -42,6 +43,13 @@ class Part:
     sample: int
     """How many as a sample."""
     kind: Kind = "sqlite"
+    light: Callable[[int], bool] | None = None
+    """Which seeds are quick enough for a sample (None: all)."""
+
+    def sampled(self, chance: Random) -> list[int]:
+        """Seeds of a sample."""
+        quick = [seed for seed in range(self.full) if self.light is None or self.light(seed)]
+        return chance.sample(quick, self.sample)
 
 
 @dataclass(frozen=True)
