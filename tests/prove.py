@@ -72,7 +72,7 @@ ROWS: dict[int, Row] = {
     9: Row("cancelled at every command", "tests/durability/test_ordinary.py",
            (Part("SQLite", kills.cancels, 90, 6),
             Part("Postgres", kills.cancels, 90, 4, "postgres"))),
-    10: Row("database files written by each release", "tests/durability/test_releases.py",
+    10: Row("database files written by each release: threads and items, in SQLite and in Postgres", "tests/durability/test_releases.py",
             (Part("files", suites.releases, 1, 0),)),
     11: Row("one conformance suite over memory, SQLite, Postgres, sync and async",
             "tests/testing/test_savers.py, tests/postgres/test_conformance.py",

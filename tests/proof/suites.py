@@ -171,9 +171,11 @@ def _texts(conn: sqlite3.Connection, saver: Any, some: Any) -> set[str]:
 
 
 def releases(seed: int, scene: Scene) -> Figure:
-    """Files of all releases load, and their threads go on."""
-    files = len(list(ROOT.glob("tests/durability/releases/*/threads.db")))
-    return {"releases": files, **_suite("tests/durability/test_releases.py")}
+    """Files of all releases load, and their threads go on: of SQLite and of Postgres."""
+    kept = ROOT / "tests/durability/releases"
+    files = [*kept.glob("*/*.db"), *kept.glob("*/*.sql")]
+    figures = _suite("tests/durability/test_releases.py")
+    return {"releases": len({each.parent for each in files}), "files": len(files), **figures}
 
 
 def savers(seed: int, scene: Scene) -> Figure:
