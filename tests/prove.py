@@ -25,7 +25,7 @@ from typing import Any
 
 from tests.durability.savers import new_place
 from tests.postgres.server import NoServer, Server
-from tests.proof import company, kills, network, owners, suites
+from tests.proof import company, kills, network, owners, statements, suites
 from tests.proof.parts import Figure, Part, Row, Scene, added
 
 from plait.version import __version__
@@ -43,8 +43,8 @@ ROWS: dict[int, Row] = {
            (Part("SQLite", kills.faults, 240, 10),
             Part("Postgres", kills.faults, 240, 4, "postgres"))),
     3: Row("simulated schedules with crashes and zombies, against a reference model", "tests/sim",
-           (Part("orders and crashes", suites.schedules, 400, 4),
-            Part("zombies", suites.stale, 2000, 40))),
+           (Part("orders, crashes, zombies", suites.schedules, 400, 4),
+            Part("zombies after the end", suites.stale, 2000, 40))),
     4: Row("2, 8, 32 processes resume one thread", "tests/durability/test_owners.py",
            (Part("SQLite", owners.races, 200, 20, light=owners.few),
             Part("Postgres", owners.races, 200, 20, "postgres", light=owners.few))),
@@ -61,7 +61,8 @@ ROWS: dict[int, Row] = {
            "tests/store/test_oracle.py, plait.testing.savers",
            (Part("SQLite", suites.names, 50, 2),
             Part("Postgres", suites.names, 50, 1, "postgres"),
-            Part("SQL", suites.texts, 1, 1))),
+            Part("SQL for SQLite", statements.in_sqlite, 8, 1),
+            Part("SQL for Postgres", statements.in_postgres, 8, 1, "postgres"))),
     8: Row("disk full; connections cut, backends terminated, the server restarted; a pool of 2 "
            "with 200 runs", "tests/postgres/test_connections.py, tests/postgres/test_proxy.py",
            (Part("disk full", network.disk_full, 80, 4),
@@ -72,7 +73,8 @@ ROWS: dict[int, Row] = {
     9: Row("cancelled at every command", "tests/durability/test_ordinary.py",
            (Part("SQLite", kills.cancels, 90, 6),
             Part("Postgres", kills.cancels, 90, 4, "postgres"))),
-    10: Row("database files written by each release: threads and items, in SQLite and in Postgres", "tests/durability/test_releases.py",
+    10: Row("files of threads and items that each release wrote, SQLite and Postgres",
+            "tests/durability/test_releases.py",
             (Part("files", suites.releases, 1, 0),)),
     11: Row("one conformance suite over memory, SQLite, Postgres, sync and async",
             "tests/testing/test_savers.py, tests/postgres/test_conformance.py",

@@ -62,13 +62,17 @@ class Row:
     parts: tuple[Part, ...]
 
 
+MOST = ("slowest", "SQL texts")
+"""How figures begin that are no sums."""
+
+
 def added(total: Figure, more: Figure) -> Figure:
-    """Figures of two pieces of work together: sums, and the worst of what is "slowest"."""
+    """Figures of two pieces of work together: sums, and the most of what is no sum."""
     out = dict(total)
     for name, value in more.items():
         old = out.get(name)
         if old is None or type(value) not in (int, float):
             out[name] = value
         else:
-            out[name] = max(old, value) if name.startswith("slowest") else old + value
+            out[name] = max(old, value) if name.startswith(MOST) else old + value
     return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,6 @@ from tests.sim.schedules import CONFIG, TROUBLES, check, check_history, expected
 
 from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.memory import InMemorySaver
-from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.sim import SimEnv, simulate
 from plait.errors import ThreadBusyError
 from plait.testing.savers import HOSTILE
@@ -140,31 +138,6 @@ def names(seed: int, scene: Scene) -> Figure:
             right = [id for facts, id in here if key in facts and facts[key] == value]
             assert sorted(found) == sorted(right), (thread, ns, key, value)
     return {"queries": 60, "differences from the oracle": 0}
-
-
-def texts(seed: int, scene: Scene) -> Figure:
-    """The text of SQL does not depend on names."""
-    conn = sqlite3.connect(scene.db.target, check_same_thread=False, isolation_level=None)
-    with SqliteSaver(conn) as saver:
-        saver.setup()
-        heard = [_texts(conn, saver, some) for some in (HOSTILE[:4], HOSTILE[4:])]
-    conn.close()
-    assert heard[0] == heard[1], "SQL depends on names"
-    return {"SQL texts": len(heard[0]), "texts that depend on names": 0}
-
-
-def _texts(conn: sqlite3.Connection, saver: Any, some: Any) -> set[str]:
-    """The SQL of lists by hostile names, with bound values taken out again."""
-    heard: set[str] = set()
-    for name in some:
-        at: Any = {"configurable": {"thread_id": name, "checkpoint_ns": name}}
-        traced: list[str] = []
-        conn.set_trace_callback(traced.append)
-        list(saver.list(at, filter={name: name}, limit=3))
-        conn.set_trace_callback(None)
-        quoted = "'" + name.replace("'", "''") + "'"
-        heard |= {text.replace(f"= {quoted}", "= ?") for text in traced[:1]}
-    return heard
 
 
 # --- rows 10 and 11 -------------------------------------------------------------------------------
