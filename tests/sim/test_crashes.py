@@ -23,17 +23,20 @@ from .schedules import (
 )
 from .strategies import Tally, graphs, plays
 
-GRAPHS = 240
+BLOCKS = 4
+GRAPHS = 60
+"""Graphs of each block."""
 SCHEDULES = 50
 
 
+@pytest.mark.parametrize("block", range(BLOCKS))
 def test_crashed_and_stale_runs_come_to_the_models_end_and_repeat_nothing_acknowledged(
-    capsys: pytest.CaptureFixture[str],
+    block: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tally = Tally()
     deaths = zombies = 0
 
-    @plays(GRAPHS)
+    @plays(GRAPHS, block=block)
     @given(graphs())
     def body(spec: Spec) -> None:
         nonlocal deaths, zombies
