@@ -1,6 +1,7 @@
 """The proof of durability: `python -m tests.prove` (`make prove`) does the full counts.
 
-Each row prints its figures as soon as it is done; they go to `docs/proof.json` and `docs/proof.md`.
+Each row prints its figures as soon as it is done; they go to `docs/proof.json` and `docs/proof.md`,
+and the README quotes some.
 A failure prints the command that replays it. `--row 4` does one row, `--sample` a few seconds'
 worth, `--times 50` fifty times the counts; the default test run does the sample
 (`tests/test_proof.py`).
@@ -12,7 +13,9 @@ import argparse
 import json
 import os
 import platform
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -32,6 +35,9 @@ from plait.version import __version__
 
 DOCS = Path(__file__).parent.parent / "docs"
 FIGURES, TABLE = DOCS / "proof.json", DOCS / "proof.md"
+README = DOCS.parent / "README.md"
+QUOTATION = re.compile("(?<=<!-- written by make prove -->\n).*?(?=\n\n)", re.DOTALL)
+"""Where the README quotes figures."""
 
 ROWS: dict[int, Row] = {
     1: Row("SIGKILL before and after storage calls of workflows with fan-out, subgraphs, "
@@ -90,6 +96,25 @@ ROWS: dict[int, Row] = {
 """The table. Parts whose sample is 0 are run whole by the tests that their row names."""
 
 
+QUOTES = (
+    (1, "SIGKILL at storage calls", "runs, kills", "lost, repeated or re-run"),
+    (2, "storage calls that raise, commit and then raise, or hang", "points", "other states"),
+    (3, "simulated schedules", "schedules, crashes, zombies", "differences from the model"),
+    (4, "2, 8 and 32 processes resume one thread", "rounds, processes", "ran twice"),
+    (5, "an owner stopped past its lease comes back", "rounds", "stale commits"),
+    (6, "records and checkpoints of attackers", "mutated: typed error, swapped: typed error, "
+     "attacks on the import", "imports_or_executions"),
+    (7, "hostile names", "queries, SQL texts of the saver, SQL texts of the store",
+     "texts that depend on names"),
+    (8, "full disks, lost connections, restarted servers", "runs, backends terminated", "lost"),
+    (9, "cancelled at every command", "cancels", "leaked tasks, threads, connections"),
+    (10, "files that each release wrote", "releases, files", "broken"),
+    (11, "one suite over all savers and stores", "promises kept", "broken"),
+    (12, "threads used, pruned and killed at random", "operations, kills", "lost or broken"),
+)  # fmt: skip
+"""What the README quotes: row, what was done, figures of how often, and of what went wrong."""
+
+
 @contextmanager
 def replayed(row: int, part: Part, seed: int) -> Iterator[None]:
     """Failures inside say how to play them alone."""
@@ -132,13 +157,41 @@ def a_server() -> Iterator[Server | None]:
 
 
 def write(figures: dict[str, Any]) -> None:
-    """Write down what was done: `docs/proof.json`, and as a table `docs/proof.md`."""
+    """Write down what was done: `docs/proof.json`, as a table `docs/proof.md`, and in the README
+    what it quotes."""
     FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
+    TABLE.write_text(table(figures))
+    README.write_text(QUOTATION.sub(lambda _: quoted(figures), README.read_text()))
+
+
+def quoted(figures: dict[str, Any]) -> str:
+    """The table of the README."""
+    lines = ["| what is done to it | how often | what went wrong |", "|---|---|---|"]
+    for number, title, often, wrong in QUOTES:
+        flat: Counter[str] = Counter()
+        for part in figures["rows"].get(str(number), {}).values():
+            flat.update(_counts(part))
+        times = [
+            f"{flat[name]:,} {_spoken(name).replace(': typed error', ' (typed errors)')}"
+            for name in often.split(", ")
+            if name in flat
+        ]
+        lines.append(f"| {title} | {', '.join(times)} | {flat[wrong]:,} {_spoken(wrong)} |")
+    return "\n".join(lines)
+
+
+def table(figures: dict[str, Any]) -> str:
+    """The text of `docs/proof.md`."""
     lines = [
         "# Proof",
         "",
         "What `make prove` has found: each row is a promise, broken in every way that we could "
         "think of. Written by `tests/prove.py`; a part that failed is not here.",
+        "",
+        "The default test run does a sample: of row 3, 20,000 schedules, 12,000 of them with "
+        "crashes and zombies (`python -m tests.prove --row 3 --times 50` plays a million); of row "
+        "4, 20 rounds on each database, with 2 and 8 processes, never 32; of the others, what the "
+        "last column names and some seeds of each part (`tests/test_proof.py`).",
         "",
         "| # | test | figures | seconds | looked at by default in |",
         "|---|---|---|---|---|",
@@ -151,14 +204,22 @@ def write(figures: dict[str, Any]) -> None:
         lines.append(f"| {number} | {row.title} | {told or '(not run)'} | {seconds} | {where} |")
     lines += ["", f"{figures['at']}, plait {figures['plait']}, Python {figures['python']}, "
               f"{figures['cpus']} CPUs."]  # fmt: skip
-    TABLE.write_text("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 def _told(part: Figure) -> str:
     """The figures of one part in a line."""
+    return ", ".join(f"{value:,} {_spoken(name)}" for name, value in _counts(part).items())
+
+
+def _counts(part: Figure) -> dict[str, int]:
+    """The figures of one part that are numbers."""
     flat = {**part, **part.get("outcomes", {})}
-    kept = {k: v for k, v in flat.items() if type(v) is int and k != "seconds"}
-    return ", ".join(f"{value:,} {name.replace('_', ' ')}" for name, value in kept.items())
+    return {name: value for name, value in flat.items() if type(value) is int and name != "seconds"}
+
+
+def _spoken(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def begun() -> dict[str, Any]:
