@@ -202,7 +202,11 @@ def table(figures: dict[str, Any]) -> str:
         seconds = sum(part.get("seconds", 0) for part in done.values())
         where = ", ".join(f"`{name}`" for name in row.tests.split(", "))
         lines.append(f"| {number} | {row.title} | {told or '(not run)'} | {seconds} | {where} |")
-    lines += ["", f"{figures['at']}, plait {figures['plait']}, Python {figures['python']}, "
+    days: dict[str, list[str]] = {}
+    for number in filter(figures["days"].__contains__, map(str, ROWS)):
+        days.setdefault(figures["days"][number], []).append(number)
+    when = "; ".join(f"{day}: rows {', '.join(days[day])}" for day in sorted(days))
+    lines += ["", f"{when}. plait {figures['plait']}, Python {figures['python']}, "
               f"{figures['cpus']} CPUs."]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -226,10 +230,10 @@ def begun() -> dict[str, Any]:
     """What is written down already, for rows that are done one by one."""
     found: dict[str, Any] = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     return {
-        "at": f"{datetime.now(UTC):%Y-%m-%d}",
         "plait": __version__,
         "python": platform.python_version(),
         "cpus": os.cpu_count(),
+        "days": found.get("days", {}),
         "rows": found.get("rows", {}),
     }
 
@@ -267,6 +271,7 @@ def main() -> None:
                 print(f"row {number}, {part.name}: {done[part.name]}", flush=True)
             if full:
                 figures["rows"][str(number)] = done
+                figures["days"][str(number)] = f"{datetime.now(UTC):%Y-%m-%d}"
                 write(figures)
     sys.exit(broken)
 
