@@ -43,7 +43,7 @@ smoke-llm: $(DEV_STAMP)  ## tests with a real small model on this machine (300 M
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --group smoke
 	$(BIN)/python -m pytest tests/smoke/smoke_llm.py -p no:xdist
 
-# Writes docs/proof.json and docs/proof.md.
+# Writes docs/proof.json, docs/proof.md, and what the README quotes of them.
 prove: $(DEV_STAMP)  ## breaks every promise of durability, in full counts
 	$(BIN)/python -m tests.prove
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import Any
 
 import pytest
 from tests.proof.parts import Part, Scene, added
 from tests.proof.suites import tampering
-from tests.prove import ROWS, prove
+from tests.prove import FIGURES, QUOTATION, README, ROWS, TABLE, prove, quoted, table
 
 SAMPLED = [(row, part) for row, each in ROWS.items() for part in each.parts if part.sample]
 
@@ -18,8 +19,7 @@ def test_row_of_the_proof(
     row: int, part: Part, request: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = request.getfixturevalue("postgres_server") if part.kind == "postgres" else None
-    seeds = Random(row).sample(range(part.full), part.sample)
-    figures = prove(row, part, seeds, server)
+    figures = prove(row, part, part.sampled(Random(row)), server)
     with capsys.disabled():
         print(f"\n[proof] row {row}, {part.name}: {figures}")
 
@@ -28,6 +28,17 @@ def test_tampered_records_and_attacks_are_errors_or_inert(tmp_path: Any) -> None
     figures = tampering(7, Scene(tmp_path, None, None), mutations=2000)  # type: ignore[arg-type]
     assert figures["imports_or_executions"] == 0
     assert figures["outcomes"]["mutated: typed error"] == 2000
+
+
+def test_the_documents_tell_the_figures_that_were_found() -> None:
+    figures = json.loads(FIGURES.read_text("utf-8"))
+    assert TABLE.read_text("utf-8") == table(figures)
+    assert QUOTATION.findall(README.read_text("utf-8")) == [quoted(figures)]
+    assert "(not run)" not in table(figures)
+    for line in quoted(figures).splitlines()[2:]:
+        _, _, often, wrong, _ = line.split("|")
+        assert often.strip(), line
+        assert wrong.startswith(" 0 "), line
 
 
 def test_figures_add_up_and_the_slowest_stays() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import StorageError
 from plait.testing import FaultySaver, InjectedFailure
+from plait.testing.processes import GAVE_UP
 from plait.types import Command
 
 from .graphs import CONFIG, adder, chain
@@ -26,7 +28,20 @@ MOST_POINTS = 400
 
 def faulty(saver: Any, point: int, when: str) -> Any:
     """A saver whose request number `point` fails."""
-    return FaultySaver(saver, at=point, fault="raise" if when == "before" else "commit then raise")
+    fault: Any = {"before": "raise", "after": "commit then raise"}.get(when, when)
+    return FaultySaver(saver, at=point, fault=fault)
+
+
+@contextmanager
+def letting_go(saver: FaultySaver) -> Iterator[None]:
+    """A request that hangs is let go on to its error, from another thread."""
+    watch = Thread(target=lambda: saver.hanging.wait(GAVE_UP) and saver.release())
+    watch.start()
+    try:
+        yield
+    finally:
+        saver.hanging.set()
+        watch.join()
 
 
 @pytest.fixture(params=["memory", *KINDS])
@@ -71,6 +86,27 @@ def test_failing_request_reaches_the_caller_and_the_thread_goes_on(
             assert state.values == EXPECTED, place
             if durability == "sync":
                 check_no_rerun(journal, place)
+        if not raised:
+            assert point > 10, "the saver was hardly used"
+            return
+
+
+@pytest.mark.parametrize("api", ["sync", "async"])
+def test_request_that_hangs_and_fails_reaches_the_caller_and_the_thread_goes_on(
+    tmp_path: Path, fresh: Any, api: str
+) -> None:
+    for point in count(1, 6 if fresh.kind == "postgres" else 2):
+        place = f"replay: point {point} hangs, {fresh.kind} {api}"
+        journal = Journal(tmp_path / f"journal-{point}")
+        with fresh() as opened:
+            saver = faulty(opened, point, "hang")
+            graph = build(saver, journal, api)
+            with letting_go(saver):
+                failed = goes_on(graph, api, "sync")
+            raised, saver.at = saver.failed, 0
+            assert failed == raised, f"the error reached nobody; {place}"
+            assert graph.get_state(KILL).values == EXPECTED, place
+            check_no_rerun(journal, place)
         if not raised:
             assert point > 10, "the saver was hardly used"
             return

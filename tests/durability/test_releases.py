@@ -1,31 +1,67 @@
-"""Database files that each release wrote, kept in the repository: all load, and threads go on."""
+"""Database files that each release wrote, kept in the repository: all load, and threads go on.
+
+Of Postgres, they are dumps of its tables.
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.postgres.server import Server
 
+from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.sqlite import SqliteSaver
+from plait.store.postgres import PostgresStore
+from plait.store.sqlite import SqliteStore
 from plait.types import Command
 
-from .releases.make import DONE, HERE, PLAIN, WAITING, build
+from .releases.make import DONE, HERE, PLAIN, PLAIN_ITEM, SCHEMA, WAITING, WRITERS, build
 
-FILES = sorted(HERE.glob("*/threads.db"))
+THREADS = sorted(HERE.glob("*/threads.*"))
+ITEM_FILES = sorted(HERE.glob("*/items.*"))
 ITEMS = ["start", "plan", "start", "plan", "deep"]
 
 
-def test_the_file_of_this_release_is_among_them() -> None:
-    assert HERE / version("plait") / "threads.db" in FILES
+def test_the_files_of_this_release_are_among_them() -> None:
+    for name in WRITERS:
+        assert HERE / version("plait") / name in THREADS + ITEM_FILES
 
 
-@pytest.fixture(params=FILES, ids=lambda path: path.parent.name)
+def named(path: Path) -> str:
+    return f"{path.parent.name}-{path.name}"
+
+
+@contextmanager
+def loaded(request: pytest.FixtureRequest, folder: Path) -> Iterator[Any]:
+    """What a saver or store is opened with, to find what the file holds."""
+    path: Path = request.param
+    if path.suffix == ".db":
+        yield shutil.copy(path, folder / "copy.db")
+        return
+    server: Server = request.getfixturevalue("postgres_server")
+    with server.database() as url:
+        server.load(url, path.read_text(), SCHEMA)
+        yield url
+
+
+@pytest.fixture(params=THREADS, ids=named)
 def saver(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    with SqliteSaver(shutil.copy(request.param, tmp_path / "threads.db")) as saver:
+    kind = SqliteSaver if request.param.suffix == ".db" else PostgresSaver
+    with loaded(request, tmp_path) as target, kind(target) as saver:
         yield saver
+
+
+@pytest.fixture(params=ITEM_FILES, ids=named)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    kind = SqliteStore if request.param.suffix == ".db" else PostgresStore
+    with loaded(request, tmp_path) as target, kind(target) as store:
+        yield store
 
 
 def test_a_finished_thread_reads_back_whole(saver: Any) -> None:
@@ -52,3 +88,23 @@ def test_old_checkpoints_are_forked(saver: Any) -> None:
     for snapshot in history:
         fork = graph.update_state(snapshot.config, {"items": ["fork"]}, as_node="ask")
         assert graph.get_state(fork).values["items"][-1] == "fork"
+
+
+def test_items_read_back_whole(store: Any) -> None:
+    found = store.search(("users",), filter={"even": True}, limit=100)
+    assert sorted(item.value["n"] for item in found) == list(range(0, 20, 2))
+    assert {item.namespace for item in found} == {("users", f"u{n}") for n in range(3)}
+    assert store.get(("odd", "x'); --"), "$.k").value == PLAIN_ITEM
+    assert store.get(("short",), "kept").value == {"here": True}
+    assert store.get(("short",), "deleted") is None
+    assert len(store.list_namespaces(limit=100)) == 5
+
+
+def test_items_are_changed_and_deleted(store: Any) -> None:
+    created = store.get(("users", "u0"), "k0").created_at
+    store.put(("users", "u0"), "k0", {"n": 100})
+    item = store.get(("users", "u0"), "k0")
+    assert (item.value, item.created_at) == ({"n": 100}, created)
+    assert item.updated_at > created
+    store.delete(("users", "u0"), "k0")
+    assert store.get(("users", "u0"), "k0") is None

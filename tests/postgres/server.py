@@ -83,6 +83,13 @@ class Own:
             user=self.user,
         )
 
+    def dump(self, url: str, schema: str) -> str:
+        """Statements that make and fill the tables of a schema, by its `pg_dump`."""
+        options = ["--inserts", "--no-owner", "--no-privileges", f"--schema={schema}"]
+        command = [self.programs / "pg_dump", *options, url]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, user=self.user)
+        return done.stdout
+
     def restart(self) -> None:
         """Stop it, cutting all connections, and start it again."""
         data = self.folder / "data"
@@ -175,6 +182,27 @@ class Server:
         path = quote(f"-csearch_path={','.join([name, *self._elsewhere])}")
         yield f"{self.url}{'&' if '?' in self.url else '?'}options={path}&application_name={name}"
         self.execute(f"DROP SCHEMA {name} CASCADE")
+
+    def dump(self, url: str, name: str) -> str:
+        """Statements that `load` makes the tables of a database of; they call its schema `name`.
+
+        Settings are left out: servers of other versions do not know them all.
+        """
+        assert self._own is not None, "a server of somebody else's comes without its programs"
+        schema = name_of(url)
+        skipped = ("--", "SET ", "SELECT pg_catalog.set_config", "CREATE SCHEMA", "\\")
+        lines = self._own.dump(self.url, schema).splitlines()
+        kept = [line.replace(f"{schema}.", f"{name}.") for line in lines
+                if line and not line.startswith(skipped)]  # fmt: skip
+        return "\n".join(kept) + "\n"
+
+    def load(self, url: str, text: str, name: str) -> None:
+        """Fill a new database with what `dump` gave."""
+        import psycopg
+
+        with psycopg.connect(url) as conn:
+            conn.execute("SET LOCAL check_function_bodies = off")  # functions come before tables
+            conn.execute(text.replace(f"{name}.", f"{name_of(url)}.").encode())
 
     def stop(self) -> None:
         """End the server, if it was started here."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.durability.test_faults import letting_go
 from tests.durability.test_kill import OUTCOMES, Trial, check, crashing, play
 from tests.durability.workflow import CONFIG, EXPECTED, Journal, build
 
 from plait.errors import StorageError
 from plait.testing import FaultySaver, InjectedFailure, auntil_done, until_done
-from plait.testing.processes import GAVE_UP
 
 from .parts import Figure, Scene
 
@@ -39,27 +40,23 @@ def kills(seed: int, scene: Scene) -> Figure:
 
 
 def faults(seed: int, scene: Scene) -> Figure:
-    """One storage request of the workflow fails (request and fault by the seed)."""
+    """One storage request of the workflow fails: each one by each fault, through either API."""
     fault: Any = ("raise", "commit then raise", "hang")[seed % 3]
-    point, api = 1 + seed // 3, "async" if seed % 2 else "sync"
+    point, api = 1 + seed // 6, ("sync", "async")[seed // 3 % 2]
     with scene.db.open() as inner:
         saver = FaultySaver(inner, at=point, fault=fault)
         graph = build(saver, Journal(scene.folder / "journal"), api)
-        watch = threading.Thread(target=lambda: saver.hanging.wait(GAVE_UP) and saver.release())
-        if fault == "hang":
-            watch.start()
-        for _ in range(2):
-            try:
-                _finish(graph, api)
-            except (InjectedFailure, StorageError):
-                assert saver.failed
-        saver.hanging.set()
-        if fault == "hang":
-            watch.join()
+        with letting_go(saver) if fault == "hang" else nullcontext():
+            for _ in range(2):
+                try:
+                    _finish(graph, api)
+                except (InjectedFailure, StorageError):
+                    assert saver.failed
         saver.at = 0
         values = graph.get_state(CONFIG).values
-        assert values == EXPECTED, f"{fault} at request {point}: {values}"
-        return {"points": int(saver.failed), "other states": 0}
+        assert values == EXPECTED, f"{fault} at request {point}, {api}: {values}"
+        hung = {f"hung, {api}": int(saver.failed and fault == "hang")}
+        return {"points": int(saver.failed), **hung, "other states": 0}
 
 
 def _finish(graph: Any, api: str) -> None:

@@ -17,10 +17,18 @@ from plait.types import Command, interrupt
 
 from .parts import Figure, Scene
 
+SIZES = (2, 2, 8, 8, 32)
+"""How many processes there are, by seeds."""
+
+
+def few(seed: int) -> bool:
+    """Whether a race is one of the quick ones: most have 2 processes, some 8."""
+    return seed % len(SIZES) < 3
+
 
 def races(seed: int, scene: Scene) -> Figure:
     """2, 8 or 32 processes, forked from this warmed one, answer one question at the same moment."""
-    processes = (2, 2, 8, 8, 32)[seed % 5]
+    processes = SIZES[seed % len(SIZES)]
     effects = scene.folder / "effects"
     read, write = os.pipe()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.durability.savers import Kind, Place
@@ -42,6 +43,13 @@ class Part:
     sample: int
     """How many as a sample."""
     kind: Kind = "sqlite"
+    light: Callable[[int], bool] | None = None
+    """Which seeds are quick enough for a sample (None: all)."""
+
+    def sampled(self, chance: Random) -> list[int]:
+        """Seeds of a sample."""
+        quick = [seed for seed in range(self.full) if self.light is None or self.light(seed)]
+        return chance.sample(quick, self.sample)
 
 
 @dataclass(frozen=True)
@@ -54,13 +62,17 @@ class Row:
     parts: tuple[Part, ...]
 
 
+MOST = ("slowest", "SQL texts")
+"""How figures begin that are no sums."""
+
+
 def added(total: Figure, more: Figure) -> Figure:
-    """Figures of two pieces of work together: sums, and the worst of what is "slowest"."""
+    """Figures of two pieces of work together: sums, and the most of what is no sum."""
     out = dict(total)
     for name, value in more.items():
         old = out.get(name)
         if old is None or type(value) not in (int, float):
             out[name] = value
         else:
-            out[name] = max(old, value) if name.startswith("slowest") else old + value
+            out[name] = max(old, value) if name.startswith(MOST) else old + value
     return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +11,11 @@ from random import Random
 from typing import Any
 
 from tests.sim.graphs import INPUT, Spec, build, spec_of_seed
-from tests.sim.schedules import CONFIG, check, check_history, expected, schedule_of
+from tests.sim.schedules import CONFIG, TROUBLES, check, check_history, expected, schedule_of
 from tests.sim.travel import travel
 
 from plait.checkpoint.base import empty_checkpoint
 from plait.checkpoint.memory import InMemorySaver
-from plait.checkpoint.sqlite import SqliteSaver
 from plait.drivers.sim import SimEnv, simulate
 from plait.errors import ThreadBusyError
 from plait.testing.savers import HOSTILE
@@ -35,21 +33,25 @@ STEPS = 9
 
 
 def schedules(seed: int, scene: Scene) -> Figure:
-    """A random graph in 50 orders, with crashes and questions, held against a reference model."""
-    spec, deaths = spec_of_seed(seed), 0
+    """A random graph in 50 orders, with crashes, zombies and questions, held against a model."""
+    spec, deaths, stale = spec_of_seed(seed), 0, 0
     for number in range(SCHEDULES):
+        crashes, zombies = TROUBLES[number % len(TROUBLES)]
         schedule = schedule_of(
             spec,
             number,
-            crashes=number % 5,
+            crashes=crashes,
+            zombies=zombies,
             durability="async" if number % 3 == 2 else "sync",
-            native="async" if number % 5 == 4 else "sync",
+            native="async" if number % 7 == 4 else "sync",
         )
         played = check(schedule)
         if not played.course.conflict:
             check_history(played, schedule)
         deaths += played.deaths
-    return {"schedules": SCHEDULES, "crashes": deaths, "differences from the model": 0}
+        stale += played.zombies
+    return {"schedules": SCHEDULES, "crashes": deaths, "zombies": stale, "stale commits": 0,
+            "differences from the model": 0}  # fmt: skip
 
 
 class Frozen(InMemorySaver):
@@ -153,38 +155,15 @@ def names(seed: int, scene: Scene) -> Figure:
     return {"queries": 60, "differences from the oracle": 0}
 
 
-def texts(seed: int, scene: Scene) -> Figure:
-    """The text of SQL does not depend on names."""
-    conn = sqlite3.connect(scene.db.target, check_same_thread=False, isolation_level=None)
-    with SqliteSaver(conn) as saver:
-        saver.setup()
-        heard = [_texts(conn, saver, some) for some in (HOSTILE[:4], HOSTILE[4:])]
-    conn.close()
-    assert heard[0] == heard[1], "SQL depends on names"
-    return {"SQL texts": len(heard[0]), "texts that depend on names": 0}
-
-
-def _texts(conn: sqlite3.Connection, saver: Any, some: Any) -> set[str]:
-    """The SQL of lists by hostile names, with bound values taken out again."""
-    heard: set[str] = set()
-    for name in some:
-        at: Any = {"configurable": {"thread_id": name, "checkpoint_ns": name}}
-        traced: list[str] = []
-        conn.set_trace_callback(traced.append)
-        list(saver.list(at, filter={name: name}, limit=3))
-        conn.set_trace_callback(None)
-        quoted = "'" + name.replace("'", "''") + "'"
-        heard |= {text.replace(f"= {quoted}", "= ?") for text in traced[:1]}
-    return heard
-
-
 # --- rows 10 and 11 -------------------------------------------------------------------------------
 
 
 def releases(seed: int, scene: Scene) -> Figure:
-    """Files of all releases load, and their threads go on."""
-    files = len(list(ROOT.glob("tests/durability/releases/*/threads.db")))
-    return {"releases": files, **_suite("tests/durability/test_releases.py")}
+    """Files of all releases load, and their threads go on: of SQLite and of Postgres."""
+    kept = ROOT / "tests/durability/releases"
+    files = [*kept.glob("*/*.db"), *kept.glob("*/*.sql")]
+    figures = _suite("tests/durability/test_releases.py")
+    return {"releases": len({each.parent for each in files}), "files": len(files), **figures}
 
 
 def savers(seed: int, scene: Scene) -> Figure:

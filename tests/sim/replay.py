@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--graph", default=None)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--crashes", type=int, default=0)
+    parser.add_argument("--zombies", type=int, default=0)
     parser.add_argument("--driver", choices=["sim", "sync", "async"], default="sim")
     parser.add_argument("--native", choices=["sync", "async"], default="sync")
     parser.add_argument("--durability", choices=["sync", "async"], default="sync")
@@ -30,9 +31,10 @@ def main() -> None:
     for each in played.trace:
         print(f"{each.what:>9} {each.detail!s:>12} {each.id}")
     model = expected(schedule.graph)
-    check_course(played, model, died=played.deaths > 0)
+    check_course(played, model, died=played.deaths + played.zombies > 0)
     check_effects(played.trace)
-    print(f"right: {len(model.steps)} checkpoints, {played.lives} runs, {played.deaths} deaths")
+    print(f"right: {len(model.steps)} checkpoints, {played.lives} runs, {played.deaths} deaths, "
+          f"{played.zombies} zombies")  # fmt: skip
 
 
 if __name__ == "__main__":

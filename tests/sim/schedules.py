@@ -1,7 +1,8 @@
 """Schedules: a random graph, run to its end in one order, with its questions answered late.
 
 `Schedule` says everything about one run, so that it can be replayed; `play` runs it on one of the
-three drivers, through errors, questions and crashes; `check` holds the result against the model.
+three drivers, through errors, questions, crashes and zombies; `check` holds the result against the
+model.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from plait.checkpoint.log.requests import (
+    Append,
     ListLanes,
     ListValues,
     ReadCheckpoints,
+    ReadLane,
     ReadValues,
+    ReadWrites,
+    Transact,
 )
 from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.sim import Crash, Happening, SimEnv, SimResult, simulate
-from plait.errors import InvalidUpdateError
+from plait.errors import InvalidUpdateError, ThreadBusyError
 from plait.pregel.run import run_env
 from plait.types import Command
 
@@ -33,6 +38,10 @@ CONFIG: Any = {"configurable": {"thread_id": "1"}}
 MODES = ("updates", "checkpoints")
 LATEST = 16
 """The last storage request of a run that a crash may hit; most runs make about as many."""
+LATEST_WRITE = 8
+"""The last one that writes, at which an owner may stand still."""
+TROUBLES = ((1, 0), (0, 1), (1, 1), (2, 1), (1, 2))
+"""(crashes, zombies), at most, of schedules with trouble."""
 MOST_LIVES = 60
 """A schedule that needs more runs than this does not end."""
 
@@ -48,6 +57,8 @@ class Schedule:
     seed: int
     crashes: int = 0
     """How often the process dies."""
+    zombies: int = 0
+    """How often it stands still, and comes back when another one has gone on with the thread."""
     driver: DriverName = "sim"
     native: Literal["sync", "async"] = "sync"
     """Whether its nodes are sync or async functions."""
@@ -57,6 +68,7 @@ class Schedule:
         """The command that replays it."""
         words = [f"--graph {self.graph} --seed {self.seed}"]
         words += [f"--crashes {self.crashes}"] if self.crashes else []
+        words += [f"--zombies {self.zombies}"] if self.zombies else []
         words += [f"--driver {self.driver}"] if self.driver != "sim" else []
         words += ["--native async"] if self.native == "async" else []
         words += ["--durability async"] if self.durability == "async" else []
@@ -71,7 +83,24 @@ class Played:
     trace: list[Happening] = field(default_factory=list)
     lives: int = 0
     deaths: int = 0
+    zombies: int = 0
     saver: Any = None
+
+
+class Standing(InMemorySaver):
+    """Stands still at a request by which an owner writes, while something else happens."""
+
+    left = 0
+    """How many such requests there are, up to that one; 0: it does not."""
+    meanwhile: Callable[[], None]
+
+    def execute(self, request: Any) -> Any:
+        """Do a storage request."""
+        if self.left and type(request) in (Transact, Append) and request.fence is not None:
+            self.left -= 1
+            if not self.left:
+                self.meanwhile()
+        return super().execute(request)
 
 
 @lru_cache(maxsize=64)
@@ -88,55 +117,132 @@ def expected(graph: str) -> Course:
 
 def play(schedule: Schedule) -> Played:
     """Run a schedule to its end: die, resume, answer, go on after errors."""
-    chance = Random(schedule.seed)
-    env = SimEnv()
-    graph = compiled(schedule.graph, schedule.native)
-    played = Played(saver=InMemorySaver())
-    graph.checkpointer = played.saver
-    broken_runs.clear()
-    live = _lives(schedule, graph, env, chance)
-    given: Any = INPUT
-    crashes = schedule.crashes
-    while True:
+    return _Play(schedule).out()
+
+
+class _Play:
+    """A schedule at work."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.chance = Random(schedule.seed)
+        self.graph = compiled(schedule.graph, schedule.native)
+        self.saver = self.graph.checkpointer = Standing()
+        self.played = Played(saver=self.saver)
+        broken_runs.clear()
+        self.live = _lives(schedule, self.graph, SimEnv(), self.chance)
+
+    def out(self) -> Played:
+        """Play it out."""
+        given: Any = INPUT
+        while given is not ...:
+            given = self.one(given)
+        return self.played
+
+    def one(self, given: Any) -> Any:
+        """A life; returns what is given to the next one (`...`: it was the last)."""
+        played = self.played
         played.lives += 1
         assert played.lives < MOST_LIVES, "the schedule does not end"
-        crash = None
-        if played.deaths < crashes:
-            crash = Crash(chance.randint(1, LATEST), chance.random() < 0.5)
-        life = live(given, crash)
+        if played.zombies < self.schedule.zombies and self.chance.random() < 0.5:
+            return self.standing(given)
+        return self.after(self.live(given, self.crash(), takeover=False))
+
+    def crash(self) -> Crash | None:
+        """Where the next life ends early."""
+        if self.played.deaths >= self.schedule.crashes:
+            return None
+        return Crash(self.chance.randint(1, LATEST), self.chance.random() < 0.5)
+
+    def after(self, life: SimResult) -> Any:
+        """Take in a life; returns what is given to the next one."""
+        played, chance = self.played, self.chance
         played.trace += life.trace
         asked = _collect(life.parts, played.course)
         if life.crashed:
             played.deaths += 1
             begun = any(each.what == "committed" for each in played.trace)
-            given = None if begun else INPUT
-        elif isinstance(life.error, InvalidUpdateError):
+            return None if begun else INPUT
+        if isinstance(life.error, InvalidUpdateError):
             played.course.conflict = True
-            return played
-        elif life.error is not None:
-            given = None
-        elif asked:
-            some = [each for each in asked if chance.random() < 0.75] or [chance.choice(asked)]
-            given = Command(resume={each.id: answer_to(each.value) for each in some})
-        else:
-            return played
+            return ...
+        if life.error is not None:
+            assert isinstance(life.error, Broken), life.error
+            return None
+        return answers(asked, chance) if asked else ...
+
+    def standing(self, given: Any) -> Any:
+        """A life that stands still at a request by which it writes, while another process takes the
+        thread over and goes on with it; then it comes back, and is refused."""
+        others: list[SimResult] = []
+        stored: list[Any] = []
+
+        def meanwhile() -> None:
+            before = self.saver.execute(ReadLane("1", "")).fence
+            crash = self.crash()
+            while (then := self.next()) is not ...:
+                others.append(self.live(then, crash, takeover=True))
+                if self.saver.execute(ReadLane("1", "")).fence != before:
+                    break
+                crash = None  # it died before it had taken over
+            stored.append(everything(self.saver))
+
+        self.saver.left, self.saver.meanwhile = self.chance.randint(1, LATEST_WRITE), meanwhile
+        life = self.live(given, None, takeover=False)
+        self.saver.left = 0
+        if not others:
+            return self.after(life)
+        self.played.zombies += 1
+        refused = isinstance(life.error, ThreadBusyError)
+        if isinstance(life.error, InvalidUpdateError):  # it had an error of its own by then
+            refused = expected(self.schedule.graph).conflict
+        assert refused, f"a zombie was not refused: {life.error}"
+        assert everything(self.saver) == stored[0], "a zombie stored something"
+        self.played.trace += life.trace  # what it began when it was back, too
+        _collect(life.parts, self.played.course)
+        for other in others:
+            self.after(other)
+        return ... if self.played.course.conflict else self.next()
+
+    def next(self) -> Any:
+        """What the thread needs to go on, by what is stored (`...`: it has ended)."""
+        try:
+            state = self.graph.get_state(CONFIG)
+        except InvalidUpdateError:  # the tasks are done, and what they wrote is in conflict
+            return None
+        if state.created_at is None:
+            return INPUT
+        asked = [each for task in state.tasks for each in task.interrupts]
+        if asked:
+            return answers(asked, self.chance)
+        return None if state.next else ...
 
 
-Live = Callable[[Any, Crash | None], SimResult]
+def answers(asked: list[Any], chance: Random) -> Any:
+    """The answers to some questions."""
+    some = [each for each in asked if chance.random() < 0.75] or [chance.choice(asked)]
+    return Command(resume={each.id: answer_to(each.value) for each in some})
+
+
+class Live(Protocol):
+    """One run: input and crash to what came of it."""
+
+    def __call__(self, given: Any, crash: Crash | None, *, takeover: bool) -> SimResult: ...
 
 
 def _lives(schedule: Schedule, graph: Any, env: SimEnv, chance: Random) -> Live:
-    """How one run is made: input and crash to what came of it."""
+    """How one run is made."""
     concurrency = chance.choice([None, None, 1, 2, 3])
     config = {**CONFIG, "max_concurrency": concurrency} if concurrency else CONFIG
     options: Any = {"durability": schedule.durability}
-    caught = (Broken, InvalidUpdateError)
+    caught = (Broken, InvalidUpdateError, ThreadBusyError)
+    taking: Any = {"configurable": {**CONFIG["configurable"], "thread_busy": "takeover"}}
 
-    def simulated(given: Any, crash: Crash | None) -> SimResult:
+    def simulated(given: Any, crash: Crash | None, *, takeover: bool) -> SimResult:
         return simulate(
             graph,
             given,
-            config,
+            {**config, **taking} if takeover else config,
             seed=chance.getrandbits(32),
             crash_at=crash,
             env=env,
@@ -146,7 +252,7 @@ def _lives(schedule: Schedule, graph: Any, env: SimEnv, chance: Random) -> Live:
             **options,
         )
 
-    def real(given: Any, crash: Crash | None) -> SimResult:
+    def real(given: Any, crash: Crash | None, *, takeover: bool) -> SimResult:
         result = SimResult(0)
 
         async def play_async() -> None:
@@ -198,7 +304,8 @@ def check(schedule: Schedule, played: Played | None = None) -> Played:
     """Play a schedule and hold it against the model; a failure says how to replay it."""
     try:
         played = play(schedule) if played is None else played
-        check_course(played, expected(schedule.graph), died=played.deaths > 0)
+        died = played.deaths + played.zombies > 0
+        check_course(played, expected(schedule.graph), died=died)
         check_effects(played.trace)
     except Exception as error:
         error.add_note(f"replay: {schedule.command()}")
@@ -260,6 +367,15 @@ def rows(saver: Any) -> list[Any]:
         found.append((lane.thread_id, lane.ns, lane.head))
         found.append([tuple(row) for row in saver.execute(ReadCheckpoints(lane.lane))])
         found.append(list(zip(keys, values, strict=True)))
+    return found
+
+
+def everything(saver: Any) -> list[Any]:
+    """`rows`, and what tasks wrote."""
+    found = rows(saver)
+    for lane in saver.execute(ListLanes()):
+        for row in saver.execute(ReadCheckpoints(lane.lane)):
+            found.append([tuple(each) for each in saver.execute(ReadWrites(lane.lane, row.id))])
     return found
 
 

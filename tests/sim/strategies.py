@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from time import process_time
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 
 from .graphs import Spec, spec_from, spec_of_seed
@@ -27,15 +27,16 @@ def graphs() -> st.SearchStrategy[Spec]:
     return drawn() | st.integers(0, 2**32).map(spec_of_seed)
 
 
-def plays(number: int) -> Any:
-    """Settings of a test over this many graphs."""
-    return settings(
+def plays(number: int, block: int | None = None) -> Any:
+    """Settings of a test over this many graphs; those of each block are others."""
+    chosen = settings(
         max_examples=int(number * (TIMES or 1)),
         derandomize=not TIMES,
         database=None,
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
+    return chosen if block is None or TIMES else lambda test: seed(block)(chosen(test))
 
 
 @dataclass

@@ -1,4 +1,5 @@
-"""Crash and resume: the process dies at storage requests, before or after they take effect."""
+"""Crash and resume: the process dies at storage requests, before or after they take effect, or
+stands still at one and comes back when another process has taken its thread over."""
 
 from __future__ import annotations
 
@@ -11,40 +12,57 @@ from plait.checkpoint.memory import InMemorySaver
 from plait.drivers.sim import Crash, SimEnv, simulate
 
 from .graphs import INPUT, Spec, build, spec_of_seed
-from .schedules import CONFIG, check, check_effects, check_history, expected, schedule_of
+from .schedules import (
+    CONFIG,
+    TROUBLES,
+    check,
+    check_effects,
+    check_history,
+    expected,
+    schedule_of,
+)
 from .strategies import Tally, graphs, plays
 
-GRAPHS = 120
+BLOCKS = 4
+GRAPHS = 60
+"""Graphs of each block."""
 SCHEDULES = 50
 
 
-def test_crashed_runs_resume_to_the_models_end_and_repeat_nothing_acknowledged(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_crashed_and_stale_runs_come_to_the_models_end_and_repeat_nothing_acknowledged(
+    block: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tally = Tally()
-    deaths = 0
+    deaths = zombies = 0
 
-    @plays(GRAPHS)
+    @plays(GRAPHS, block=block)
     @given(graphs())
     def body(spec: Spec) -> None:
-        nonlocal deaths
+        nonlocal deaths, zombies
         for seed in range(SCHEDULES):
+            crashes, stale = TROUBLES[seed % len(TROUBLES)]
             schedule = schedule_of(
                 spec,
                 seed,
-                crashes=1 + seed % 4,
+                crashes=crashes,
+                zombies=stale,
                 durability="async" if seed % 3 == 2 else "sync",
-                native="async" if seed % 5 == 4 else "sync",
+                native="async" if seed % 7 == 4 else "sync",
             )
             played = check(schedule)
             if not played.course.conflict:
                 check_history(played, schedule)
             deaths += played.deaths
+            zombies += played.zombies
             tally.schedules += 1
 
     body()
-    tally.report(capsys, f"crashes ({deaths} deaths)", at_least=GRAPHS * SCHEDULES)
-    assert deaths > tally.schedules
+    tally.report(
+        capsys, f"crashes ({deaths} deaths, {zombies} zombies)", at_least=GRAPHS * SCHEDULES
+    )
+    assert deaths > tally.schedules / 3
+    assert zombies > tally.schedules / 5
 
 
 STEADY = [

@@ -9,7 +9,7 @@ from .graphs import Spec, spec_of_seed
 from .schedules import Schedule, check, check_history, rows, schedule_of
 from .strategies import Tally, graphs, plays
 
-GRAPHS = 280
+GRAPHS = 160
 ORDERS = 50
 
 

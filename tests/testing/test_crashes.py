@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import operator
 import os
+import subprocess
+import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 from threading import Thread
 from typing import Annotated, Any, TypedDict
 
 import pytest
 
+import plait
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import ConfigError
 from plait.graph import START, StateGraph
 from plait.testing import (
+    CrashPoint,
     Effects,
     FaultySaver,
     InjectedFailure,
@@ -100,6 +105,62 @@ def test_the_environment_plays_one_point(tmp_path: Path, monkeypatch: Any) -> No
     assert [(point.request, point.when, point.died) for point in report.points] == [
         (3, "after", True)
     ]
+
+
+LOSING = """
+import sys
+from pathlib import Path
+from typing import TypedDict
+
+from plait.graph import START, StateGraph
+from plait.testing import every_crash_point, until_done
+
+
+class State(TypedDict, total=False):
+    lives: int
+
+
+def workflow(saver, effects):
+    effects.note("life")
+    lives = effects.counts()["life"]
+    builder = StateGraph(State)
+    builder.add_node("a", lambda state: {"lives": lives}).add_edge(START, "a")
+    config = {"configurable": {"thread_id": "1"}}
+    return until_done(builder.compile(checkpointer=saver), {}, config)
+
+
+if __name__ == "__main__":
+    every_crash_point(workflow, Path("trials"), stride=3)
+"""
+
+
+@pytest.mark.parametrize("start", [["losing it.py"], ["-c", LOSING]])
+def test_a_program_prints_the_command_that_plays_a_point_again(
+    tmp_path: Path, start: list[str]
+) -> None:
+    (tmp_path / "losing it.py").write_text(LOSING)
+    places = [str(Path(plait.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    kept = {name: text for name, text in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    kept["PYTHONPATH"] = os.pathsep.join(places)
+    options: Any = {"cwd": tmp_path, "env": kept, "capture_output": True, "text": True}
+    first = subprocess.run([sys.executable, *start], **options)
+    assert 'replay: PLAIT_CRASH="1 before" ' in first.stderr
+    command = first.stderr.partition("replay: ")[2].strip()
+    again = subprocess.run(command, shell=True, **options)
+    assert "Killed before storage request 1, the workflow ended with" in again.stderr
+    assert again.stderr.partition("replay: ")[2].strip() == command
+    (replay,) = (tmp_path / "trials").glob("replay-*")
+    assert {trial.name for trial in replay.iterdir()} == {"undisturbed", "before-1"}
+
+
+def test_what_is_typed_in_names_the_variable_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = CrashPoint(12, "after", True, "", Counter(), [])
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    assert point.replay.startswith(f'PLAIT_CRASH="12 after" {sys.executable} ')
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert point.replay == 'PLAIT_CRASH="12 after"'
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "tests/test_a.py::test_b (call)")
+    assert point.replay == "PLAIT_CRASH=\"12 after\" python -m pytest 'tests/test_a.py::test_b'"
 
 
 def test_a_graph_is_explored_in_many_orders_with_crashes() -> None:

@@ -19,13 +19,16 @@ from __future__ import annotations
 
 import gc
 import os
+import shlex
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Final, Literal, TypeAlias
 
 from plait.checkpoint.sqlite import SqliteSaver
@@ -120,10 +123,17 @@ class CrashPoint:
 
     @property
     def replay(self) -> str:
-        """The command that plays this point alone."""
+        """The command that plays this point alone: the test, or the program as it was started.
+
+        Of a program that nobody can start again, such as what is typed in at a prompt, it is what
+        to set in the environment.
+        """
         test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
         command = f'{REPLAY}="{self.request} {self.when}"'
-        return f"{command} python -m pytest '{test}'" if test else command
+        if test:
+            return f"{command} python -m pytest '{test}'"
+        program = [] if hasattr(sys, "ps1") else sys.orig_argv[1:]
+        return f"{command} {shlex.join([sys.executable, *program])}" if program else command
 
 
 @dataclass(frozen=True)
@@ -157,7 +167,8 @@ def every_crash_point(
 
     Args:
         workflow: Brings the thread to its end; see the module's head.
-        folder: An empty folder; each trial has one of its own inside.
+        folder: An empty folder; each trial has one of its own inside. (A replay makes a new one
+            in it.)
         open: Opens one of plait's savers for a trial's folder (None: a `SqliteSaver` there).
         kill: SIGKILL in a forked process. False: an `InjectedCrash` in this process and then a
             fresh saver; for systems without fork.
@@ -172,6 +183,9 @@ def every_crash_point(
     """
     opened = open or _sqlite
     report = CrashReport()
+    if REPLAY in os.environ:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder = Path(mkdtemp(prefix="replay-", dir=folder))
     expected = _play(workflow, folder / "undisturbed", opened, None, kill)
     for point in _points(workflow, folder, opened, kill, stride):
         report.points.append(point)
@@ -192,7 +206,9 @@ def _points(
     only = os.environ.get(REPLAY)
     if only is not None:
         request, when = only.split()
-        yield _play(workflow, folder / "replay", opened, (int(request), _when(when)), kill)
+        yield _play(
+            workflow, folder / f"{when}-{request}", opened, (int(request), _when(when)), kill
+        )
         return
     for when in ("before", "after"):
         for request in count(1, stride):
