@@ -7,10 +7,13 @@ the checkpoint that it left; the other calls are answered with a word about what
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import is_
-from typing import Any, cast
+from typing import Any, NotRequired, Required, cast, get_args, get_origin, get_type_hints
 
+from plait.errors import InvalidValueError
+from plait.graph.message import add_messages
 from plait.messages import ToolMessage
 from plait.messages.foreign import kind_of
+from plait.prebuilt.malformed import with_answers
 from plait.pregel.scope import TaskScope
 from plait.scope import current_scope
 from plait.types import StateSnapshot
@@ -44,6 +47,79 @@ class ClosedHistory:
         if not calls:
             self._closed = [*messages]
         return calls
+
+
+class HistoryRepair:
+    """Answers what an agent's history left open, before each turn of its model."""
+
+    __slots__ = ("_closed",)
+
+    def __init__(self) -> None:
+        self._closed = ClosedHistory()
+
+    def mended(self, messages: Sequence[Any]) -> list[Any] | None:
+        """The messages with an answer to each call that has none; None if there is no such call."""
+        readable = with_answers(messages)
+        messages = messages if readable is None else readable
+        calls = self._closed.open_calls(messages)
+        return repaired(messages, stored_answers(calls)) if calls else readable
+
+    async def amended(self, messages: Sequence[Any]) -> list[Any] | None:
+        """The async twin of `mended`."""
+        readable = with_answers(messages)
+        messages = messages if readable is None else readable
+        calls = self._closed.open_calls(messages)
+        return repaired(messages, await astored_answers(calls)) if calls else readable
+
+
+class HistoryCheck:
+    """Refuses what an agent's history left open, before each turn of its model."""
+
+    __slots__ = ("_closed",)
+
+    def __init__(self) -> None:
+        self._closed = ClosedHistory()
+
+    def mended(self, messages: Sequence[Any]) -> None:
+        """Nothing is mended.
+
+        Raises:
+            InvalidValueError: There are tool calls without an answer.
+        """
+        calls = self._closed.open_calls(messages)
+        if calls:
+            shown = ", ".join(f"{one['name']} ({one['id']})" for one in calls[:3])
+            raise InvalidValueError(
+                f"Found tool calls without a ToolMessage that answers them: {shown}. Models refuse "
+                "such a history. Add a ToolMessage with the tool_call_id of each, or remove the "
+                "AIMessage that calls them; an agent with repair_history=True answers them itself."
+            )
+
+    async def amended(self, messages: Sequence[Any]) -> None:
+        """The async twin of `mended`."""
+        self.mended(messages)
+
+
+class MalformedRepair:
+    """Answers the calls that could not be read, and no others, before each turn of the model."""
+
+    __slots__ = ()
+
+    def mended(self, messages: Sequence[Any]) -> list[Any] | None:
+        """See `with_answers`."""
+        return with_answers(messages)
+
+    async def amended(self, messages: Sequence[Any]) -> list[Any] | None:
+        """The async twin of `mended`."""
+        return with_answers(messages)
+
+
+def keeps_repairs(schema: Any) -> bool:
+    """Whether a state can take a history anew: its messages are those of `add_messages`."""
+    hint = get_type_hints(schema, include_extras=True)["messages"]
+    if get_origin(hint) in (Required, NotRequired):
+        (hint,) = get_args(hint)
+    return add_messages in getattr(hint, "__metadata__", ())
 
 
 def open_calls(messages: Sequence[Any]) -> list[Any]:
@@ -171,4 +247,4 @@ def _written(values: Any) -> Any:
     return cast("dict[str, Any]", values).get("messages") if isinstance(values, dict) else None
 
 
-__all__ = ["ClosedHistory", "astored_answers", "open_calls", "repaired", "stored_answers"]
+__all__ = ["HistoryCheck", "HistoryRepair", "MalformedRepair", "keeps_repairs", "repaired"]
