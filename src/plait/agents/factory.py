@@ -21,7 +21,7 @@ from plait.graph.state import StateGraph
 from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_history import keeps_repairs
-from plait.prebuilt.agent_models import as_agent_model
+from plait.prebuilt.agent_models import as_agent_model, has_tools
 from plait.prebuilt.tool_node import ToolNode
 from plait.pregel.streamed import tool_calls
 from plait.runnables.config import RunnableConfig
@@ -102,8 +102,8 @@ def create_agent(
         The compiled graph.
 
     Raises:
-        ConfigError: Something is no middleware, schema or prompt, or a hook may jump to tools that
-            the agent has not.
+        ConfigError: Something is no middleware, schema or prompt, the model has other tools bound
+            to it, or a hook may jump to tools that the agent has not.
         DuplicateMiddlewareError: Two middlewares have the same name.
         ToolDefinitionError: Something is no tool.
         TypeError: There is no such argument; the message names the right one.
@@ -119,6 +119,9 @@ def create_agent(
     responses = Responses(response_format)
     node, model_tools = _tools(() if tools is None else tools, middleware)
     warn_of_unknown(middleware, [*model_tools.shown, *responses.tools], isinstance(tools, ToolNode))
+    model = as_agent_model(model)
+    if model_tools.shown:
+        has_tools(model, model_tools.shown, "create_agent")  # refuses others
     first = _system_message(system_prompt)
     schemas = merged_schemas(
         [
@@ -134,7 +137,7 @@ def create_agent(
         output_schema=schemas.output,
     )
     asking = ModelNode(
-        as_agent_model(model),
+        model,
         model_tools,
         first,
         responses,

@@ -30,7 +30,7 @@ class AgentModel:
             self._choose = given
             return
         model = as_agent_model(given)
-        if tools and not _has_tools(model, tools):
+        if tools and not has_tools(model, tools, "create_react_agent"):
             model = with_tools(model, tools)
         self._bound = model
 
@@ -92,7 +92,7 @@ def as_agent_model(model: Any) -> Any:
 
 
 def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
-    """A model with tools; what is bound to it, and the steps around it, stay.
+    """A model with tools; what else is bound to it, and the steps around it, stay.
 
     Args:
         model: What `as_agent_model` gave.
@@ -110,12 +110,18 @@ def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
         inner = with_tools(binding.bound, tools, **kwargs)
         if not isinstance(binding, RunnableBinding):  # it does more than to hand on: it tries again
             return binding.model_copy(update={"bound": inner})
-        return inner.bind(**binding.kwargs).with_config(binding.config)
+        others = {k: v for k, v in binding.kwargs.items() if k != "tools" and kwargs.get(k) is None}
+        return inner.bind(**others).with_config(binding.config)
     return model.bind_tools(tools, **kwargs)
 
 
-def _has_tools(model: Any, tools: Sequence[Any]) -> bool:
-    """Whether tools are bound to the model already.
+def has_tools(model: Any, tools: Sequence[Any], maker: str) -> bool:
+    """Whether tools are bound to a model already.
+
+    Args:
+        model: What `as_agent_model` gave.
+        tools: Those of the agent.
+        maker: What makes the agent.
 
     Raises:
         ConfigError: They are not those of the agent.
@@ -127,8 +133,8 @@ def _has_tools(model: Any, tools: Sequence[Any]) -> bool:
     wanted = {one.name for one in tools if not isinstance(one, Mapping)}
     if len(bound) != len(tools) or not wanted <= names:
         raise ConfigError(
-            f"The model has the tools {sorted(names)} bound to it, and create_react_agent was "
-            f"given {sorted(wanted)}. Give the agent the same tools, or a model without."
+            f"The model has the tools {sorted(names)} bound to it, and {maker} was given "
+            f"{sorted(wanted)}. Give the agent the same tools, or a model without."
         )
     return True
 
@@ -143,11 +149,13 @@ def _bound_tools(model: Any) -> list[Any] | None:
 
 
 def _name_of(tool: Any) -> str | None:
-    """The name of a tool in a provider's form."""
+    """The name of a tool, a function, or a tool in a provider's form."""
+    if isinstance(tool, str):
+        return tool
     if not isinstance(tool, Mapping):
-        return getattr(tool, "name", tool if isinstance(tool, str) else None)
+        return getattr(tool, "name", None) or getattr(tool, "__name__", None)
     its = cast("Mapping[str, Any]", tool)
     return cast("Mapping[str, Any]", its.get("function", its)).get("name")
 
 
-__all__ = ["AgentModel", "as_agent_model", "bare", "with_tools"]
+__all__ = ["AgentModel", "as_agent_model", "bare", "has_tools", "with_tools"]
