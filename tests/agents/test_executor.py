@@ -17,6 +17,7 @@ from plait.agents import (
     AgentStep,
     BaseMultiActionAgent,
     BaseSingleActionAgent,
+    RunnableAgent,
     create_react_agent,
     create_tool_calling_agent,
     prompts,
@@ -356,6 +357,83 @@ def test_an_agent_may_end_early_in_its_own_way() -> None:
         agent=Summing(), tools=[note], max_iterations=2, early_stopping_method="generate"
     )
     assert made.invoke("go")["output"] == ("generate", 2)
+
+
+def generating(agent: Any, **options: Any) -> AgentExecutor:
+    given: Any = {"max_iterations": 1, "early_stopping_method": "generate", **options}
+    return AgentExecutor(agent=agent, tools=[note], **given)
+
+
+LAST_WORD = "Give your final answer now"
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_an_agent_that_runs_out_of_turns_may_have_one_more_for_its_answer(way: str) -> None:
+    model = ScriptedChatModel([calls(call("note", text="a"), call("note", "2", text="b")), "done"])
+    made = generating(create_tool_calling_agent(model, [note], prompts.TOOLS))
+    if way == "sync":
+        ended = made.invoke({"input": "go"})
+    else:
+        ended = asyncio.run(made.ainvoke({"input": "go"}))
+    assert ended["output"] == "done"
+    seen = [one.text for one in model.calls[1].messages if one.type == "tool"]
+    assert seen[0] == "noted a"
+    assert seen[1].startswith("noted b\n\n")
+    assert LAST_WORD in seen[1]
+    assert sorted(EFFECTS) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("said", "output"),
+    [
+        ("Final Answer: so", "so"),
+        ("It is so.", "It is so."),
+        ("Action: note\nAction Input: b", "Agent stopped due to iteration limit or time limit."),
+    ],
+)
+def test_what_is_said_in_the_last_turn_is_the_answer_but_for_another_action(
+    said: str, output: str
+) -> None:
+    model = ScriptedChatModel(["Action: note\nAction Input: a", said])
+    made = generating(
+        create_react_agent(model, [note], prompts.REACT), return_intermediate_steps=True
+    )
+    ended = made.invoke({"input": "go"})
+    assert ended["output"] == output
+    assert LAST_WORD in model.calls[1].messages[0].text
+    assert [seen for _, seen in ended["intermediate_steps"]] == ["noted a"]
+    assert EFFECTS == ["a"]
+
+
+def test_the_last_turn_is_shown_no_more_steps_than_the_others_and_a_method_of_ones_own_counts() -> (
+    None
+):
+    class Own(RunnableAgent):
+        def return_stopped_response(
+            self, early_stopping_method: str, intermediate_steps: Any, **_: Any
+        ) -> AgentFinish:
+            return AgentFinish({"output": len(intermediate_steps)}, "")
+
+    shown: list[int] = []
+
+    def decide(given: Any) -> Any:
+        shown.append(len(given["intermediate_steps"]))
+        return AgentAction("note", "a", "") if len(shown) < 4 else AgentFinish({"output": "x"}, "")
+
+    options: Any = {"max_iterations": 3, "trim_intermediate_steps": 1}
+    assert generating(RunnableLambda(decide), **options).invoke("go")["output"] == "x"
+    assert shown == [0, 1, 1, 1]
+    shown.clear()
+    own = generating(Own(runnable=RunnableLambda(decide)), **options)
+    assert asyncio.run(own.ainvoke("go"))["output"] == 1
+
+
+def test_a_run_whose_time_is_over_may_have_one_more_turn() -> None:
+    model = ScriptedChatModel(["at once"])
+    agent = create_tool_calling_agent(model, [note], prompts.TOOLS)
+    assert generating(agent, max_execution_time=0.0).invoke("go")["output"] == "at once"
+    with pytest.raises(ConfigError, match="cannot stop early by 'generte'"):
+        generating(Endless(), early_stopping_method="generte").invoke("go")
 
 
 class Hanging:
