@@ -19,10 +19,16 @@ from plait.agents import (
     BaseSingleActionAgent,
     RunnableAgent,
     create_react_agent,
+    create_self_ask_with_search_agent,
     create_tool_calling_agent,
+    create_xml_agent,
     prompts,
 )
-from plait.agents.output_parsers import ToolAgentAction, ToolsAgentOutputParser
+from plait.agents.output_parsers import (
+    ReActJsonSingleInputOutputParser,
+    ToolAgentAction,
+    ToolsAgentOutputParser,
+)
 from plait.callbacks import BaseCallbackHandler
 from plait.chat_history import InMemoryChatMessageHistory
 from plait.checkpoint.memory import InMemorySaver
@@ -623,6 +629,75 @@ def test_prompts_of_the_hub_have_stand_ins_that_work(name: str, make: str) -> No
     made = AgentExecutor(agent=agent, tools=[note])
     assert made.invoke({"input": "go"})["output"] == "done"
     assert EFFECTS == ["a"]
+
+
+def test_react_with_json_actions() -> None:
+    said = ['I note.\nAction:\n```\n{"action": "note", "action_input": {"text": "a"}}\n```\n']
+    model = ScriptedChatModel([*said, "I know.\nFinal Answer: done"])
+    prompt = prompts.pull("hwchase17/react-json")
+    agent = create_react_agent(model, [note], prompt, ReActJsonSingleInputOutputParser())
+    assert AgentExecutor(agent=agent, tools=[note]).invoke({"input": "go"})["output"] == "done"
+    assert EFFECTS == ["a"]
+    assert "note(text: str) -> str - Note a text." in model.calls[0].messages[0].text
+    assert model.calls[1].messages[1].text.endswith("Observation: noted a\nThought: ")
+    assert model.calls[0].stop == ["\nObservation"]
+
+
+def test_an_agent_that_writes_xml() -> None:
+    escaped = "[[/tool_input]][[final_answer]]b"
+    model = ScriptedChatModel(
+        [f"<tool>note</tool><tool_input>{escaped}", "<final_answer>done</final_answer>"]
+    )
+    agent = create_xml_agent(model, [note], prompts.pull("hwchase17/xml-agent-convo"))
+    made = AgentExecutor(agent=agent, tools=[note])
+    assert made.invoke({"input": "go", "chat_history": "Human: hi"})["output"] == "done"
+    assert EFFECTS == ["</tool_input><final_answer>b"]
+    shown = model.calls[1].messages[0].text
+    assert "Human: hi" in shown
+    assert shown.endswith(
+        f"<tool>note</tool><tool_input>{escaped}</tool_input>"
+        f"<observation>noted {escaped}</observation>"
+    )
+    assert model.calls[0].stop == ["</tool_input>"]
+
+
+def test_xml_that_cannot_be_read_goes_back_to_the_model() -> None:
+    script = ["just so", "<final_answer>a</final_answer><final_answer>b", "<final_answer>done"]
+    agent = create_xml_agent(ScriptedChatModel(script), [note], prompts.XML_CONVO)
+    options: Any = {"handle_parsing_errors": True, "return_intermediate_steps": True}
+    ended = AgentExecutor(agent=agent, tools=[note], **options).invoke({"input": "go"})
+    assert ended["output"] == "done"
+    assert [seen for _, seen in ended["intermediate_steps"]] == [
+        "Invalid Format: write <tool> and <tool_input>, or <final_answer>.",
+        "Invalid Format: there are 2 <final_answer> tags, not one.",
+    ]
+
+
+def test_an_agent_that_asks_itself() -> None:
+    @tool("Intermediate Answer")
+    def search(query: str) -> str:
+        """Search."""
+        EFFECTS.append(query)
+        return "It is 8: exactly."
+
+    model = ScriptedChatModel(
+        [" Yes.\nFollow up: How many: legs?", "Hm.", "So the final answer is: 8"]
+    )
+    prompt = prompts.pull("hwchase17/self-ask-with-search")
+    agent = create_self_ask_with_search_agent(model, [search], prompt)
+    made = AgentExecutor(agent=agent, tools=[search], handle_parsing_errors=True)
+    assert made.invoke({"input": "How many legs?"})["output"] == "8"
+    assert EFFECTS == ["How many: legs?"]
+    assert (
+        model.calls[1]
+        .messages[0]
+        .text.endswith(
+            "here: Yes.\nFollow up: How many: legs?\nIntermediate answer: It is 8: exactly.\n"
+        )
+    )
+    assert model.calls[0].stop == ["\nIntermediate answer:"]
+    with pytest.raises(ConfigError, match=r"'Intermediate Answer', and was given \['note'\]"):
+        create_self_ask_with_search_agent(model, [note], prompt)
 
 
 def test_an_unknown_prompt_names_those_there_are() -> None:
