@@ -284,6 +284,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_desks_in_place::tools_of_a_request": "Tools of a request",
     "g_desks_in_place::what_no_write_names": "What changes in place and is not written",
     "g_desks_people::a_new_question_in_the_place_of_an_answer": "Tool calls without an answer",
+    "g_desks_people::an_answer_with_an_update": "Tool calls without an answer",
     "g_haystack_agent::exit_by_a_tool_among_others": "Tools that end a Haystack-style agent",
     "g_haystack_agent::tools_of_one_run_without_others": "Tools of one run of an agent",
     "g_haystack_agent::value_that_the_state_lacks": "Values that an agent's state lacks",
@@ -317,6 +318,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Approvals are bound to their calls"
     ),
     "g_people_meet::an_edit_of_the_first_that_was_asked": "Approvals are bound to their calls",
+    "g_people_meet::calls_that_a_limit_has_refused": "Questions about calls that are answered",
     "g_react::a_call_that_waited": "Stored tool calls",
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",
     "g_tool_calling::a_tool_keeps_what_it_declares": "What a reviewed tool keeps",

@@ -14,7 +14,7 @@ from plait.errors import InvalidValueError
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage, HumanMessage, ToolMessage
 from plait.prebuilt import create_react_agent
-from plait.prebuilt.agent_history import repaired
+from plait.prebuilt.agent_history import open_calls, repaired
 from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
 from plait.types import interrupt
 
@@ -230,8 +230,31 @@ def test_answers_stand_right_after_their_call_in_its_order() -> None:
     stored = {"2": ToolMessage("stored", tool_call_id="2")}
     found = repaired(history, stored)
     assert [m.content.split(":")[0] for m in found] == ["", "Interrupted", "late", "stored", "hm"]
-    answered = [calls("note"), HumanMessage("hm"), ToolMessage("late", tool_call_id="0")]
-    assert repaired(answered, {}) == answered
+    answered = [calls("note"), late, ToolMessage("soon", tool_call_id="0"), HumanMessage("hm")]
+    assert repaired(answered, {}) == [answered[0], answered[2], answered[1], answered[3]]
+    assert open_calls(answered) == []
+
+
+def test_an_answer_that_comes_late_goes_up_to_its_call() -> None:
+    model = scripted("yes")
+    history: Any = [calls("note"), HumanMessage("hm"), ToolMessage("late", tool_call_id="0")]
+    state = create_react_agent(model, [note]).invoke({"messages": history})
+    assert [m.type for m in state["messages"]] == ["ai", "tool", "human", "ai"]
+    assert [kind for kind, _ in model.seen[-1]] == ["ai", "tool", "human"]
+
+
+def test_ids_that_each_turn_uses_again_do_not_answer_the_calls_of_the_next() -> None:
+    model = scripted(calls("note"), "noted", calls("note"), "yes")
+    agent = create_react_agent(
+        model, [note], checkpointer=InMemorySaver(), interrupt_before=["tools"]
+    )
+    agent.invoke({"messages": "hi"}, THREAD)
+    agent.invoke(None, THREAD)
+    agent.invoke({"messages": "again"}, THREAD)
+    state = agent.invoke(AGAIN, THREAD)
+    told = [m.content.split(":")[0] for m in state["messages"] if m.type == "tool"]
+    assert told == ["noted 0", "Interrupted"]
+    assert [m.type for m in state["messages"]][4:] == ["human", "ai", "tool", "human", "ai"]
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
