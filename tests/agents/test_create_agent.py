@@ -232,12 +232,23 @@ def test_a_model_with_other_tools_than_the_agent_is_refused(make: Any, provider:
     model: Any = ScriptedChatModel([ADD, "done"])
     if provider == "openai":
         model = init_chat_model("openai:gpt-5", api_key="k")
-    for bound in ([other], [add, other], []):
-        with pytest.raises(ConfigError, match=rf"{make.__name__} was given \['add'\]"):
+    for bound in ([other], [add, other]):
+        with pytest.raises(ConfigError, match=r"The model has the tools .*'other'.* bound to it"):
             make(model.bind_tools(bound), [add])
+    with pytest.raises(ConfigError, match="web_search"):
+        create_agent(model.bind_tools([add, {"type": "web_search"}]), [add])
     agent = make(model.bind_tools([add]), [add])
     if provider == "scripted":
         assert texts(agent.invoke(USER)) == ["hi", "", "3", "done"]
+
+
+def test_a_model_with_some_of_the_tools_of_the_agent_is_shown_all() -> None:
+    class More(AgentMiddleware):
+        tools = (tool(other),)
+
+    model = ScriptedChatModel(["done"])
+    create_agent(model.bind_tools([add]), [add], middleware=[More()]).invoke(USER)
+    assert [one.name for one in model.calls[0].tools] == ["other", "add"]
 
 
 def test_the_tools_of_a_request_replace_those_of_its_model() -> None:

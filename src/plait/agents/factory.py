@@ -21,7 +21,7 @@ from plait.graph.state import StateGraph
 from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.agent_history import keeps_repairs
-from plait.prebuilt.agent_models import as_agent_model, has_tools
+from plait.prebuilt.agent_models import as_agent_model, refuse_other_tools
 from plait.prebuilt.tool_node import ToolNode
 from plait.pregel.streamed import tool_calls
 from plait.runnables.config import RunnableConfig
@@ -121,7 +121,7 @@ def create_agent(
     warn_of_unknown(middleware, [*model_tools.shown, *responses.tools], isinstance(tools, ToolNode))
     model = as_agent_model(model)
     if model_tools.shown:
-        has_tools(model, model_tools.shown, "create_agent")  # refuses others
+        refuse_other_tools(model, model_tools.shown)
     first = _system_message(system_prompt)
     schemas = merged_schemas(
         [

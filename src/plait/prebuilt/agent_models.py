@@ -30,7 +30,7 @@ class AgentModel:
             self._choose = given
             return
         model = as_agent_model(given)
-        if tools and not has_tools(model, tools, "create_react_agent"):
+        if tools and not _has_tools(model, tools):
             model = with_tools(model, tools)
         self._bound = model
 
@@ -115,13 +115,27 @@ def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
     return model.bind_tools(tools, **kwargs)
 
 
-def has_tools(model: Any, tools: Sequence[Any], maker: str) -> bool:
-    """Whether tools are bound to a model already.
+def refuse_other_tools(model: Any, tools: Sequence[Any]) -> None:
+    """Refuse a model with tools bound to it that its agent lacks: it would not be shown them.
 
     Args:
         model: What `as_agent_model` gave.
-        tools: Those of the agent.
-        maker: What makes the agent.
+        tools: Those of the agent, which replace them.
+
+    Raises:
+        ConfigError: There are some.
+    """
+    known = {_label_of(one) for one in tools}
+    others = [label for one in _bound_tools(model) or () if (label := _label_of(one)) not in known]
+    if others:
+        raise ConfigError(
+            f"The model has the tools {others} bound to it, which create_agent was not given (it "
+            f"has: {sorted(map(str, known))}). Give them to the agent too, or a model without."
+        )
+
+
+def _has_tools(model: Any, tools: Sequence[Any]) -> bool:
+    """Whether tools are bound to the model already.
 
     Raises:
         ConfigError: They are not those of the agent.
@@ -133,8 +147,8 @@ def has_tools(model: Any, tools: Sequence[Any], maker: str) -> bool:
     wanted = {one.name for one in tools if not isinstance(one, Mapping)}
     if len(bound) != len(tools) or not wanted <= names:
         raise ConfigError(
-            f"The model has the tools {sorted(names)} bound to it, and {maker} was given "
-            f"{sorted(wanted)}. Give the agent the same tools, or a model without."
+            f"The model has the tools {sorted(names)} bound to it, and create_react_agent was "
+            f"given {sorted(wanted)}. Give the agent the same tools, or a model without."
         )
     return True
 
@@ -148,6 +162,12 @@ def _bound_tools(model: Any) -> list[Any] | None:
     return cast("dict[str, Any]", kwargs).get("tools") if isinstance(kwargs, dict) else None
 
 
+def _label_of(tool: Any) -> str | None:
+    """The name of a tool, or the type of one that the provider runs itself."""
+    name = _name_of(tool)
+    return cast("Any", tool).get("type") if name is None and isinstance(tool, Mapping) else name
+
+
 def _name_of(tool: Any) -> str | None:
     """The name of a tool, a function, or a tool in a provider's form."""
     if isinstance(tool, str):
@@ -158,4 +178,4 @@ def _name_of(tool: Any) -> str | None:
     return cast("Mapping[str, Any]", its.get("function", its)).get("name")
 
 
-__all__ = ["AgentModel", "as_agent_model", "bare", "has_tools", "with_tools"]
+__all__ = ["AgentModel", "as_agent_model", "bare", "refuse_other_tools", "with_tools"]
