@@ -661,6 +661,16 @@ def test_an_agent_that_writes_xml() -> None:
     assert model.calls[0].stop == ["</tool_input>"]
 
 
+def test_xml_may_have_lines_of_its_own_and_what_follows_an_action_is_made_up() -> None:
+    acts = "<tool>\n note \n</tool>\n<tool_input>\n a \n</tool_input>\n"
+    model = ScriptedChatModel(
+        [f"{acts}<observation>x</observation><final_answer>no", "<final_answer>\ndone\n"]
+    )
+    agent = create_xml_agent(model, [note], prompts.XML_CONVO)
+    assert AgentExecutor(agent=agent, tools=[note]).invoke({"input": "go"})["output"] == "done"
+    assert EFFECTS == ["a"]
+
+
 def test_xml_that_cannot_be_read_goes_back_to_the_model() -> None:
     script = ["just so", "<final_answer>a</final_answer><final_answer>b", "<final_answer>done"]
     agent = create_xml_agent(ScriptedChatModel(script), [note], prompts.XML_CONVO)

@@ -230,7 +230,8 @@ class XMLAgentOutputParser(AgentOutputParser):
             raise _unread(text, f"Invalid Format: there are {len(found)} <{tag}> tags, not one.")
         if not found:
             return None
-        return found[0] if self.escape_format is None else unescaped(found[0])
+        text = found[0].strip()
+        return text if self.escape_format is None else unescaped(text)
 
     def get_format_instructions(self) -> str:
         """What to tell a model."""
