@@ -284,7 +284,6 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_desks_in_place::tools_of_a_request": "Tools of a request",
     "g_desks_in_place::what_no_write_names": "What changes in place and is not written",
     "g_desks_people::a_new_question_in_the_place_of_an_answer": "Tool calls without an answer",
-    "g_desks_people::an_answer_with_an_update": "Tool calls without an answer",
     "g_haystack_agent::exit_by_a_tool_among_others": "Tools that end a Haystack-style agent",
     "g_haystack_agent::tools_of_one_run_without_others": "Tools of one run of an agent",
     "g_haystack_agent::value_that_the_state_lacks": "Values that an agent's state lacks",

@@ -63,7 +63,7 @@ class HistoryRepair:
         self._closed = ClosedHistory(open_calls)
 
     def mended(self, messages: Sequence[Any]) -> list[Any] | None:
-        """The messages with an answer right after each call; None if there is nothing to do."""
+        """The messages with an answer to each call that has none; None if there is no such call."""
         readable = with_answers(messages)
         messages = messages if readable is None else readable
         calls = self._closed.open_calls(messages)
@@ -147,21 +147,26 @@ def unanswered_calls(messages: Sequence[Any]) -> list[Any]:
 
 
 def open_calls(messages: Sequence[Any]) -> list[Any]:
-    """The tool calls that are not answered right after the message that makes them.
-
-    This is what providers want. An answer to an earlier call of the same id does not count.
+    """The tool calls that have no answer of their own: right after the message that makes them, or
+    elsewhere. The answer to an earlier call of the same id is none.
     """
-    calls: list[Any] = []
+    late: list[Any] = []
     waiting: dict[str, Any] = {}
+    elsewhere: Counter[str] = Counter()
     for message in messages:
         kind = kind_of(message)
-        if kind == "tool":
-            waiting.pop(message.tool_call_id, None)
-            continue
-        calls += waiting.values()
-        waiting = {call["id"]: call for call in message.tool_calls} if kind == "ai" else {}
-    calls += waiting.values()
-    return [call for call in calls if call["id"] is not None]
+        if kind != "tool":
+            late += waiting.values()
+            waiting = {call["id"]: call for call in message.tool_calls} if kind == "ai" else {}
+        elif waiting.pop(message.tool_call_id, None) is None:
+            elsewhere[message.tool_call_id] += 1
+    calls: list[Any] = []
+    for call in (*late, *waiting.values()):
+        if elsewhere[call["id"]]:
+            elsewhere[call["id"]] -= 1
+        elif call["id"] is not None:
+            calls.append(call)
+    return calls
 
 
 def _lost(calls: Sequence[Any], messages: Sequence[Any]) -> list[Any]:
@@ -197,7 +202,10 @@ def repaired(messages: Sequence[Any], stored: Mapping[str, Any]) -> list[Any]:
     for head, answers in turns:
         calls = [one for one in getattr(head, "tool_calls", ()) if one["id"] is not None]
         direct = {one.tool_call_id: one for one in answers}
-        if all(call["id"] in direct for call in calls):
+        late = {call["id"] for call in calls} - direct.keys()
+        if all(elsewhere.get(one) for one in late):  # answered, wherever: this part is as it was
+            for one in late:
+                elsewhere[one].pop(0)
             continue
         given: list[Any] = []
         for call in calls:

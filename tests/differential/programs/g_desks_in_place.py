@@ -15,7 +15,6 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.prebuilt import InjectedState, ToolRuntime, create_react_agent
 
-from .hooked import UNREPAIRED
 from .scripted import add, ai, call, model_of, mul
 
 USER = {"messages": [("user", "hi")]}
@@ -45,7 +44,6 @@ def play(env, *middleware, script=(ai(ADD), "end"), tools=(add, mul), **more):
         middleware=[*middleware],
         state_schema=Log,
         checkpointer=env.saver(),
-        **UNREPAIRED,
         **more,
     )
     first = agent.invoke({**USER, "log": []}, thread())
@@ -167,9 +165,7 @@ def case_the_state_in_tools_of_a_react_agent(env):
     results = []
     for version in ("v1", "v2"):
         model = model_of(ai(call("note", x=[1])), "end")
-        agent = create_react_agent(
-            model, [note], version=version, checkpointer=env.saver(), **UNREPAIRED
-        )
+        agent = create_react_agent(model, [note], version=version, checkpointer=env.saver())
         result = agent.invoke(USER, thread(version))
         results.append(
             (shown(result["messages"]), shown(agent.get_state(thread(version)).values["messages"]))

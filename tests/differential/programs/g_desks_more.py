@@ -37,7 +37,6 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from .desks import ADD, USER, said, thread
-from .hooked import UNREPAIRED
 from .scripted import add, ai, call, model_of, mul
 
 
@@ -218,7 +217,6 @@ def case_state_changed_in_place_by_wrappers(env):
         state_schema=Log,
         middleware=[model_call, tool_call],
         checkpointer=env.saver(),
-        **UNREPAIRED,
     )
     result = agent.invoke({**USER, "log": []}, thread())
     return said(result), result["log"], model.seen, said(agent.get_state(thread()).values)
