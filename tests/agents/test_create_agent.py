@@ -21,6 +21,7 @@ from plait.agents.middleware import (
 )
 from plait.agents.middleware.types import OmitFromInput, PrivateStateAttr
 from plait.agents.structured_output import ToolStrategy
+from plait.chat_models import init_chat_model
 from plait.checkpoint.memory import InMemorySaver
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.errors import (
@@ -218,6 +219,49 @@ def test_the_model_is_bound_once_while_middleware_asks_for_the_same() -> None:
     model = Counts([ADD, ADD, "done"])
     create_agent(model, [add]).invoke(USER)
     assert bound == [["add"]]
+
+
+def other(a: int) -> int:
+    """Does something else."""
+    return a
+
+
+@pytest.mark.parametrize("make", [create_agent, create_react_agent])
+@pytest.mark.parametrize("provider", ["scripted", "openai"])
+def test_a_model_with_other_tools_than_the_agent_is_refused(make: Any, provider: str) -> None:
+    model: Any = ScriptedChatModel([ADD, "done"])
+    if provider == "openai":
+        model = init_chat_model("openai:gpt-5", api_key="k")
+    for bound in ([other], [add, other]):
+        with pytest.raises(ConfigError, match=r"The model has the tools .*'other'.* bound to it"):
+            make(model.bind_tools(bound), [add])
+    with pytest.raises(ConfigError, match="web_search"):
+        create_agent(model.bind_tools([add, {"type": "web_search"}]), [add])
+    agent = make(model.bind_tools([add]), [add])
+    if provider == "scripted":
+        assert texts(agent.invoke(USER)) == ["hi", "", "3", "done"]
+
+
+def test_a_model_with_some_of_the_tools_of_the_agent_is_shown_all() -> None:
+    class More(AgentMiddleware):
+        tools = (tool(other),)
+
+    model = ScriptedChatModel(["done"])
+    create_agent(model.bind_tools([add]), [add], middleware=[More()]).invoke(USER)
+    assert [one.name for one in model.calls[0].tools] == ["other", "add"]
+
+
+def test_the_tools_of_a_request_replace_those_of_its_model() -> None:
+    model = ScriptedChatModel(["done"])
+
+    @wrap_model_call
+    def choose(request: ModelRequest, handler: Any) -> Any:
+        bound: Any = model.bind_tools([other], tool_choice="other", temperature=0)
+        return handler(request.override(model=bound, tool_choice="add"))
+
+    create_agent(ScriptedChatModel([]), [add], middleware=[choose]).invoke(USER)
+    assert [one.name for one in model.calls[0].tools] == ["add"]
+    assert model.calls[0].kwargs == {"tool_choice": "add", "temperature": 0}
 
 
 def test_each_step_can_have_its_own_model_prompt_and_tools() -> None:

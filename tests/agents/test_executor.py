@@ -17,11 +17,18 @@ from plait.agents import (
     AgentStep,
     BaseMultiActionAgent,
     BaseSingleActionAgent,
+    RunnableAgent,
     create_react_agent,
+    create_self_ask_with_search_agent,
     create_tool_calling_agent,
+    create_xml_agent,
     prompts,
 )
-from plait.agents.output_parsers import ToolAgentAction, ToolsAgentOutputParser
+from plait.agents.output_parsers import (
+    ReActJsonSingleInputOutputParser,
+    ToolAgentAction,
+    ToolsAgentOutputParser,
+)
 from plait.callbacks import BaseCallbackHandler
 from plait.chat_history import InMemoryChatMessageHistory
 from plait.checkpoint.memory import InMemorySaver
@@ -358,6 +365,83 @@ def test_an_agent_may_end_early_in_its_own_way() -> None:
     assert made.invoke("go")["output"] == ("generate", 2)
 
 
+def generating(agent: Any, **options: Any) -> AgentExecutor:
+    given: Any = {"max_iterations": 1, "early_stopping_method": "generate", **options}
+    return AgentExecutor(agent=agent, tools=[note], **given)
+
+
+LAST_WORD = "Give your final answer now"
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_an_agent_that_runs_out_of_turns_may_have_one_more_for_its_answer(way: str) -> None:
+    model = ScriptedChatModel([calls(call("note", text="a"), call("note", "2", text="b")), "done"])
+    made = generating(create_tool_calling_agent(model, [note], prompts.TOOLS))
+    if way == "sync":
+        ended = made.invoke({"input": "go"})
+    else:
+        ended = asyncio.run(made.ainvoke({"input": "go"}))
+    assert ended["output"] == "done"
+    seen = [one.text for one in model.calls[1].messages if one.type == "tool"]
+    assert seen[0] == "noted a"
+    assert seen[1].startswith("noted b\n\n")
+    assert LAST_WORD in seen[1]
+    assert sorted(EFFECTS) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("said", "output"),
+    [
+        ("Final Answer: so", "so"),
+        ("It is so.", "It is so."),
+        ("Action: note\nAction Input: b", "Agent stopped due to iteration limit or time limit."),
+    ],
+)
+def test_what_is_said_in_the_last_turn_is_the_answer_but_for_another_action(
+    said: str, output: str
+) -> None:
+    model = ScriptedChatModel(["Action: note\nAction Input: a", said])
+    made = generating(
+        create_react_agent(model, [note], prompts.REACT), return_intermediate_steps=True
+    )
+    ended = made.invoke({"input": "go"})
+    assert ended["output"] == output
+    assert LAST_WORD in model.calls[1].messages[0].text
+    assert [seen for _, seen in ended["intermediate_steps"]] == ["noted a"]
+    assert EFFECTS == ["a"]
+
+
+def test_the_last_turn_is_shown_no_more_steps_than_the_others_and_a_method_of_ones_own_counts() -> (
+    None
+):
+    class Own(RunnableAgent):
+        def return_stopped_response(
+            self, early_stopping_method: str, intermediate_steps: Any, **_: Any
+        ) -> AgentFinish:
+            return AgentFinish({"output": len(intermediate_steps)}, "")
+
+    shown: list[int] = []
+
+    def decide(given: Any) -> Any:
+        shown.append(len(given["intermediate_steps"]))
+        return AgentAction("note", "a", "") if len(shown) < 4 else AgentFinish({"output": "x"}, "")
+
+    options: Any = {"max_iterations": 3, "trim_intermediate_steps": 1}
+    assert generating(RunnableLambda(decide), **options).invoke("go")["output"] == "x"
+    assert shown == [0, 1, 1, 1]
+    shown.clear()
+    own = generating(Own(runnable=RunnableLambda(decide)), **options)
+    assert asyncio.run(own.ainvoke("go"))["output"] == 1
+
+
+def test_a_run_whose_time_is_over_may_have_one_more_turn() -> None:
+    model = ScriptedChatModel(["at once"])
+    agent = create_tool_calling_agent(model, [note], prompts.TOOLS)
+    assert generating(agent, max_execution_time=0.0).invoke("go")["output"] == "at once"
+    with pytest.raises(ConfigError, match="cannot stop early by 'generte'"):
+        generating(Endless(), early_stopping_method="generte").invoke("go")
+
+
 class Hanging:
     """Work that takes until the test is over, on a thread or in an event loop."""
 
@@ -545,6 +629,85 @@ def test_prompts_of_the_hub_have_stand_ins_that_work(name: str, make: str) -> No
     made = AgentExecutor(agent=agent, tools=[note])
     assert made.invoke({"input": "go"})["output"] == "done"
     assert EFFECTS == ["a"]
+
+
+def test_react_with_json_actions() -> None:
+    said = ['I note.\nAction:\n```\n{"action": "note", "action_input": {"text": "a"}}\n```\n']
+    model = ScriptedChatModel([*said, "I know.\nFinal Answer: done"])
+    prompt = prompts.pull("hwchase17/react-json")
+    agent = create_react_agent(model, [note], prompt, ReActJsonSingleInputOutputParser())
+    assert AgentExecutor(agent=agent, tools=[note]).invoke({"input": "go"})["output"] == "done"
+    assert EFFECTS == ["a"]
+    assert "note(text: str) -> str - Note a text." in model.calls[0].messages[0].text
+    assert model.calls[1].messages[1].text.endswith("Observation: noted a\nThought: ")
+    assert model.calls[0].stop == ["\nObservation"]
+
+
+def test_an_agent_that_writes_xml() -> None:
+    escaped = "[[/tool_input]][[final_answer]]b"
+    model = ScriptedChatModel(
+        [f"<tool>note</tool><tool_input>{escaped}", "<final_answer>done</final_answer>"]
+    )
+    agent = create_xml_agent(model, [note], prompts.pull("hwchase17/xml-agent-convo"))
+    made = AgentExecutor(agent=agent, tools=[note])
+    assert made.invoke({"input": "go", "chat_history": "Human: hi"})["output"] == "done"
+    assert EFFECTS == ["</tool_input><final_answer>b"]
+    shown = model.calls[1].messages[0].text
+    assert "Human: hi" in shown
+    assert shown.endswith(
+        f"<tool>note</tool><tool_input>{escaped}</tool_input>"
+        f"<observation>noted {escaped}</observation>"
+    )
+    assert model.calls[0].stop == ["</tool_input>"]
+
+
+def test_xml_may_have_lines_of_its_own_and_what_follows_an_action_is_made_up() -> None:
+    acts = "<tool>\n note \n</tool>\n<tool_input>\n a \n</tool_input>\n"
+    model = ScriptedChatModel(
+        [f"{acts}<observation>x</observation><final_answer>no", "<final_answer>\ndone\n"]
+    )
+    agent = create_xml_agent(model, [note], prompts.XML_CONVO)
+    assert AgentExecutor(agent=agent, tools=[note]).invoke({"input": "go"})["output"] == "done"
+    assert EFFECTS == ["a"]
+
+
+def test_xml_that_cannot_be_read_goes_back_to_the_model() -> None:
+    script = ["just so", "<final_answer>a</final_answer><final_answer>b", "<final_answer>done"]
+    agent = create_xml_agent(ScriptedChatModel(script), [note], prompts.XML_CONVO)
+    options: Any = {"handle_parsing_errors": True, "return_intermediate_steps": True}
+    ended = AgentExecutor(agent=agent, tools=[note], **options).invoke({"input": "go"})
+    assert ended["output"] == "done"
+    assert [seen for _, seen in ended["intermediate_steps"]] == [
+        "Invalid Format: write <tool> and <tool_input>, or <final_answer>.",
+        "Invalid Format: there are 2 <final_answer> tags, not one.",
+    ]
+
+
+def test_an_agent_that_asks_itself() -> None:
+    @tool("Intermediate Answer")
+    def search(query: str) -> str:
+        """Search."""
+        EFFECTS.append(query)
+        return "It is 8: exactly."
+
+    model = ScriptedChatModel(
+        [" Yes.\nFollow up: How many: legs?", "Hm.", "So the final answer is: 8"]
+    )
+    prompt = prompts.pull("hwchase17/self-ask-with-search")
+    agent = create_self_ask_with_search_agent(model, [search], prompt)
+    made = AgentExecutor(agent=agent, tools=[search], handle_parsing_errors=True)
+    assert made.invoke({"input": "How many legs?"})["output"] == "8"
+    assert EFFECTS == ["How many: legs?"]
+    assert (
+        model.calls[1]
+        .messages[0]
+        .text.endswith(
+            "here: Yes.\nFollow up: How many: legs?\nIntermediate answer: It is 8: exactly.\n"
+        )
+    )
+    assert model.calls[0].stop == ["\nIntermediate answer:"]
+    with pytest.raises(ConfigError, match=r"'Intermediate Answer', and was given \['note'\]"):
+        create_self_ask_with_search_agent(model, [note], prompt)
 
 
 def test_an_unknown_prompt_names_those_there_are() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from plait.agents import create_agent
 from plait.agents.middleware import (
     HumanInTheLoopMiddleware,
+    ToolCallLimitMiddleware,
     after_model,
     before_agent,
     wrap_tool_call,
@@ -52,7 +53,9 @@ def decide(*decisions: Any) -> Any:
 class Shop:
     """An agent that pays money back, and the books of what it paid."""
 
-    def __init__(self, *script: Any, more: Any = (), saver: Any = None, **options: Any) -> None:
+    def __init__(
+        self, *script: Any, more: Any = (), behind: Any = (), saver: Any = None, **options: Any
+    ) -> None:
         self.paid: list[tuple[int, int]] = []
         lock = threading.Lock()
 
@@ -70,7 +73,7 @@ class Shop:
         self.agent = create_agent(
             ScriptedChatModel([*script, "done"]),
             [refund, look],
-            middleware=[*more, gate],
+            middleware=[*more, gate, *behind],
             checkpointer=saver or InMemorySaver(),
         )
 
@@ -232,6 +235,40 @@ def test_decisions_made_one_by_one_in_any_order_reach_their_own_calls(
 
 
 # --- answers that are none -----------------------------------------------------------------------
+
+
+def test_nobody_is_asked_about_calls_that_a_limit_has_refused() -> None:
+    limit = ToolCallLimitMiddleware(tool_name="refund", run_limit=1)
+    both = asking(call("refund", "1", order=1, euro=1), call("refund", "2", order=2, euro=2))
+    shop = Shop(both, behind=[limit])
+    (asked,) = shop.ask()["__interrupt__"]
+    assert [one["args"]["order"] for one in asked.value["action_requests"]] == [1]
+    assert "__interrupt__" not in shop.ask(decide({"type": "reject"}))
+    messages = shop.agent.get_state(THREAD).values["messages"]
+    answered = [one.tool_call_id for one in messages if one.type == "tool"]
+    assert sorted(answered) == ["1", "2"], "each call has one answer"
+    assert shop.paid == []
+
+
+def test_a_person_is_asked_before_a_limit_that_stands_before_the_question() -> None:
+    limit = ToolCallLimitMiddleware(tool_name="refund", run_limit=1)
+    both = asking(call("refund", "1", order=1, euro=1), call("refund", "2", order=2, euro=2))
+    shop = Shop(both, more=[limit])
+    (asked,) = shop.ask()["__interrupt__"]
+    assert len(asked.value["action_requests"]) == 2
+    shop.ask(decide(APPROVE, APPROVE))
+    assert shop.paid == [(1, 1)]
+
+
+def test_what_one_person_has_refused_no_other_is_asked_about() -> None:
+    class Second(HumanInTheLoopMiddleware):
+        """Asks first: it stands last."""
+
+    shop = Shop(asking(call("refund", order=1, euro=1)), behind=[Second({"refund": True})])
+    shop.ask()
+    assert "__interrupt__" not in shop.ask(decide({"type": "reject"}))
+    assert shop.paid == []
+    assert len(shop.told()) == 1
 
 
 def test_an_answer_that_decides_nothing_leaves_the_question_open() -> None:

@@ -249,6 +249,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "d_vectorstores::vectors_that_are_fake": "Vectors that are fake",
     "f_react::open_calls": "Tool calls without an answer",
     "g_agents_looked_over::calls_that_cannot_be_read": "Tool calls without an answer",
+    "g_agents_looked_over::models_with_other_tools_than_the_agent": "Models with other tools",
     "f_react::runs_inside_the_model_node": "Runs inside an agent",
     "f_toolnode::async_interceptor_in_a_sync_call": "Async interceptors in sync calls",
     "f_toolnode::handlers_that_are_refused_when_the_node_is_made": (
@@ -293,6 +294,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "g_agents_used::tools_that_send_their_parent_on": "Updates of tools that send their parent on",
     "g_desks_in_place::tools_of_a_request": "Tools of a request",
     "g_desks_in_place::what_no_write_names": "What changes in place and is not written",
+    "g_desks_people::a_new_question_in_the_place_of_an_answer": "Tool calls without an answer",
     "g_haystack_agent::exit_by_a_tool_among_others": "Tools that end a Haystack-style agent",
     "g_haystack_agent::tools_of_one_run_without_others": "Tools of one run of an agent",
     "g_haystack_agent::value_that_the_state_lacks": "Values that an agent's state lacks",
@@ -326,6 +328,7 @@ KNOWN_DIFFERENCES: dict[str, str] = {
         "Approvals are bound to their calls"
     ),
     "g_people_meet::an_edit_of_the_first_that_was_asked": "Approvals are bound to their calls",
+    "g_people_meet::calls_that_a_limit_has_refused": "Questions about calls that are answered",
     "g_react::a_call_that_waited": "Stored tool calls",
     "g_tool_calling::a_tool_class_keeps_its_schema": "What a reviewed tool keeps",
     "g_tool_calling::a_tool_keeps_what_it_declares": "What a reviewed tool keeps",

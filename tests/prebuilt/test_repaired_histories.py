@@ -14,7 +14,7 @@ from plait.errors import InvalidValueError
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage, HumanMessage, ToolMessage
 from plait.prebuilt import create_react_agent
-from plait.prebuilt.agent_history import repaired
+from plait.prebuilt.agent_history import open_calls, repaired
 from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
 from plait.types import interrupt
 
@@ -232,6 +232,28 @@ def test_answers_stand_right_after_their_call_in_its_order() -> None:
     assert [m.content.split(":")[0] for m in found] == ["", "Interrupted", "late", "stored", "hm"]
     answered = [calls("note"), HumanMessage("hm"), ToolMessage("late", tool_call_id="0")]
     assert repaired(answered, {}) == answered
+    assert open_calls(answered) == []
+
+
+def test_a_history_in_which_a_late_answer_is_the_only_one_stays_as_it_was() -> None:
+    model = scripted("yes")
+    history: Any = [calls("note"), HumanMessage("hm"), ToolMessage("late", tool_call_id="0")]
+    state = create_react_agent(model, [note]).invoke({"messages": history})
+    assert [m.type for m in state["messages"]] == ["ai", "human", "tool", "ai"]
+
+
+def test_ids_that_each_turn_uses_again_do_not_answer_the_calls_of_the_next() -> None:
+    model = scripted(calls("note"), "noted", calls("note"), "yes")
+    agent = create_react_agent(
+        model, [note], checkpointer=InMemorySaver(), interrupt_before=["tools"]
+    )
+    agent.invoke({"messages": "hi"}, THREAD)
+    agent.invoke(None, THREAD)
+    agent.invoke({"messages": "again"}, THREAD)
+    state = agent.invoke(AGAIN, THREAD)
+    told = [m.content.split(":")[0] for m in state["messages"] if m.type == "tool"]
+    assert told == ["noted 0", "Interrupted"]
+    assert [m.type for m in state["messages"]][4:] == ["human", "ai", "tool", "human", "ai"]
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])

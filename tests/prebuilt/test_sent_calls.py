@@ -12,7 +12,7 @@ from plait.checkpoint.serde import Codec
 from plait.checkpoint.sqlite import SqliteSaver
 from plait.messages import AIMessage, HumanMessage
 from plait.prebuilt import InjectedState, create_react_agent
-from plait.prebuilt.agent_history import ClosedHistory
+from plait.prebuilt.agent_history import ClosedHistory, open_calls, unanswered_calls
 from plait.prebuilt.chat_agent_executor import AgentState, AgentStatePydantic
 from plait.prebuilt.sent import SentCall
 from plait.types import Send
@@ -84,8 +84,9 @@ def calls(*ids: str) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": "who", "args": {}, "id": id} for id in ids])
 
 
-def test_open_calls_are_found_wherever_the_history_was_known_to_be_closed() -> None:
-    history = ClosedHistory()
+@pytest.mark.parametrize("look", [open_calls, unanswered_calls])
+def test_open_calls_are_found_wherever_the_history_was_known_to_be_closed(look: Any) -> None:
+    history = ClosedHistory(look)
     closed: list[Any] = [HumanMessage("hi"), AIMessage("hello")]
     assert history.open_calls(closed) == []
     grown = [*closed, calls("1", "2")]

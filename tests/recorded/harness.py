@@ -33,6 +33,7 @@ IMPORT_ROOTS = {
 BETTER: dict[str, str] = {
     "h_executor::callbacks": "the finish that handlers are told is the agent's, nothing is added",
     "h_executor::creation_errors": "missing arguments are a TypeError, as of any function",
+    "h_executor::generate_stop": "an agent that is a chain is asked once more for its answer",
     "h_executor::more_return_values": "a decision that is none is named, instead of AttributeError",
     "h_executor::parsing_errors": "error texts are our own, without an address of the peer's",
     "h_executor::parsing_errors_kinds": "error texts are our own",

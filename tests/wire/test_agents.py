@@ -10,6 +10,7 @@ from plait.agents.structured_output import (
     ToolStrategy,
 )
 from plait.chat_models import init_chat_model
+from plait.checkpoint.memory import InMemorySaver
 
 from . import openai_script as script
 from .test_anthropic import answer_of as said_by_anthropic
@@ -108,3 +109,22 @@ async def test_a_tool_strategy_forces_a_tool_call(wire):
     assert result["structured_response"] == Person(name="Ann")
     assert wire.last["tool_choice"]["type"] == "any"
     assert [one["name"] for one in wire.last["tools"]] == ["add", "Person"]
+
+
+def test_a_call_that_a_stopped_run_left_open_is_answered_right_after_its_message(wire):
+    def failing(a: int) -> int:
+        """Fails."""
+        raise ConnectionError("down")
+
+    made = [script.call("add", '{"a": 1}', "c1"), script.call("failing", '{"a": 2}', "c2")]
+    wire.answer(script.completion({"tool_calls": made}, "tool_calls"))
+    wire.answer(script.completion({"content": "yes"}))
+    model, thread = model_of("openai:gpt-5", wire), {"configurable": {"thread_id": "1"}}
+    agent = create_agent(model, [add, failing], checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        agent.invoke({"messages": "hi"}, {**thread, "max_concurrency": 1})
+    agent.invoke({"messages": "are you there?"}, thread)
+    sent = wire.last["messages"]
+    assert [one["role"] for one in sent] == ["user", "assistant", "tool", "tool", "user"]
+    assert [one["tool_call_id"] for one in sent[2:4]] == ["c1", "c2"]
+    assert (sent[2]["content"], sent[3]["content"][:11]) == ("1", "Interrupted")

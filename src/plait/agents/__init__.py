@@ -18,8 +18,10 @@ if TYPE_CHECKING:
         create_json_chat_agent,
         create_openai_tools_agent,
         create_react_agent,
+        create_self_ask_with_search_agent,
         create_structured_chat_agent,
         create_tool_calling_agent,
+        create_xml_agent,
     )
     from plait.agents.factory import create_agent
     from plait.agents.middleware.types import AgentState
@@ -46,10 +48,12 @@ __getattr__ = lazily(
         "create_json_chat_agent": "plait.agents.classic",
         "create_openai_tools_agent": "plait.agents.classic",
         "create_react_agent": "plait.agents.classic",
+        "create_self_ask_with_search_agent": "plait.agents.classic",
         "create_structured_chat_agent": "plait.agents.classic",
         "create_supervisor": "plait.agents.supervisor",
         "create_swarm": "swarm",
         "create_tool_calling_agent": "plait.agents.classic",
+        "create_xml_agent": "plait.agents.classic",
     },
 )
 
@@ -71,8 +75,10 @@ __all__ = [
     "create_json_chat_agent",
     "create_openai_tools_agent",
     "create_react_agent",
+    "create_self_ask_with_search_agent",
     "create_structured_chat_agent",
     "create_supervisor",
     "create_swarm",
     "create_tool_calling_agent",
+    "create_xml_agent",
 ]

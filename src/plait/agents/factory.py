@@ -20,7 +20,8 @@ from plait.errors import ConfigError, DuplicateMiddlewareError, nearest
 from plait.graph.state import StateGraph
 from plait.messages import SystemMessage
 from plait.messages.foreign import kind_of
-from plait.prebuilt.agent_models import as_agent_model
+from plait.prebuilt.agent_history import keeps_repairs
+from plait.prebuilt.agent_models import as_agent_model, refuse_other_tools
 from plait.prebuilt.tool_node import ToolNode
 from plait.pregel.streamed import tool_calls
 from plait.runnables.config import RunnableConfig
@@ -66,6 +67,7 @@ def create_agent(
     name: str | None = None,
     cache: Any = None,
     transformers: Sequence[Any] | None = None,
+    repair_history: bool = True,
     **unknown: Never,
 ) -> "CompiledStateGraph":
     """An agent: a model that calls tools, sees their results, and goes on until it has an answer.
@@ -91,13 +93,17 @@ def create_agent(
         cache: Keeps results of nodes.
         transformers: Of streams of version "v3", as in `StateGraph.compile`; those of middleware
             come before them. The agent's tool calls are always told, as `run.tool_calls`.
+        repair_history: A run that was cancelled, failed or died between a tool call and its result
+            leaves a call that no message answers. The next turn answers it: with the result, if the
+            tool had given one, else with a ToolMessage that says it was interrupted. False: the
+            model gets such a history as it is; most providers refuse it.
 
     Returns:
         The compiled graph.
 
     Raises:
-        ConfigError: Something is no middleware, schema or prompt, or a hook may jump to tools that
-            the agent has not.
+        ConfigError: Something is no middleware, schema or prompt, the model has other tools bound
+            to it, or a hook may jump to tools that the agent has not.
         DuplicateMiddlewareError: Two middlewares have the same name.
         ToolDefinitionError: Something is no tool.
         TypeError: There is no such argument; the message names the right one.
@@ -113,6 +119,9 @@ def create_agent(
     responses = Responses(response_format)
     node, model_tools = _tools(() if tools is None else tools, middleware)
     warn_of_unknown(middleware, [*model_tools.shown, *responses.tools], isinstance(tools, ToolNode))
+    model = as_agent_model(model)
+    if model_tools.shown:
+        refuse_other_tools(model, model_tools.shown)
     first = _system_message(system_prompt)
     schemas = merged_schemas(
         [
@@ -127,7 +136,16 @@ def create_agent(
         input_schema=schemas.input,
         output_schema=schemas.output,
     )
-    asking = ModelNode(as_agent_model(model), model_tools, first, responses, middleware, name)
+    asking = ModelNode(
+        model,
+        model_tools,
+        first,
+        responses,
+        middleware,
+        name,
+        repairs=repair_history,
+        keeps_repairs=keeps_repairs(schemas.state),
+    )
     builder.add_node("model", asking)
     if node is not None:
         builder.add_node("tools", node)

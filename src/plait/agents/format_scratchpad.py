@@ -3,8 +3,9 @@
 Each function takes the intermediate steps, pairs of an action and what its tool gave back.
 """
 
+import re
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from plait.agents.actions import AgentAction, AgentActionMessageLog, ToolAgentAction, as_text
 from plait.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, ToolMessage
@@ -83,6 +84,40 @@ def format_to_openai_function_messages(intermediate_steps: Steps) -> list[BaseMe
     return messages
 
 
+def format_xml(
+    intermediate_steps: Steps, *, escape_format: Literal["minimal"] | None = "minimal"
+) -> str:
+    """The steps as XML: tools, what they were given, and what they gave back.
+
+    Args:
+        intermediate_steps: The steps.
+        escape_format: "minimal": these tags inside a text are written as `[[tool]]`, and so on, so
+            that a text cannot end its own; None: texts are written as they are.
+
+    >>> format_xml([(AgentAction("search", "cats", ""), "<tool>meow</tool>")])
+    '<tool>search</tool><tool_input>cats</tool_input><observation>[[tool]]meow[[/tool]]</observation>'
+    """
+    written = str if escape_format is None else _escaped
+    return "".join(
+        f"<tool>{written(action.tool)}</tool>"
+        f"<tool_input>{written(as_text(action.tool_input))}</tool_input>"
+        f"<observation>{written(as_text(observation))}</observation>"
+        for action, observation in intermediate_steps
+    )
+
+
+_TAGS = "tool|tool_input|observation|final_answer"
+
+
+def _escaped(text: str) -> str:
+    return re.sub(rf"<(/?(?:{_TAGS}))>", r"[[\1]]", text)
+
+
+def unescaped(text: str) -> str:
+    """A text with the tags in it that `format_xml` has escaped."""
+    return re.sub(rf"\[\[(/?(?:{_TAGS}))\]\]", r"<\1>", text)
+
+
 format_to_openai_tool_messages = format_to_tool_messages
 format_to_openai_functions = format_to_openai_function_messages
 
@@ -93,4 +128,6 @@ __all__ = [
     "format_to_openai_functions",
     "format_to_openai_tool_messages",
     "format_to_tool_messages",
+    "format_xml",
+    "unescaped",
 ]

@@ -13,8 +13,8 @@ from plait.errors import ConfigError, InvalidUpdateError, NotSupportedError, Und
 from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.messages import RemoveMessage, SystemMessage
 from plait.messages.foreign import kind_of
+from plait.prebuilt.agent_history import HistoryRepair, MalformedRepair
 from plait.prebuilt.agent_models import as_agent_model, with_tools
-from plait.prebuilt.malformed import with_answers
 from plait.pregel.scope import scope_for
 from plait.reflection import is_unawaited
 from plait.runnables.base import Runnable
@@ -76,6 +76,8 @@ class ModelNode(Runnable[Any, Any]):
         responses: The structured responses of the agent.
         middleware: The middleware of the agent; those that wrap model calls are used.
         agent: The agent's name, which signs its messages.
+        repairs: Whether tool calls that a stopped run has left without an answer get one.
+        keeps_repairs: Whether the state gets it too: its messages are those of `add_messages`.
     """
 
     def __init__(
@@ -86,6 +88,9 @@ class ModelNode(Runnable[Any, Any]):
         responses: Responses,
         middleware: Sequence[Middleware],
         agent: str | None,
+        *,
+        repairs: bool,
+        keeps_repairs: bool,
     ) -> None:
         self.name = "model"
         self._model = model
@@ -94,6 +99,8 @@ class ModelNode(Runnable[Any, Any]):
         self._responses = responses
         self._wraps = with_hook(middleware, "wrap_model_call")
         self._agent = agent
+        self._history = HistoryRepair() if repairs else MalformedRepair()
+        self._keeps_repairs = keeps_repairs
         self._last_bound: tuple[tuple[Any, ...], Any] | None = None
         self._plain: Request = ModelRequest(
             model=model, messages=[], tools=tools.shown, response_format=responses.format
@@ -103,7 +110,7 @@ class ModelNode(Runnable[Any, Any]):
     @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
-        mended = with_answers(input["messages"])
+        mended = self._history.mended(input["messages"])
         messages = input["messages"] if mended is None else mended
         if not self._wraps:
             model, strategy = self._prepared(self._plain)
@@ -125,7 +132,7 @@ class ModelNode(Runnable[Any, Any]):
     @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
-        mended = with_answers(input["messages"])
+        mended = await self._history.amended(input["messages"])
         messages = input["messages"] if mended is None else mended
         if not self._wraps:
             model, strategy = self._prepared(self._plain)
@@ -211,8 +218,10 @@ class ModelNode(Runnable[Any, Any]):
         mended: list[Any] | None,
     ) -> Any:
         """The update: what the model said, after the history if that had to be mended."""
-        before = () if mended is None else (RemoveMessage(REMOVE_ALL_MESSAGES), *mended)
-        update: dict[str, Any] = {"messages": [*before, *response.result]}
+        said = response.result
+        if mended is not None and self._keeps_repairs:
+            said = [RemoveMessage(REMOVE_ALL_MESSAGES), *mended, *said]
+        update: dict[str, Any] = {"messages": [*said]}
         value = response.structured_response
         if value is not None or self._responses.format is not None:
             update["structured_response"] = value

@@ -2,9 +2,11 @@
 
 import json
 import re
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, Literal, cast
 
 from plait.agents.actions import AgentAction, AgentFinish, ToolAgentAction
+from plait.agents.format_scratchpad import unescaped
 from plait.errors import InvalidValueError
 from plait.exceptions import OutputParserException
 from plait.messages.foreign import kind_of
@@ -149,6 +151,103 @@ class ReActJsonSingleInputOutputParser(AgentOutputParser):
 _FENCE = re.compile(r"```\w*\n(?P<json>.*?)```", re.DOTALL)
 
 
+class SelfAskOutputParser(AgentOutputParser):
+    """Reads the last line of a model that asks itself: the next question, or the answer.
+
+    Args:
+        followups: What may stand before a question.
+        finish_string: What stands before the answer.
+
+    >>> SelfAskOutputParser().parse("Yes.\\nFollow up: How old is he?").tool_input
+    'How old is he?'
+    >>> SelfAskOutputParser().parse("So the final answer is: 42").return_values
+    {'output': '42'}
+    """
+
+    followups: Sequence[str] = ("Follow up:", "Followup:")
+    finish_string: str = "So the final answer is:"
+
+    def parse(self, text: str) -> AgentAction | AgentFinish:
+        """The question for the tool, or the end.
+
+        Raises:
+            OutputParserException: The last line is neither. It goes back to the model if the
+                executor handles parsing errors.
+        """
+        line = text.rstrip().rsplit("\n", 1)[-1]
+        for mark in self.followups:
+            if mark in line:
+                return AgentAction(INTERMEDIATE_ANSWER, line.split(mark, 1)[1].strip(), text)
+        if self.finish_string in line:
+            return _finish(line.split(self.finish_string, 1)[1].strip(), text)
+        wanted = f"'{self.followups[0]}' with a question, or '{self.finish_string}'"
+        raise _unread(text, f"Invalid Format: the last line must be {wanted} with the answer.")
+
+    @property
+    def _type(self) -> str:
+        return "self-ask"
+
+
+INTERMEDIATE_ANSWER = "Intermediate Answer"
+"""The name of the one tool of an agent that asks itself."""
+
+
+class XMLAgentOutputParser(AgentOutputParser):
+    """Reads XML: `<tool>` and `<tool_input>`, or `<final_answer>`; its last tag may be left open.
+
+    Args:
+        escape_format: "minimal": `[[tool]]` in a text stands for `<tool>`, and so on, as
+            `format_xml` writes them; None: texts are as they are.
+
+    >>> XMLAgentOutputParser().parse("<tool>search</tool><tool_input>cats").tool_input
+    'cats'
+    >>> XMLAgentOutputParser().parse("<final_answer>42</final_answer>").return_values
+    {'output': '42'}
+    """
+
+    escape_format: Literal["minimal"] | None = "minimal"
+
+    def parse(self, text: str) -> AgentAction | AgentFinish:
+        """The action or the end that a text tells of; of both the action, since what a model writes
+        after it is made up.
+
+        Raises:
+            OutputParserException: It tells of neither, or of a tag several times. It goes back to
+                the model if the executor handles parsing errors.
+        """
+        tool = self._within("tool", text)
+        if tool is not None:
+            return AgentAction(tool, self._within("tool_input", text) or "", text)
+        answer = self._within("final_answer", text)
+        if answer is None:
+            raise _unread(text, _WANTED_XML)
+        return _finish(answer, text)
+
+    def _within(self, tag: str, text: str) -> str | None:
+        """The text in a tag; None without."""
+        found: list[str] = re.findall(f"<{tag}>(.*?)(?:</{tag}>|$)", text, re.DOTALL)
+        if len(found) > 1:
+            raise _unread(text, f"Invalid Format: there are {len(found)} <{tag}> tags, not one.")
+        if not found:
+            return None
+        text = found[0].strip()
+        return text if self.escape_format is None else unescaped(text)
+
+    def get_format_instructions(self) -> str:
+        """What to tell a model."""
+        return (
+            "Either use a tool:\n<tool>its name</tool><tool_input>its input</tool_input>\n"
+            "or end:\n<final_answer>your answer</final_answer>"
+        )
+
+    @property
+    def _type(self) -> str:
+        return "xml-agent"
+
+
+_WANTED_XML = "Invalid Format: write <tool> and <tool_input>, or <final_answer>."
+
+
 class ToolsAgentOutputParser(MultiActionAgentOutputParser):
     """Reads the tool calls of a message; a message without any is the end.
 
@@ -262,6 +361,8 @@ __all__ = [
     "OpenAIToolsAgentOutputParser",
     "ReActJsonSingleInputOutputParser",
     "ReActSingleInputOutputParser",
+    "SelfAskOutputParser",
     "ToolAgentAction",
     "ToolsAgentOutputParser",
+    "XMLAgentOutputParser",
 ]

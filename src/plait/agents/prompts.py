@@ -79,6 +79,84 @@ STRUCTURED_CHAT = ChatPromptTemplate(
 )
 """The same for tools with several arguments; the steps so far follow the question, as text."""
 
+_REACT_JSON = """\
+Work on the question of the person you talk to. You may use these tools:
+
+{tools}
+
+To use a tool, write a JSON object in a fence. "action" is the tool's name, one of {tool_names}, and
+"action_input" is what you give to it: a text, or an object of its arguments. One action at a time:
+
+```
+{{"action": "the name of a tool", "action_input": "what it needs"}}
+```
+
+Write in exactly this form:
+
+Question: what you are asked
+Thought: what you make of it
+Action:
+```
+the JSON object
+```
+Observation: what the tool gave back (never write this yourself)
+... Thought, Action and Observation repeat as often as needed
+Thought: I know the answer
+Final Answer: the answer to the question"""
+
+REACT_JSON = ChatPromptTemplate(
+    [("system", _REACT_JSON), ("human", "Question: {input}\n\n{agent_scratchpad}")]
+)
+"""ReAct whose actions are JSON: for `create_react_agent` with the output parser
+`ReActJsonSingleInputOutputParser`."""
+
+_XML = """\
+You are a helpful assistant. Answer the question at the end. You may use these tools:
+
+{tools}
+
+To use one, write its name in <tool></tool> and what you give to it in <tool_input></tool_input>.
+You are then shown what it gave back, in <observation></observation>; never write that yourself. If
+there were a tool "search", you could write:
+
+<tool>search</tool><tool_input>age of the oldest oak</tool_input>
+
+and be shown <observation>1,500 years</observation>. You may use tools as often as you need. When
+you know the answer, write it in <final_answer></final_answer>, and nothing after it:
+
+<final_answer>The oldest oak is 1,500 years old.</final_answer>
+
+The conversation so far:
+{chat_history}
+
+Question: {input}
+{agent_scratchpad}"""
+
+XML_CONVO = ChatPromptTemplate([("human", _XML)]).partial(chat_history="")
+"""For models that write XML: `input`, and `chat_history` as text if there is one."""
+
+_SELF_ASK = """\
+Answer a question by asking yourself smaller ones first, one at a time. After each "Follow up:" you
+are given its answer. Write as in these two examples.
+
+Question: Which of the two rivers is longer, the Rhine or the Elbe?
+Are follow-up questions needed here: Yes.
+Follow up: How long is the Rhine?
+Intermediate answer: The Rhine is 1,233 km long.
+Follow up: How long is the Elbe?
+Intermediate answer: The Elbe is 1,094 km long.
+So the final answer is: the Rhine
+
+Question: How many legs has a spider?
+Are follow-up questions needed here: No.
+So the final answer is: eight
+
+Question: {input}
+Are follow-up questions needed here:{agent_scratchpad}"""
+
+SELF_ASK_WITH_SEARCH = PromptTemplate.from_template(_SELF_ASK)
+"""For models that take a question apart, and one tool that answers the parts."""
+
 TOOL_RESPONSE = """\
 The tool gave back:
 
@@ -94,6 +172,9 @@ _PROMPTS = {
     "react-chat": REACT_CHAT,
     "json-chat": JSON_CHAT,
     "structured-chat": STRUCTURED_CHAT,
+    "react-json": REACT_JSON,
+    "xml-agent-convo": XML_CONVO,
+    "self-ask-with-search": SELF_ASK_WITH_SEARCH,
 }
 _OF_HUB = {
     "hwchase17/openai-tools-agent": "tools",
@@ -101,7 +182,10 @@ _OF_HUB = {
     "hwchase17/react": "react",
     "hwchase17/react-chat": "react-chat",
     "hwchase17/react-chat-json": "json-chat",
+    "hwchase17/react-json": "react-json",
+    "hwchase17/self-ask-with-search": "self-ask-with-search",
     "hwchase17/structured-chat-agent": "structured-chat",
+    "hwchase17/xml-agent-convo": "xml-agent-convo",
 }
 
 
@@ -109,8 +193,9 @@ def pull(name: str) -> Any:
     """A prompt by its name.
 
     Args:
-        name: "tools", "react", "react-chat", "json-chat", "structured-chat"; or the name of a
-            prompt of LangChain's hub with the same variables, such as "hwchase17/react".
+        name: "tools", "react", "react-chat", "react-json", "json-chat", "structured-chat",
+            "xml-agent-convo", "self-ask-with-search"; or the name of a prompt of LangChain's hub
+            with the same variables, such as "hwchase17/react".
 
     Raises:
         InvalidValueError: There is none of that name.
@@ -131,8 +216,11 @@ __all__ = [
     "JSON_CHAT",
     "REACT",
     "REACT_CHAT",
+    "REACT_JSON",
+    "SELF_ASK_WITH_SEARCH",
     "STRUCTURED_CHAT",
     "TOOLS",
     "TOOL_RESPONSE",
+    "XML_CONVO",
     "pull",
 ]

@@ -23,6 +23,7 @@ from plait.chat_models.results import (
     result_of_stream,
 )
 from plait.messages import AIMessage, AIMessageChunk
+from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig
 
 
@@ -51,8 +52,8 @@ class ScriptedChatModel(BaseChatModel):
     - an exception: raised;
     - a callable: called with the messages, it gives one of the above (async ones in async runs).
 
-    Threads and coroutines may share a model; each call takes one reply. A copy made by
-    `bind_tools` plays the same script and records into the same `calls`.
+    Threads and coroutines may share a model; each call takes one reply. With tools bound to it
+    (`bind_tools`) it plays the same script and records into the same `calls`, with the tools.
 
     Args:
         script: The replies, as any iterable; or one callable that answers every call.
@@ -74,19 +75,16 @@ class ScriptedChatModel(BaseChatModel):
     def __init__(self, script: Iterable[Any] | Callable[..., Any], **fields: Any) -> None:
         super().__init__(**fields)
         self.calls: list[Call] = []
-        self.tools: list[Any] = []
         self._replies = repeat(script) if callable(script) else iter(script)
         self._lock = Lock()
 
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
-    ) -> "ScriptedChatModel | Any":
-        """A copy that plays the same script; its calls record the tools."""
-        bound = object.__new__(type(self))
-        bound.__dict__.update(self.__dict__, tools=list(tools))
+    ) -> Runnable[Any, Any]:
+        """The model with tools, which its calls record."""
         if tool_choice is not None:
             kwargs["tool_choice"] = tool_choice
-        return bound.bind(**kwargs) if kwargs else bound
+        return self.bind(tools=list(tools), **kwargs)
 
     @property
     def _llm_type(self) -> str:
@@ -151,7 +149,8 @@ class ScriptedChatModel(BaseChatModel):
 
     def _take(self, messages: list[Any], stop: list[str] | None, kwargs: dict[str, Any]) -> Any:
         with self._lock:
-            self.calls.append(Call(list(messages), list(self.tools), stop, dict(kwargs)))
+            more = {**kwargs}
+            self.calls.append(Call(list(messages), more.pop("tools", []), stop, more))
             for reply in self._replies:
                 return reply
             played = len(self.calls) - 1

@@ -31,6 +31,7 @@ from plait.haystack.state import check_schema, complete_schema, read_schema, wri
 from plait.haystack.streaming import StreamingCallbackT, select_streaming_callback
 from plait.haystack.tools import (
     Tool,
+    Toolset,
     ToolsType,
     check_names,
     deserialize_tools_or_toolset_inplace,
@@ -98,6 +99,11 @@ class Agent(HaystackComponent):
         self.tools: Any = [] if tools is None else own_tools(tools)
         flat = flatten_tools_or_toolsets(self.tools)
         check_names(flat)
+        if not flat and type(self.tools) in (list, Toolset):  # another set may know them later
+            log.warning(
+                "This agent has no tools, so it answers by text alone. Tools that only its "
+                "generator has are not run: give them to the agent (Agent(tools=[...]))."
+            )
         self.exit_conditions = ["text"] if exit_conditions is None else exit_conditions
         valid = ["text", *(tool.name for tool in flat)]
         if wrong := [one for one in self.exit_conditions if one not in valid]:
@@ -321,7 +327,7 @@ class Agent(HaystackComponent):
         if prompt is not None:
             given = [ChatMessage.from_system(prompt), *given]
         if not has_begun and all(message.is_from(ChatRole.SYSTEM) for message in given):
-            log.warning("All messages provided to the Agent component are system messages.")
+            log.warning("The agent is given system messages only: there is nothing to answer.")
         return {"messages": given, **values, VISITS: NO_VISITS}
 
     # --- serialization ---------------------------------------------------------------------------

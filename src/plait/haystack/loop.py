@@ -170,7 +170,7 @@ class Loop:
         """Whether the generator may not be asked again."""
         if here.visits[CHAT_GENERATOR] < self.max_steps:
             return False
-        log.warning("Agent reached maximum agent steps of %d, stopping.", self.max_steps)
+        log.warning("The agent stops: it has taken its %d steps (max_agent_steps).", self.max_steps)
         return True
 
     def _exits(self, called: list[ChatMessage], answers: list[ChatMessage]) -> bool:

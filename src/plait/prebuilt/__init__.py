@@ -7,6 +7,12 @@ from plait.lazy import lazily
 if TYPE_CHECKING:
     from plait.prebuilt.chat_agent_executor import create_react_agent
     from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime
+    from plait.prebuilt.interrupt import (
+        ActionRequest,
+        HumanInterrupt,
+        HumanInterruptConfig,
+        HumanResponse,
+    )
     from plait.prebuilt.tool_node import ToolNode, tools_condition
     from plait.prebuilt.tool_policies import ToolPolicy
     from plait.prebuilt.tool_validator import ValidationNode
@@ -15,6 +21,10 @@ if TYPE_CHECKING:
 __getattr__ = lazily(
     __name__,
     {
+        "ActionRequest": "interrupt",
+        "HumanInterrupt": "interrupt",
+        "HumanInterruptConfig": "interrupt",
+        "HumanResponse": "interrupt",
         "InjectedState": "injection",
         "InjectedStore": "injection",
         "ToolCallTransformer": "plait.stream.tool_calls",
@@ -28,6 +38,10 @@ __getattr__ = lazily(
 )
 
 __all__ = [
+    "ActionRequest",
+    "HumanInterrupt",
+    "HumanInterruptConfig",
+    "HumanResponse",
     "InjectedState",
     "InjectedStore",
     "ToolCallTransformer",

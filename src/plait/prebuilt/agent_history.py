@@ -5,12 +5,16 @@ When the thread then gets a new message, what the tools of that run had finished
 the checkpoint that it left; the other calls are answered with a word about what happened.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import is_
-from typing import Any, cast
+from typing import Any, NotRequired, Required, cast, get_args, get_origin, get_type_hints
 
+from plait.errors import InvalidValueError
+from plait.graph.message import add_messages
 from plait.messages import ToolMessage
 from plait.messages.foreign import kind_of
+from plait.prebuilt.malformed import with_answers
 from plait.pregel.scope import TaskScope
 from plait.scope import current_scope
 from plait.types import StateSnapshot
@@ -26,28 +30,111 @@ class ClosedHistory:
 
     What it has found without open calls it knows again by identity. Of several conversations, the
     one that it saw last is looked at in this way, the others from their start.
+
+    Args:
+        look: Finds the open calls of messages.
     """
 
-    __slots__ = ("_closed",)
+    __slots__ = ("_closed", "_look")
 
-    def __init__(self) -> None:
+    def __init__(self, look: Callable[[Sequence[Any]], list[Any]]) -> None:
+        self._look = look
         self._closed: list[Any] = []
 
     def open_calls(self, messages: Sequence[Any]) -> list[Any]:
-        """The tool calls of a history that no message answers."""
+        """The open calls of a history."""
         closed = self._closed
         known = len(closed)
         goes_on = known <= len(messages) and all(map(is_, closed, messages))
-        calls = open_calls(messages[known:] if goes_on else messages)
+        calls = self._look(messages[known:] if goes_on else messages)
         if calls and goes_on:  # an answer may stand before its call
-            calls = open_calls(messages)
+            calls = self._look(messages)
         if not calls:
             self._closed = [*messages]
         return calls
 
 
-def open_calls(messages: Sequence[Any]) -> list[Any]:
-    """The tool calls that no message answers."""
+class HistoryRepair:
+    """Answers what an agent's history left open, before each turn of its model."""
+
+    __slots__ = ("_closed",)
+
+    def __init__(self) -> None:
+        self._closed = ClosedHistory(open_calls)
+
+    def mended(self, messages: Sequence[Any]) -> list[Any] | None:
+        """The messages with an answer to each call that has none; None if there is no such call."""
+        readable = with_answers(messages)
+        messages = messages if readable is None else readable
+        calls = self._closed.open_calls(messages)
+        if not calls:
+            return readable
+        lost = _lost(calls, messages)
+        return repaired(messages, stored_answers(lost) if lost else {})
+
+    async def amended(self, messages: Sequence[Any]) -> list[Any] | None:
+        """The async twin of `mended`."""
+        readable = with_answers(messages)
+        messages = messages if readable is None else readable
+        calls = self._closed.open_calls(messages)
+        if not calls:
+            return readable
+        lost = _lost(calls, messages)
+        return repaired(messages, await astored_answers(lost) if lost else {})
+
+
+class HistoryCheck:
+    """Refuses what an agent's history left open, before each turn of its model."""
+
+    __slots__ = ("_closed",)
+
+    def __init__(self) -> None:
+        self._closed = ClosedHistory(unanswered_calls)
+
+    def mended(self, messages: Sequence[Any]) -> None:
+        """Nothing is mended.
+
+        Raises:
+            InvalidValueError: There are tool calls without an answer.
+        """
+        calls = self._closed.open_calls(messages)
+        if calls:
+            shown = ", ".join(f"{one['name']} ({one['id']})" for one in calls[:3])
+            raise InvalidValueError(
+                f"Found tool calls without a ToolMessage that answers them: {shown}. Models refuse "
+                "such a history. Add a ToolMessage with the tool_call_id of each, or remove the "
+                "AIMessage that calls them; an agent with repair_history=True answers them itself."
+            )
+
+    async def amended(self, messages: Sequence[Any]) -> None:
+        """The async twin of `mended`."""
+        self.mended(messages)
+
+
+class MalformedRepair:
+    """Answers the calls that could not be read, and no others, before each turn of the model."""
+
+    __slots__ = ()
+
+    def mended(self, messages: Sequence[Any]) -> list[Any] | None:
+        """See `with_answers`."""
+        return with_answers(messages)
+
+    async def amended(self, messages: Sequence[Any]) -> list[Any] | None:
+        """The async twin of `mended`."""
+        return with_answers(messages)
+
+
+def keeps_repairs(schema: Any) -> bool:
+    """Whether a state can take a history anew: its messages are those of `add_messages`."""
+    hint = get_type_hints(schema, include_extras=True)["messages"]
+    if get_origin(hint) in (Required, NotRequired):
+        (hint,) = get_args(hint)
+    return add_messages in getattr(hint, "__metadata__", ())
+
+
+def unanswered_calls(messages: Sequence[Any]) -> list[Any]:
+    """The tool calls that no message answers, wherever it stands."""
     calls: list[Any] = []
     answered: set[str] = set()
     for message in messages:
@@ -59,8 +146,42 @@ def open_calls(messages: Sequence[Any]) -> list[Any]:
     return [call for call in calls if call["id"] not in answered]
 
 
+def open_calls(messages: Sequence[Any]) -> list[Any]:
+    """The tool calls that have no answer of their own: right after the message that makes them, or
+    elsewhere. The answer to an earlier call of the same id is none.
+    """
+    late: list[Any] = []
+    waiting: dict[str, Any] = {}
+    elsewhere: Counter[str] = Counter()
+    for message in messages:
+        kind = kind_of(message)
+        if kind != "tool":
+            late += waiting.values()
+            waiting = {call["id"]: call for call in message.tool_calls} if kind == "ai" else {}
+        elif waiting.pop(message.tool_call_id, None) is None:
+            elsewhere[message.tool_call_id] += 1
+    calls: list[Any] = []
+    for call in (*late, *waiting.values()):
+        if elsewhere[call["id"]]:
+            elsewhere[call["id"]] -= 1
+        elif call["id"] is not None:
+            calls.append(call)
+    return calls
+
+
+def _lost(calls: Sequence[Any], messages: Sequence[Any]) -> list[Any]:
+    """The open calls whose answers only the thread's checkpoints may have.
+
+    Where an id is that of several calls, nobody can tell whose answer is stored under it.
+    """
+    answered = {one.tool_call_id for one in messages if kind_of(one) == "tool"}
+    made = Counter(call["id"] for one in messages for call in getattr(one, "tool_calls", ()))
+    return [one for one in calls if one["id"] not in answered and made[one["id"]] == 1]
+
+
 def repaired(messages: Sequence[Any], stored: Mapping[str, Any]) -> list[Any]:
-    """The messages, with an answer to each open call right after the message that makes it.
+    """The messages, with an answer to each open call right after the message that makes it: one
+    that stands elsewhere, a stored one, or a word about the interruption.
 
     Args:
         messages: The history.
@@ -72,19 +193,47 @@ def repaired(messages: Sequence[Any], stored: Mapping[str, Any]) -> list[Any]:
     >>> [message.type for message in repaired(history, {})]
     ['ai', 'tool', 'human']
     """
-    answers = {one.tool_call_id: one for one in messages if kind_of(one) == "tool"}
-    whole: list[Any] = []
-    for message in messages:
-        if kind_of(message) == "tool" and message.tool_call_id not in answers:
-            continue  # it has moved up
-        whole.append(message)
-        calls = getattr(message, "tool_calls", None) or ()
-        if all(call["id"] in answers for call in calls):
-            continue  # answered, wherever: this part of the history is as it was
+    turns = list(_turns(messages))
+    elsewhere: dict[str, list[Any]] = {}
+    for head, _ in turns:
+        if kind_of(head) == "tool":
+            elsewhere.setdefault(head.tool_call_id, []).append(head)
+    moved: set[int] = set()
+    for head, answers in turns:
+        calls = [one for one in getattr(head, "tool_calls", ()) if one["id"] is not None]
+        direct = {one.tool_call_id: one for one in answers}
+        late = {call["id"] for call in calls} - direct.keys()
+        if all(elsewhere.get(one) for one in late):  # answered, wherever: this part is as it was
+            for one in late:
+                elsewhere[one].pop(0)
+            continue
+        given: list[Any] = []
         for call in calls:
-            answer = answers.pop(call["id"], None) or stored.get(call["id"]) or _interrupted(call)
-            whole.append(answer)
-    return whole
+            answer = direct.pop(call["id"], None)
+            if answer is None and elsewhere.get(call["id"]):
+                answer = elsewhere[call["id"]].pop(0)
+                moved.add(id(answer))
+            given.append(answer or stored.get(call["id"]) or _interrupted(call))
+        answers[:] = [*given, *direct.values()]
+    return [one for head, answers in turns if id(head) not in moved for one in (head, *answers)]
+
+
+def _turns(messages: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:
+    """The messages, those that make calls each with the answers right after it."""
+    answers: list[Any] = []
+    waiting: set[str] = set()
+    for message in messages:
+        kind = kind_of(message)
+        if kind == "tool" and message.tool_call_id in waiting:
+            waiting.discard(message.tool_call_id)
+            answers.append(message)
+            continue
+        if kind == "tool":
+            yield message, []
+            continue
+        calls = [*message.tool_calls, *message.invalid_tool_calls] if kind == "ai" else []
+        answers, waiting = [], {call["id"] for call in calls}
+        yield message, answers
 
 
 def _interrupted(call: Mapping[str, Any]) -> ToolMessage:
@@ -171,4 +320,13 @@ def _written(values: Any) -> Any:
     return cast("dict[str, Any]", values).get("messages") if isinstance(values, dict) else None
 
 
-__all__ = ["ClosedHistory", "astored_answers", "open_calls", "repaired", "stored_answers"]
+__all__ = [
+    "ClosedHistory",
+    "HistoryCheck",
+    "HistoryRepair",
+    "MalformedRepair",
+    "keeps_repairs",
+    "open_calls",
+    "repaired",
+    "unanswered_calls",
+]

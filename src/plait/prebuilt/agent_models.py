@@ -92,7 +92,7 @@ def as_agent_model(model: Any) -> Any:
 
 
 def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
-    """A model with tools; what is bound to it, and the steps around it, stay.
+    """A model with tools; what else is bound to it, and the steps around it, stay.
 
     Args:
         model: What `as_agent_model` gave.
@@ -110,8 +110,28 @@ def with_tools(model: Any, tools: Sequence[Any], **kwargs: Any) -> Any:
         inner = with_tools(binding.bound, tools, **kwargs)
         if not isinstance(binding, RunnableBinding):  # it does more than to hand on: it tries again
             return binding.model_copy(update={"bound": inner})
-        return inner.bind(**binding.kwargs).with_config(binding.config)
+        others = {k: v for k, v in binding.kwargs.items() if k != "tools" and kwargs.get(k) is None}
+        return inner.bind(**others).with_config(binding.config)
     return model.bind_tools(tools, **kwargs)
+
+
+def refuse_other_tools(model: Any, tools: Sequence[Any]) -> None:
+    """Refuse a model with tools bound to it that its agent lacks: it would not be shown them.
+
+    Args:
+        model: What `as_agent_model` gave.
+        tools: Those of the agent, which replace them.
+
+    Raises:
+        ConfigError: There are some.
+    """
+    known = {_label_of(one) for one in tools}
+    others = [label for one in _bound_tools(model) or () if (label := _label_of(one)) not in known]
+    if others:
+        raise ConfigError(
+            f"The model has the tools {others} bound to it, which create_agent was not given (it "
+            f"has: {sorted(map(str, known))}). Give them to the agent too, or a model without."
+        )
 
 
 def _has_tools(model: Any, tools: Sequence[Any]) -> bool:
@@ -142,12 +162,20 @@ def _bound_tools(model: Any) -> list[Any] | None:
     return cast("dict[str, Any]", kwargs).get("tools") if isinstance(kwargs, dict) else None
 
 
+def _label_of(tool: Any) -> str | None:
+    """The name of a tool, or the type of one that the provider runs itself."""
+    name = _name_of(tool)
+    return cast("Any", tool).get("type") if name is None and isinstance(tool, Mapping) else name
+
+
 def _name_of(tool: Any) -> str | None:
-    """The name of a tool in a provider's form."""
+    """The name of a tool, a function, or a tool in a provider's form."""
+    if isinstance(tool, str):
+        return tool
     if not isinstance(tool, Mapping):
-        return getattr(tool, "name", tool if isinstance(tool, str) else None)
+        return getattr(tool, "name", None) or getattr(tool, "__name__", None)
     its = cast("Mapping[str, Any]", tool)
     return cast("Mapping[str, Any]", its.get("function", its)).get("name")
 
 
-__all__ = ["AgentModel", "as_agent_model", "bare", "with_tools"]
+__all__ = ["AgentModel", "as_agent_model", "bare", "refuse_other_tools", "with_tools"]

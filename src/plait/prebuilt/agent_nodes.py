@@ -9,14 +9,8 @@ from plait.errors import ConfigError, InvalidValueError
 from plait.graph.message import REMOVE_ALL_MESSAGES
 from plait.messages import AIMessage, RemoveMessage, SystemMessage
 from plait.messages.foreign import kind_of
-from plait.prebuilt.agent_history import (
-    ClosedHistory,
-    astored_answers,
-    repaired,
-    stored_answers,
-)
+from plait.prebuilt.agent_history import HistoryCheck, HistoryRepair
 from plait.prebuilt.agent_models import AgentModel, bare
-from plait.prebuilt.malformed import with_answers
 from plait.prebuilt.sent import SentCall
 from plait.prebuilt.verdict import Verdict
 from plait.pregel.binding import Binding
@@ -51,16 +45,14 @@ class ModelNode(Runnable[Any, Any]):
         self._model = model
         self._prompt = prompt
         self._agent = name
-        self._repairs = repairs
+        self._history = HistoryRepair() if repairs else HistoryCheck()
         self._keeps_repairs = keeps_repairs
-        self._history = ClosedHistory()
 
     @finds_config
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The update of the state with the model's message."""
-        state, before = self._readable(_as_seen(input))
-        if calls := self._open_calls(state):
-            before = repaired(value_of(state, "messages"), stored_answers(calls))
+        state = _as_seen(input)
+        if before := self._history.mended(value_of(state, "messages")):
             state = _with_messages(state, before)
         model = self._model.chosen(state, config)
         message = model.invoke(self._prompt.filled(state, config), handed(config, model.invoke))
@@ -69,36 +61,13 @@ class ModelNode(Runnable[Any, Any]):
     @finds_config
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
-        state, before = self._readable(_as_seen(input))
-        if calls := self._open_calls(state):
-            stored = await astored_answers(calls)
-            before = repaired(value_of(state, "messages"), stored)
+        state = _as_seen(input)
+        if before := await self._history.amended(value_of(state, "messages")):
             state = _with_messages(state, before)
         model = await self._model.achosen(state, config)
         filled = await self._prompt.afilled(state, config)
         message = await model.ainvoke(filled, handed(config, model.ainvoke))
         return self._update(input, state, message, before)
-
-    def _readable(self, state: Any) -> tuple[Any, list[Any] | None]:
-        """The state, and its messages if calls that could not be read were answered in them."""
-        answered = with_answers(value_of(state, "messages")) if self._repairs else None
-        return (state if answered is None else _with_messages(state, answered)), answered
-
-    def _open_calls(self, state: Any) -> list[Any]:
-        """The tool calls to answer before the model can be asked.
-
-        Raises:
-            InvalidValueError: There are some, and the agent does not repair its history.
-        """
-        calls = self._history.open_calls(value_of(state, "messages"))
-        if calls and not self._repairs:
-            shown = ", ".join(f"{one['name']} ({one['id']})" for one in calls[:3])
-            raise InvalidValueError(
-                f"Found tool calls without a ToolMessage that answers them: {shown}. Models refuse "
-                "such a history. Add a ToolMessage with the tool_call_id of each, or remove the "
-                "AIMessage that calls them; an agent with repair_history=True answers them itself."
-            )
-        return calls
 
     def _update(
         self, given: Any, state: Any, message: Any, before: list[Any] | None

@@ -12,6 +12,7 @@ from plait.graph.state import StateGraph
 from plait.lazy import lazily
 from plait.managed import RemainingSteps
 from plait.messages import AnyMessage
+from plait.prebuilt.agent_history import keeps_repairs
 from plait.prebuilt.agent_models import AgentModel
 from plait.prebuilt.agent_nodes import ModelNode, Prompt, Routes, StructuredNode
 from plait.prebuilt.tool_node import ToolNode
@@ -131,7 +132,7 @@ def create_react_agent(
     state_schema = _state_schema(state_schema, response_format)
     node, bound = _tools(tools)
     agent_model = AgentModel(model, bound)
-    keeps = repair_history and add_messages in _marks_of_messages(state_schema)
+    keeps = repair_history and keeps_repairs(state_schema)
     agent = ModelNode(agent_model, Prompt(prompt), name, repair_history, keeps)
     seen = state_schema if pre_model_hook is None else _with_model_input(state_schema)
     builder = StateGraph(state_schema, context_schema=context_schema)
@@ -228,11 +229,6 @@ def _state_schema(schema: Any, response_format: Any) -> Any:
             "AgentStateWithStructuredResponse)."
         )
     return schema
-
-
-def _marks_of_messages(schema: Any) -> tuple[Any, ...]:
-    """What the schema annotates its messages with: their reducer."""
-    return getattr(get_type_hints(schema, include_extras=True)["messages"], "__metadata__", ())
 
 
 def _tools(tools: Any) -> tuple[ToolNode, list[Any]]:

@@ -14,7 +14,7 @@ from langchain_core.tools import tool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from .hooked import USER, all_hooks, arun, picture, run
+from .hooked import UNREPAIRED, USER, all_hooks, arun, picture, run
 from .scripted import add, ai, call, model_of, mul
 
 
@@ -205,7 +205,7 @@ def case_jumps_from_before_model(env):
 
 def case_jumps_from_after_model(env):
     return [
-        run([*around, jumping("after_model", jump, declared)])
+        run([*around, jumping("after_model", jump, declared)], **UNREPAIRED)
         for around in ([], [all_hooks("A")])
         for jump in ("end", "model", "tools")
         for declared in (["end", "model", "tools"],)
@@ -214,7 +214,7 @@ def case_jumps_from_after_model(env):
 
 def case_undeclared_jumps_of_the_last_hook(env):
     return [
-        run([jumping("after_model", jump, None), *more])
+        run([jumping("after_model", jump, None), *more], **UNREPAIRED)
         for jump in ("end", "model", "tools")
         for more in ([], [all_hooks("A")])
     ]

@@ -17,6 +17,7 @@ from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
+from .hooked import UNREPAIRED
 from .scripted import Scripted, ai, call
 
 THREAD = {"configurable": {"thread_id": "1"}}
@@ -181,7 +182,7 @@ def case_calls_that_cannot_be_read(env):
     found = []
     for history in HISTORIES:
         model = model_of()
-        agent = create_agent(model, [add])
+        agent = create_agent(model, [add], **UNREPAIRED)
         messages = [*USER["messages"], *history, HumanMessage("go on", id="9")]
         found.append((list(agent.stream({"messages": messages})), model.seen))
     return found
@@ -207,7 +208,7 @@ def case_calls_that_cannot_be_read_and_middleware(env):
         return AIMessage("instead")
 
     messages = [*USER["messages"], *HISTORIES[0], HumanMessage("go on", id="9")]
-    agent = create_agent(model_of(), [add], middleware=[look, wrap])
+    agent = create_agent(model_of(), [add], middleware=[look, wrap], **UNREPAIRED)
     return list(agent.stream({"messages": messages})), found
 
 

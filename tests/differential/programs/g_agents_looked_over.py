@@ -78,3 +78,21 @@ def case_calls_that_cannot_be_read(env):
     thread = {"configurable": {"thread_id": "1"}}
     agent.invoke({"messages": "hi"}, thread)
     return agent.invoke({"messages": "well?"}, thread)["messages"], model.seen
+
+
+def case_models_with_the_tools_of_the_agent(env):
+    found = []
+    for make in (create_agent, create_react_agent):
+        model = model_of("done")
+        make(model.bind_tools([add]), [add]).invoke({"messages": "hi"})
+        found.append([one["name"] for one in model.seen[0][1]["tools"]])
+    return found
+
+
+def case_models_with_other_tools_than_the_agent(env):
+    model = model_of("done")
+
+    def ask():
+        create_agent(model.bind_tools([mul]), [add]).invoke({"messages": "hi"})
+
+    return env.error(ask), model.seen

@@ -14,6 +14,7 @@ from langgraph.prebuilt import InjectedState, ToolNode, ToolRuntime, create_reac
 from langgraph.types import Command, RetryPolicy, Send, interrupt
 
 from .desks import USER, thread
+from .hooked import UNREPAIRED
 from .scripted import add, ai, call, model_of, mul
 from .waiting import until
 
@@ -64,7 +65,7 @@ def reacting(name, script, tools, **more):
 
 
 def made(name, script, tools=(), **more):
-    return create_agent(model_of(*script), list(tools), name=name, **more)
+    return create_agent(model_of(*script), list(tools), name=name, **UNREPAIRED, **more)
 
 
 def two(make, **more):

@@ -4,6 +4,8 @@ import os
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
+import logging
+from contextlib import contextmanager
 from typing import Any
 
 from haystack import component
@@ -622,3 +624,35 @@ def case_errors_of_components(env):
         PipelineRuntimeError.from_invalid_output("ranker", Scripted, ["no", "dict"]),
     ]
     return [(str(e), e.component_name, e.component_type, e.pipeline_snapshot) for e in made]
+
+
+@contextmanager
+def heard():
+    """How many warnings of the agent are logged meanwhile."""
+    told = []
+
+    class Counts(logging.Handler):
+        def emit(self, record):
+            told.append(record.levelname)
+
+    root, handler = logging.getLogger(), Counts(logging.WARNING)
+    root.addHandler(handler)
+    try:
+        yield told
+    finally:
+        root.removeHandler(handler)
+
+
+def case_warnings(env):
+    found = []
+    for tools in (None, [], Toolset([]), [add], Toolset([add])):
+        with heard() as told:
+            agent(say("x"), tools=tools)
+        found.append([*told])
+    for messages in ([ChatMessage.from_system("s")], [user("hi")]):
+        with heard() as told:
+            agent(say("x"), tools=[add]).run(messages)
+        found.append([*told])
+    with heard() as told:
+        agent(call("add", a=1, b=2), tools=[add], max_agent_steps=1).run([user("hi")])
+    return found, told

@@ -1,7 +1,11 @@
 """Two middlewares that ask people, in one agent: what one has decided, the other does not undo."""
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ToolCallLimitMiddleware,
+)
 from langchain_core.messages import RemoveMessage
 from langgraph.types import Command
 
@@ -70,10 +74,20 @@ def case_the_same_call_is_decided_about_twice(env):
         play(env, (ADD, ADD), answers)
         for answers in (
             [APPROVE, REJECT],
-            [REJECT, APPROVE],
             [edit("add", a=6, b=6), APPROVE],
         )
     ]
+
+
+def case_calls_that_a_limit_has_refused(env):
+    agent = create_agent(
+        model_of(ai(call("add", a=1, b=2), call("add", "2", a=3, b=4)), "done"),
+        [add],
+        middleware=[HumanInTheLoopMiddleware(ADD), ToolCallLimitMiddleware(run_limit=1)],
+        checkpointer=env.saver(),
+    )
+    asked = agent.invoke(USER, {"configurable": {"thread_id": "1"}})["__interrupt__"]
+    return [one["args"] for each in asked for one in each.value["action_requests"]]
 
 
 def case_one_asks_at_once_and_one_as_calls_start(env):

@@ -491,7 +491,6 @@ def case_plan(env):
         agent.input_keys,
         agent.return_values,
         agent.return_stopped_response("force", []),
-        env.error(lambda: agent.return_stopped_response("generate", [])),
     )
 
 

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
         create_json_chat_agent,
         create_openai_tools_agent,
         create_react_agent,
+        create_self_ask_with_search_agent,
         create_structured_chat_agent,
         create_tool_calling_agent,
+        create_xml_agent,
     )
     from plait.agents.classic.executor import AgentExecutor
     from plait.agents.output_parsers import AgentOutputParser, MultiActionAgentOutputParser
@@ -34,8 +36,10 @@ __getattr__ = lazily(
         "create_json_chat_agent": "creating",
         "create_openai_tools_agent": "creating",
         "create_react_agent": "creating",
+        "create_self_ask_with_search_agent": "creating",
         "create_structured_chat_agent": "creating",
         "create_tool_calling_agent": "creating",
+        "create_xml_agent": "creating",
     },
 )
 
@@ -50,6 +54,8 @@ __all__ = [
     "create_json_chat_agent",
     "create_openai_tools_agent",
     "create_react_agent",
+    "create_self_ask_with_search_agent",
     "create_structured_chat_agent",
     "create_tool_calling_agent",
+    "create_xml_agent",
 ]

@@ -9,9 +9,11 @@ from plait.agents.actions import (
     AgentActionMessageLog,
     AgentFinish,
     ToolAgentAction,
+    as_text,
 )
 from plait.agents.format_scratchpad import Steps
 from plait.errors import ConfigError, InvalidValueError
+from plait.exceptions import OutputParserException
 from plait.fields import AnnotatedFields
 from plait.runnables.addable import add
 from plait.runnables.base import Runnable
@@ -50,6 +52,12 @@ class BasePlanner(AnnotatedFields, ABC):
     ) -> AgentFinish:
         """The end of an agent that ran out of iterations or time.
 
+        Args:
+            early_stopping_method: "force": a text that says so. `RunnableAgent` also knows
+                "generate": one more turn, for an answer.
+            intermediate_steps: The actions so far, each with what came of it.
+            **_: What the executor was called with.
+
         Raises:
             ConfigError: The method is not "force", the only one that any agent can do.
         """
@@ -59,6 +67,12 @@ class BasePlanner(AnnotatedFields, ABC):
                 'early_stopping_method="force", or define return_stopped_response().'
             )
         return AgentFinish({"output": self.stopped_answer}, "")
+
+    async def areturn_stopped_response(
+        self, early_stopping_method: str, intermediate_steps: Steps, **kwargs: Any
+    ) -> AgentFinish:
+        """What async runs ask for in the place of `return_stopped_response`."""
+        return self.return_stopped_response(early_stopping_method, intermediate_steps, **kwargs)
 
 
 class BaseSingleActionAgent(BasePlanner):
@@ -149,6 +163,47 @@ class _OfRunnable(BasePlanner):
             return await self.runnable.ainvoke(given, config)
         return add([chunk async for chunk in self.runnable.astream(given, config)])
 
+    def return_stopped_response(
+        self, early_stopping_method: str, intermediate_steps: Steps, **kwargs: Any
+    ) -> AgentFinish:
+        """The end: a text that says so ("force"), or what the runnable answers when it is asked
+        once more and told to ("generate"); it runs no tool then.
+
+        Raises:
+            ConfigError: The method is another one.
+        """
+        if early_stopping_method != "generate":
+            return super().return_stopped_response(early_stopping_method, intermediate_steps)
+        try:
+            decision = self.plan(_asked_to_finish(intermediate_steps), **kwargs)
+        except OutputParserException as error:
+            decision = error
+        return self._end(decision)
+
+    async def areturn_stopped_response(
+        self, early_stopping_method: str, intermediate_steps: Steps, **kwargs: Any
+    ) -> AgentFinish:
+        """The async twin of `return_stopped_response`; one that a derived class defines counts."""
+        is_own = type(self).return_stopped_response is _OfRunnable.return_stopped_response
+        if early_stopping_method != "generate" or not is_own:
+            return self.return_stopped_response(early_stopping_method, intermediate_steps, **kwargs)
+        try:
+            decision = await self.aplan(_asked_to_finish(intermediate_steps), **kwargs)
+        except OutputParserException as error:
+            decision = error
+        return self._end(decision)
+
+    def _end(self, decision: Any) -> AgentFinish:
+        """The end that a last turn makes: its answer, or its text if that is in no form; "force" if
+        it is for going on."""
+        if isinstance(decision, OutputParserException):
+            text = decision.llm_output or self.stopped_answer
+            return AgentFinish({"output": text}, text)
+        decision = decided(decision)
+        if isinstance(decision, AgentFinish):
+            return decision
+        return AgentFinish({"output": self.stopped_answer}, "")
+
 
 class RunnableAgent(_OfRunnable, BaseSingleActionAgent):
     """A runnable that gives one action, or the end, as an agent.
@@ -216,6 +271,19 @@ def _own(decision: Any) -> Any:
             values: dict[str, Any] = {name: getattr(decision, name) for name in names}
             return kind(**values)
     return decision
+
+
+def _asked_to_finish(steps: Steps) -> list[tuple[AgentAction, Any]]:
+    """The steps, with the request in the last observation: that is seen in every scratchpad."""
+    if not steps:
+        return []
+    *earlier, (action, observation) = steps
+    return [*earlier, (action, f"{as_text(observation)}\n\n{_FINISH_NOW}")]
+
+
+_FINISH_NOW = (
+    "No further tool will run. Give your final answer now, as well as you can from what is known."
+)
 
 
 def _config(callbacks: Any) -> Any:

@@ -8,15 +8,19 @@ from plait.agents.format_scratchpad import (
     format_log_to_messages,
     format_log_to_str,
     format_to_tool_messages,
+    format_xml,
 )
 from plait.agents.output_parsers import (
+    INTERMEDIATE_ANSWER,
     JSONAgentOutputParser,
     ReActSingleInputOutputParser,
+    SelfAskOutputParser,
     ToolsAgentOutputParser,
+    XMLAgentOutputParser,
 )
 from plait.agents.prompts import TOOL_RESPONSE
 from plait.chat_models.guests import as_chat_model
-from plait.errors import InvalidTemplateError
+from plait.errors import ConfigError, InvalidTemplateError
 from plait.runnables.base import Runnable
 from plait.runnables.passthrough import RunnablePassthrough
 from plait.tools import coerce_to_tool
@@ -165,6 +169,62 @@ def create_structured_chat_agent(
     return _filled(format_log_to_str) | prompt | model | JSONAgentOutputParser()
 
 
+def create_xml_agent(
+    llm: Any,
+    tools: Sequence[Any],
+    prompt: Any,
+    tools_renderer: ToolsRenderer = render_text_description,
+    *,
+    stop_sequence: bool | list[str] = True,
+) -> Runnable[Any, Any]:
+    """An agent that names its tools in XML: `<tool>`, `<tool_input>`, `<final_answer>`.
+
+    Args:
+        llm: "provider:name", a chat model or a text model.
+        tools: The tools it may name.
+        prompt: A prompt with `tools` and `agent_scratchpad` (a text) in it.
+        tools_renderer: From the tools to the text `tools`.
+        stop_sequence: Where the model is stopped: after its tool's input (True), nowhere (False),
+            or at these texts.
+
+    Raises:
+        InvalidTemplateError: The prompt lacks a variable.
+    """
+    _check(prompt, "tools", SCRATCHPAD)
+    prompt = prompt.partial(tools=tools_renderer([coerce_to_tool(one) for one in tools]))
+    model = _stopped(llm, ["</tool_input>"] if stop_sequence is True else stop_sequence)
+    return _filled(format_xml) | prompt | model | XMLAgentOutputParser()
+
+
+def create_self_ask_with_search_agent(
+    llm: Any, tools: Sequence[Any], prompt: Any
+) -> Runnable[Any, Any]:
+    """An agent that takes a question apart, and has one tool that answers the parts.
+
+    Args:
+        llm: "provider:name", a chat model or a text model.
+        tools: One tool, whose name is "Intermediate Answer".
+        prompt: A prompt with `agent_scratchpad` (a text) in it.
+
+    Raises:
+        InvalidTemplateError: The prompt lacks a variable.
+        ConfigError: The tools are others.
+    """
+    _check(prompt, SCRATCHPAD)
+    names = [coerce_to_tool(one).name for one in tools]
+    if names != [INTERMEDIATE_ANSWER]:
+        raise ConfigError(
+            f"An agent that asks itself has one tool, {INTERMEDIATE_ANSWER!r}, and was given "
+            f"{names}. Name yours so: tool({INTERMEDIATE_ANSWER!r})(search)."
+        )
+
+    def scratchpad(steps: Steps) -> str:
+        return format_log_to_str(steps, "Intermediate answer: ", llm_prefix="")
+
+    model = _stopped(llm, ["\nIntermediate answer:"])
+    return _filled(scratchpad) | prompt | model | SelfAskOutputParser()
+
+
 def _filled(formatter: Callable[[Steps], Any]) -> Runnable[Any, Any]:
     """The inputs, with the steps as the prompt's scratchpad."""
 
@@ -202,6 +262,8 @@ __all__ = [
     "create_json_chat_agent",
     "create_openai_tools_agent",
     "create_react_agent",
+    "create_self_ask_with_search_agent",
     "create_structured_chat_agent",
     "create_tool_calling_agent",
+    "create_xml_agent",
 ]

@@ -51,7 +51,9 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         max_iterations: How often the agent is asked (None: as often as it likes).
         max_execution_time: How many seconds a run may take. What runs then is given up: async code
             is cancelled, a thread runs on and is not heard.
-        early_stopping_method: What the agent's `return_stopped_response` is asked for then.
+        early_stopping_method: What becomes of a run that is over by these: "force", a text that
+            says so; "generate", one more turn for an answer, which takes the time that it takes;
+            what else the agent's `return_stopped_response` knows.
         handle_parsing_errors: What a text that the agent's parser cannot read becomes: an error
             (False), an observation that says what was wrong (True), this text, or what this
             function makes of the error.

@@ -82,27 +82,29 @@ class PlanNode(Runnable[Any, Any]):
             decision = clock.call(_PLAN, lambda: agent.plan(*given, **input["inputs"]))
         except OutputParserException as error:
             decision = _unread(error, settings.handle_parsing_errors)
+        if decision is OVER:
+            return self._stopped(input)
         return self._update(input, decision, clock)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The async twin of `invoke`."""
         settings, clock = self._settings, self._clock(input)
         if self._is_over(input, clock):
-            return self._stopped(input)
+            return await self._astopped(input)
         agent: BasePlanner = settings.agent
         given = self._trimmed(input), _handlers(ensure_config(config))
         try:
             decision = await clock.acall(_PLAN, lambda: agent.aplan(*given, **input["inputs"]))
         except OutputParserException as error:
             decision = _unread(error, settings.handle_parsing_errors)
+        if decision is OVER:
+            return await self._astopped(input)
         return self._update(input, decision, clock)
 
     def _clock(self, state: Any) -> Clock:
         return Clock(state.get("started"), self._settings.max_execution_time)
 
     def _update(self, state: Any, decision: Any, clock: Clock) -> dict[str, Any]:
-        if decision is OVER:
-            return self._stopped(state)
         decision = decided(decision)
         turns = {"turns": state.get("turns", 0) + 1, "started": clock.started}
         if isinstance(decision, AgentFinish):
@@ -115,9 +117,21 @@ class PlanNode(Runnable[Any, Any]):
 
     def _stopped(self, state: Any) -> dict[str, Any]:
         agent: BasePlanner = self._settings.agent
-        method = self._settings.early_stopping_method
-        finish = agent.return_stopped_response(method, pairs(state["steps"]), **state["inputs"])
+        method, steps = self._ending(state)
+        finish = agent.return_stopped_response(method, steps, **state["inputs"])
         return {"finish": finish, "actions": []}
+
+    async def _astopped(self, state: Any) -> dict[str, Any]:
+        agent: BasePlanner = self._settings.agent
+        method, steps = self._ending(state)
+        finish = await agent.areturn_stopped_response(method, steps, **state["inputs"])
+        return {"finish": finish, "actions": []}
+
+    def _ending(self, state: Any) -> tuple[str, list[Step]]:
+        """How the agent is to end early, and the steps it is given: in a last turn no more of them
+        than in the others."""
+        method = self._settings.early_stopping_method
+        return method, self._trimmed(state) if method == "generate" else pairs(state["steps"])
 
     def _trimmed(self, state: Any) -> list[Step]:
         """The steps that the agent is shown."""

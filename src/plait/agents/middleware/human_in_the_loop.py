@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, cast
 
 from typing_extensions import TypedDict
@@ -152,13 +153,20 @@ class HumanInTheLoopMiddleware(AgentMiddleware[Any, Any, Any]):
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Ask about the gated calls of the model's message, all at once.
 
+        Not about those that another hook has answered, such as a limit: they will not run.
+
         Raises:
             InvalidDecisionError: The answer is none; the question stays open.
         """
         message = _last_message(state)
         if message is None or self.interrupt_mode == "per_call":
             return None
-        gated = [call for call in message.tool_calls if call["name"] in self.interrupt_on]
+        answered = _answered(state)
+        gated = [
+            call
+            for call in message.tool_calls
+            if call["name"] in self.interrupt_on and call["id"] not in answered
+        ]
         if not gated:
             return None
         asked = [call for call in gated if self._is_wanted(_request(call, state, runtime))]
@@ -288,6 +296,12 @@ def _put_in_place(gate: Gate) -> Generator[None]:
 
 def _last_message(state: Any) -> Any:
     return next((one for one in reversed(state["messages"]) if kind_of(one) == "ai"), None)
+
+
+def _answered(state: Any) -> set[Any]:
+    """The ids of the model's last calls that have an answer already."""
+    since = takewhile(lambda one: kind_of(one) != "ai", reversed(state["messages"]))
+    return {one.tool_call_id for one in since if kind_of(one) == "tool"}
 
 
 def _read_all(approvals: Sequence[Approval], answer: Any) -> list[Decision]:

@@ -1,5 +1,6 @@
 """Agents by create_agent."""
 
+import inspect
 from typing import Any
 
 from langchain.agents import create_agent
@@ -57,6 +58,8 @@ def agent_of(spec, env, log):
         middleware += by_hand(one) if one["kind"] == "hand" else [shipped(one, log)]
     model = model_of(spec["model"], log)
     tools = [*(tool_of(one) for one in spec["tools"]), *spec.get("more_tools", [])]
+    if "repair_history" in inspect.signature(create_agent).parameters:
+        more["repair_history"] = False  # what plait does otherwise is a documented difference
     return create_agent(model, tools, middleware=middleware, **more)
 
 
