@@ -388,6 +388,17 @@ def retry_on_a_name() -> None:
     graph_of().add_node("a", nothing, retry_policy=policy)
 
 
+@mistake(
+    "A retry policy with a number that is none",
+    InvalidNodeError,
+    "RetryPolicy.initial_interval is a number",
+    "'1s'",
+)
+def retry_interval_in_words() -> None:
+    policy = RetryPolicy(initial_interval=cast("Any", "1s"))
+    graph_of().add_node("a", nothing, retry_policy=policy)
+
+
 @mistake("A limit of time that is none", ValueError, "run_timeout", "timedelta", "'5s'")
 def timeout_that_is_no_time() -> None:
     limit: Any = "5s"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isnan
 from typing import cast
 
 from plait.errors import GraphBubbleUp, InvalidNodeError
 from plait.types import RetryPolicy
+
+_NUMBERS = ("initial_interval", "backoff_factor", "max_interval", "max_attempts")
 
 
 def policies_of(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[RetryPolicy, ...]:
@@ -30,6 +33,10 @@ def policies_of(given: RetryPolicy | Sequence[RetryPolicy] | None) -> tuple[Retr
                 "RetryPolicy.retry_on is an exception class, a sequence of them, or a function "
                 f"that takes the error; got {policy.retry_on!r}."
             )
+        for name in _NUMBERS:
+            value = getattr(policy, name)
+            if not isinstance(value, (int, float)) or isnan(value):
+                raise InvalidNodeError(f"RetryPolicy.{name} is a number, got {value!r}.")
     return tuple(policies)
 
 
