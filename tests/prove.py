@@ -115,6 +115,8 @@ QUOTES = (
     (10, "files that each release wrote", "releases, files", "broken"),
     (11, "one suite over all savers and stores", "promises kept", "broken"),
     (12, "threads used, pruned and killed at random", "operations, kills", "lost or broken"),
+    (13, "replays and forks from any checkpoint, into subgraphs", "schedules, crashes",
+     "differences from the model"),
 )  # fmt: skip
 """What the README quotes: row, what was done, figures of how often, and of what went wrong."""
 
