@@ -36,23 +36,18 @@ _EMPTY: Row = ((), ())
 class Address:
     """What addresses the checkpoints of one lane, and of those inside their tasks."""
 
-    __slots__ = ("ns", "root", "thread_id")
+    __slots__ = ("ns", "thread_id")
 
     def __init__(self, thread_id: str, ns: str) -> None:
         self.thread_id = thread_id
         self.ns = ns
-        self.root: dict[str, Any] | None = None
-        """What is configurable of a checkpoint, but for its id; None in a nested lane."""
-        if not ns:
-            self.root = {"thread_id": thread_id, "checkpoint_ns": ns, "checkpoint_id": None}
 
     def config(self, id: str, metadata: Mapping[str, Any]) -> Any:
         """The config of a checkpoint."""
-        if self.root is None:
+        if self.ns:
             thread = {"thread_id": self.thread_id}
             return report.config_of(thread, self.ns, id, metadata.get("parents"))
-        place = self.root.copy()
-        place["checkpoint_id"] = id
+        place = {"thread_id": self.thread_id, "checkpoint_ns": "", "checkpoint_id": id}
         return {"configurable": place}
 
     def inside(self, name: str, id: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class PlainView:
         Histories are long: what each checkpoint needs stands here, without calls.
         """
         layout, address = self._layout, self._address
-        only, root = layout.only, address.root
+        only, thread, nested = layout.only, address.thread_id, address.ns != ""
         shown: list[StateSnapshot | None] = []
         last = row = seat = None
         for made, held, outcomes in lives:
@@ -70,16 +70,16 @@ class PlainView:
                     self._unmade = True
             config: Any
             parent: Any = None
-            if root is None:
+            if nested:
                 config = address.config(id, metadata)
                 if before is not None:
                     parent = address.config(before, metadata)
             else:
-                config = {"configurable": (place := root.copy())}
-                place["checkpoint_id"] = id
+                place = {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": id}
+                config = {"configurable": place}
                 if before is not None:
-                    parent = {"configurable": (place := root.copy())}
-                    place["checkpoint_id"] = before
+                    place = {"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": before}
+                    parent = {"configurable": place}
             when = ts if type(ts) is str else made.made_at
             parts = values, row[1], config, metadata, when, parent, tasks, ()
             if self._unmade:

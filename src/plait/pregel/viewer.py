@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from plait.pregel.main import Pregel
 
 _NOTHING: Writes = []
-_TOGETHER = 16
+_TOGETHER = 64
 """So many checkpoints of a history are made before the first of them is given out."""
 
 
