@@ -293,20 +293,17 @@ def _closure(
     """
     seen: set[Version] = set(roots)
     front = list(seen)
-    records: dict[Version, bytes | None] = {}
     while front:
-        here = [version for version in front if version in records]
-        if not here:
-            here = front[:BATCH]
-            asked = [*here, *_likely(here, stored)]
-            records = dict(zip(asked, (yield ReadValues(reader.lane, asked)), strict=True))
-        front = [version for version in front if version not in records]
-        for channel, key in here:
+        here, front = front[:BATCH], front[BATCH:]
+        asked = [*here, *_likely(here, stored)]
+        records = dict(zip(asked, (yield ReadValues(reader.lane, asked)), strict=True))
+        while here:
+            channel, key = here.pop()
             kind, payload = reader.open_value(channel, key, records[channel, key])
             for base in _stands_on(kind, payload):
                 if (channel, base) not in seen:
                     seen.add((channel, base))
-                    front.append((channel, base))
+                    (here if (channel, base) in records else front).append((channel, base))
             for loan in read_borrowed(payload)[1] if kind == BORROWED else ():
                 lent.setdefault(loan.ns, set()).add((loan.channel, loan.version))
     return seen
