@@ -228,13 +228,11 @@ def wake(graph: Pregel, *, now: float | None = None) -> Iterator[Woken]:
     limit = run_env.get().now() if now is None else now
     threads = list_threads(graph.checkpointer, graph)
     for thread in [each for each in threads if _is_due(each, limit)]:
-        error = thread.error
-        if error is None:
-            try:
-                graph.invoke(None, {"configurable": {"thread_id": thread.thread_id}})
-            except Exception as raised:
-                error = raised
-        if error is not None:
+        try:
+            if thread.error is not None:
+                raise thread.error
+            graph.invoke(None, {"configurable": {"thread_id": thread.thread_id}})
+        except Exception as error:
             yield Woken(thread.thread_id, False, error)
         else:
             waits = find_thread(graph.checkpointer, thread.thread_id, graph).questions
@@ -246,13 +244,11 @@ async def awake(graph: Pregel, *, now: float | None = None) -> AsyncIterator[Wok
     limit = run_env.get().now() if now is None else now
     threads = alist_threads(graph.checkpointer, graph)
     for thread in [each async for each in threads if _is_due(each, limit)]:
-        error = thread.error
-        if error is None:
-            try:
-                await graph.ainvoke(None, {"configurable": {"thread_id": thread.thread_id}})
-            except Exception as raised:
-                error = raised
-        if error is not None:
+        try:
+            if thread.error is not None:
+                raise thread.error
+            await graph.ainvoke(None, {"configurable": {"thread_id": thread.thread_id}})
+        except Exception as error:
             yield Woken(thread.thread_id, False, error)
         else:
             shelf = _Shelf(graph.checkpointer, graph)

@@ -71,18 +71,19 @@ def run_command(target: str, database: str, watch: bool, every: float, app_dir: 
 
 async def _run(graph: Any, every: float | None) -> int:
     """Wake what is due, once or again and again; returns how many could not go on."""
-    unread: set[str] = set()
+    told: dict[str, str] = {}
     while True:
         failed, found = 0, False
+        told, before = {}, told  # threads that cannot be read are met again each time
         async for woken in awake(graph):
             found = True
             if isinstance(woken.error, ThreadBusyError):
                 click.echo(f"{woken.thread_id}: in use, left to its run")
             elif isinstance(woken.error, StorageError):
                 failed += 1
-                if woken.thread_id not in unread:  # it is met again each time
-                    click.echo(f"{woken.thread_id}: unreadable: {woken.error}", err=True)
-                unread.add(woken.thread_id)
+                why = told[woken.thread_id] = str(woken.error)
+                if before.get(woken.thread_id) != why:
+                    click.echo(f"{woken.thread_id}: cannot go on: {why}", err=True)
             elif woken.error is not None:
                 failed += 1
                 click.echo(f"{woken.thread_id}: failed: {woken.error!r}", err=True)
