@@ -226,7 +226,8 @@ async def case_events_of_a_drained_run(env):
     return names
 
 
-def case_a_graph_two_floors_down(env):
+def noting():
+    """The names of the nodes that ran, and what makes nodes that note theirs there."""
     ran = []
 
     def note(name):
@@ -236,6 +237,11 @@ def case_a_graph_two_floors_down(env):
 
         return node
 
+    return ran, note
+
+
+def case_a_graph_two_floors_down(env):
+    ran, note = noting()
     deep = graph_of({"a": drains, "b": note("b")}, [(START, "a"), ("a", "b")])
     middle = graph_of({"deep": deep, "m": note("m")}, [(START, "deep"), ("deep", "m")])
     graph = graph_of(
@@ -248,15 +254,7 @@ def case_a_graph_two_floors_down(env):
 
 
 def case_a_subgraph_beside_the_one_that_drains(env):
-    ran = []
-
-    def note(name):
-        def node(state):
-            ran.append(name)
-            return {"items": [name]}
-
-        return node
-
+    ran, note = noting()
     gate = threading.Event()
 
     def drains_first(state, runtime: Runtime):
