@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from plait import InMemorySaver, SqliteSaver
+from plait.cli.commands import timers
 from plait.errors import CorruptCheckpointError, UnregisteredTypeError
-from plait.stored import awake, find_thread, wake
+from plait.stored import Woken, awake, find_thread, wake
 
 from . import test_threads
 from .typed import KEY, Offer, builder, encrypted
@@ -188,3 +189,30 @@ def test_that_nothing_says_how_long_threads_live_is_told(plain: Path) -> None:
     ran = plait("threads", "prune", "--expired", "--db", plain)
     assert ran.stdout == "Deleted 0 of the threads.\n"
     assert "give --ttl" in ran.stderr
+
+
+def test_watching_tells_an_error_that_stays_once_and_one_that_comes_again_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = [Woken("1", False, CorruptCheckpointError("damaged"))]
+    rounds = iter([damaged, damaged, [], damaged])
+
+    async def wakes(graph: Any) -> Any:
+        for woken in next(rounds, None) or ():
+            yield woken
+
+    async def nothing(*_: Any) -> Any:
+        for none in ():
+            yield none
+
+    async def pauses(seconds: float) -> None:
+        if not seen.pop():
+            raise EOFError
+
+    seen = [False, True, True, True]
+    monkeypatch.setattr(timers, "awake", wakes)
+    monkeypatch.setattr(timers, "alist_threads", nothing)
+    monkeypatch.setattr(timers.asyncio, "sleep", pauses)
+    with pytest.raises(EOFError):
+        asyncio.run(timers._run(builder.compile(checkpointer=InMemorySaver()), 5.0))
+    assert capsys.readouterr().err.splitlines() == ["1: cannot go on: damaged"] * 2
