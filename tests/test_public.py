@@ -67,6 +67,15 @@ def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
     assert bare == []
 
 
+@pytest.mark.parametrize("name", MODULES)
+def test_public_aliases_are_types_and_no_texts(name: str) -> None:
+    """So that programs may write `StructuredResponse | None` in annotations of their own."""
+    module = opened(name)
+    names = [each for each in getattr(module, "__all__", ()) if each[:1].isupper()]
+    texts = [each for each in names if isinstance(getattr(module, each), str)]
+    assert [each for each in texts if not each.isupper()] == []
+
+
 def test_every_error_and_warning_is_public() -> None:
     tree = ast.parse((HOUSE / "errors.py").read_text("utf-8"))
     classes = {each.name for each in tree.body if isinstance(each, ast.ClassDef)}

@@ -120,6 +120,24 @@ def test_stamp_never_repeats_for_an_object_that_nothing_is_known_about() -> None
     assert message.__plait_stamp__() != message.__plait_stamp__()
 
 
+def test_an_id_that_equals_any_text_makes_messages_equal() -> None:
+    """As tests of users have them: LangGraph's own do."""
+
+    class AnyText(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, str)
+
+    expected = HumanMessage("hi")
+    expected.id = AnyText()
+    assert expected == HumanMessage("hi", id="1")
+    assert HumanMessage("hi", id="2") == expected
+    assert expected != HumanMessage("no", id="1")
+    assert expected != HumanMessage("hi")
+
+
 @pytest.mark.parametrize("message", EVERY_KIND, ids=lambda m: type(m).__name__)
 def test_restored_state_equals_the_message_and_copies_share_nothing(message: BaseMessage) -> None:
     state = copy.deepcopy(message.__plait_state__())

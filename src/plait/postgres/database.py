@@ -37,7 +37,7 @@ from plait.postgres.steps import Steps, arun_steps, run_steps
 
 T = TypeVar("T")
 Target: TypeAlias = (
-    "str | Connection[Any] | ConnectionPool[Any] | AsyncConnection[Any] | AsyncConnectionPool[Any]"
+    str | Connection[Any] | ConnectionPool[Any] | AsyncConnection[Any] | AsyncConnectionPool[Any]
 )
 _OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _TRIES = 2

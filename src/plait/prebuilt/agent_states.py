@@ -16,9 +16,9 @@ def _messages(given: Any) -> list[Any]:
     return convert_to_messages(cast("list[Any]", given) if isinstance(given, list) else [given])
 
 
-StructuredResponse: TypeAlias = "dict[str, Any] | BaseModel"
+StructuredResponse: TypeAlias = dict[str, Any] | BaseModel
 """An answer in the form of a schema."""
-StructuredResponseSchema: TypeAlias = "dict[str, Any] | type[BaseModel]"
+StructuredResponseSchema: TypeAlias = dict[str, Any] | type[BaseModel]
 """What says which form an answer has."""
 
 

@@ -412,10 +412,13 @@ class ToolNode(Runnable[Any, Any]):
         injections, call, state = self._injections_of(tool), request.tool_call, request.state
         if not injections.hidden:
             return call if call.get("type") == "tool_call" else {**call, "type": "tool_call"}
+        runtime = request.runtime
+        if runtime is not None and runtime.state is not state:  # an interceptor gave another one
+            runtime = replace(runtime, state=state)
         if isinstance(state, list):
             messages = cast("list[Any]", state)
             state = injections.of_messages(messages, self.messages_key, tool.name)
-        args = injections.fill(tool.name, call["args"], state, request.runtime)
+        args = injections.fill(tool.name, call["args"], state, runtime)
         return {**call, "args": args, "type": "tool_call"}
 
     def _injections_of(self, tool: Any) -> Injections:

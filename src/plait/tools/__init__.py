@@ -10,7 +10,7 @@ from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.prebuilt.injection import InjectedState, InjectedStore, ToolRuntime
-    from plait.tools.base import ArgsSchema, BaseTool, BaseToolkit
+    from plait.tools.base import BaseTool, BaseToolkit
     from plait.tools.convert import convert_runnable_to_tool, tool
     from plait.tools.guests import coerce_to_tool
     from plait.tools.injected import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         render_text_description_and_args,
     )
     from plait.tools.retriever import RetrieverInput, create_retriever_tool
-    from plait.tools.schema import create_schema_from_function
+    from plait.tools.schema import ArgsSchema, create_schema_from_function
     from plait.tools.signatures import FILTERED_ARGS
     from plait.tools.simple import Tool
     from plait.tools.structured import StructuredTool
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __getattr__ = lazily(
     __name__,
     {
-        "ArgsSchema": "base",
+        "ArgsSchema": "schema",
         "BaseTool": "base",
         "BaseToolkit": "base",
         "DirectlyInjectedToolArg": "injected",

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextvars import copy_context
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from plait.callbacks.context import (
     finds_config,
@@ -39,12 +39,9 @@ from plait.tools.output import as_output, as_text, split_response
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from pydantic import BaseModel
-
     from plait.tools.arguments import Arguments, Target
+    from plait.tools.schema import ArgsSchema
 
-ArgsSchema: TypeAlias = "type[BaseModel] | dict[str, Any]"
-"""What describes arguments: a pydantic model class (of either version), or a JSON schema."""
 _FORMATS = ("content", "content_and_artifact")
 
 
@@ -579,7 +576,8 @@ def _with_parts(
 __getattr__ = lazily(
     __name__,
     dict.fromkeys(
-        ("create_schema_from_function", "get_all_basemodel_annotations"), "plait.tools.schema"
+        ("ArgsSchema", "create_schema_from_function", "get_all_basemodel_annotations"),
+        "plait.tools.schema",
     ),
 )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from importlib import import_module
 from inspect import cleandoc
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
@@ -19,6 +19,8 @@ from plait.tools.docstrings import parse_docstring as read_docstring
 from plait.tools.injected import is_call_id, is_injected
 from plait.tools.signatures import MISSING, Parameter, parameters, string_mark
 
+ArgsSchema: TypeAlias = type[BaseModel] | dict[str, Any]
+"""What describes arguments: a pydantic model class (of either version), or a JSON schema."""
 _CONFIG = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
 
 

@@ -1,5 +1,6 @@
 """ToolNode and ValidationNode in graphs of their own: errors told, interceptors, states, async."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -308,6 +309,41 @@ async def case_interceptors_in_a_graph_async(env):
     graph = graph_of(ToolNode([aadd, add], awrap_tool_call=around))
     given = calls(call("aadd", a=1, b=2), call("add", "2", a=2, b=2))
     return told(await graph.ainvoke(given)), sorted(order)
+
+
+@tool
+def note(note: Annotated[str, InjectedState("note")], runtime: ToolRuntime) -> str:
+    """Read the state in two ways."""
+    return f"{note} {runtime.state['note']}"
+
+
+class Noted(MessagesState):
+    note: str
+
+
+def with_another_state(request):
+    return request.override(state={**request.state, "note": "new"})
+
+
+def with_a_runtime_of_its_own(request):
+    stale = replace(request.runtime, state={**request.state, "note": "stale"})
+    return with_another_state(request.override(runtime=stale))
+
+
+def case_interceptors_that_give_another_state(env):
+    def answers(given):
+        node = ToolNode([note], wrap_tool_call=lambda request, execute: execute(given(request)))
+        return told(graph_of(node, schema=Noted).invoke({**calls(call("note")), "note": "old"}))
+
+    return [answers(with_another_state), answers(with_a_runtime_of_its_own)]
+
+
+async def case_interceptors_that_give_another_state_async(env):
+    async def around(request, execute):
+        return await execute(with_a_runtime_of_its_own(request))
+
+    graph = graph_of(ToolNode([note], awrap_tool_call=around), schema=Noted)
+    return told(await graph.ainvoke({**calls(call("note")), "note": "old"}))
 
 
 def case_interceptors_and_unknown_tools(env):

@@ -155,9 +155,7 @@ class ExtendedModelResponse(Generic[ResponseT]):
     command: Command[Any] | None = None
 
 
-ModelCallResult: TypeAlias = (
-    "ModelResponse[ResponseT] | AIMessage | ExtendedModelResponse[ResponseT]"
-)
+ModelCallResult: TypeAlias = ModelResponse[ResponseT] | AIMessage | ExtendedModelResponse[ResponseT]
 """What `wrap_model_call` may return."""
 
 

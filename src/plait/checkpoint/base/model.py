@@ -35,8 +35,8 @@ EXCLUDED_METADATA_KEYS: Final = frozenset(
 )
 """Keys of a config that say where a run is; they are no metadata of a checkpoint."""
 
-ChannelVersions: TypeAlias = "dict[str, str | int | float]"
-PendingWrite: TypeAlias = "tuple[str, str, Any]"
+ChannelVersions: TypeAlias = dict[str, str | int | float]
+PendingWrite: TypeAlias = tuple[str, str, Any]
 """(task id, channel, value)."""
 
 _GREGORIAN = 0x01B21DD213814000  # 100 ns steps from 1582-10-15, where UUID time starts, to 1970
