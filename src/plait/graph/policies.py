@@ -11,10 +11,11 @@ from plait.constants import DEFAULT_HANDLER, HANDLER
 from plait.engine.plan import CachePlan
 from plait.engine.retries import policies_of
 from plait.errors import InvalidNodeError
-from plait.pregel.binding import Binding, is_runnable
+from plait.pregel.binding import Binding
 from plait.pregel.caching import namespace_of
 from plait.pregel.main import Pregel
 from plait.pregel.unknown import OnUnknown, checked_policy
+from plait.reflection import is_runnable
 from plait.runnables.fallbacks import RunnableWithFallbacks
 from plait.runnables.sequence import RunnableSequence
 from plait.types import CachePolicy, RetryPolicy, TimeoutPolicy, TracePolicy

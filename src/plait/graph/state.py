@@ -28,7 +28,7 @@ from plait.lazy import lazily
 from plait.pregel.by_hand import breakpoints
 from plait.pregel.caching import warn_of_missing_cache
 from plait.pregel.unknown import OnUnknown
-from plait.reflection import is_routine
+from plait.reflection import is_routine, is_runnable
 from plait.types import (
     CachePolicy,
     Checkpointer,
@@ -514,7 +514,7 @@ def node_name(action: Any) -> str:
     Raises:
         InvalidGraphError: it has none.
     """
-    if hasattr(action, "invoke") and hasattr(action, "get_name"):
+    if is_runnable(action) and hasattr(action, "get_name"):
         return action.get_name()
     name = getattr(action, "__name__", None)
     if name is None and not is_routine(action):

@@ -15,8 +15,8 @@ from plait.errors import InvalidUpdateError, ParentCommand, UnknownKeyWarning, n
 from plait.graph.branch import Branch, goto_writes
 from plait.graph.policies import gives_a_state, is_graph
 from plait.graph.schema import has_a_key, is_state_class, updates_of_object
-from plait.pregel.binding import is_runnable
 from plait.pregel.scope import Detached
+from plait.reflection import is_runnable
 from plait.scope import Scope, heard
 from plait.types import Command, RunContext, Send
 from plait.typing import MISSING

@@ -15,6 +15,7 @@ from plait.prebuilt.sent import SentCall
 from plait.prebuilt.verdict import Verdict
 from plait.pregel.binding import Binding
 from plait.pregel.scope import scope_for
+from plait.reflection import is_runnable
 from plait.runnables.base import Runnable
 from plait.runnables.config import RunnableConfig, ensure_config
 from plait.types import Send
@@ -92,7 +93,7 @@ class Prompt:
 
     Args:
         given: None (the messages), a text or SystemMessage (put before them), or a function or
-            runnable of the state.
+            runnable of the state. What a function returns may be a runnable of it, too.
 
     Raises:
         ConfigError: It is nothing of the kind.
@@ -106,7 +107,7 @@ class Prompt:
             self._first = SystemMessage(given)
         elif given is None or kind_of(given) == "system":
             self._first = given
-        elif hasattr(given, "invoke"):
+        elif is_runnable(given):
             self._runnable = given
         elif callable(given):
             self._function = Binding(given, "prompt")
@@ -126,7 +127,8 @@ class Prompt:
                     "The agent's prompt is an async function, so the agent must be called by "
                     "ainvoke or astream."
                 )
-            return self._function.call(state, scope_for(config))
+            filled = self._function.call(state, scope_for(config))
+            return Prompt(filled).filled(state, config) if is_runnable(filled) else filled
         return self._messages(state)
 
     async def afilled(self, state: Any, config: RunnableConfig | None) -> Any:
@@ -136,7 +138,9 @@ class Prompt:
             return await runnable.ainvoke(state, handed(config, runnable.ainvoke))
         if self._function is not None:
             filled = self._function.call(state, scope_for(config))
-            return await filled if self._function.is_async else filled
+            if self._function.is_async:
+                filled = await filled
+            return await Prompt(filled).afilled(state, config) if is_runnable(filled) else filled
         return self._messages(state)
 
     def _messages(self, state: Any) -> Any:

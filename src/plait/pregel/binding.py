@@ -59,11 +59,6 @@ class Binding:
         self.call: Callable[[Any, Scope], Any] = call or (lambda state, scope: function(state))
 
 
-def is_runnable(value: Any) -> bool:
-    """Whether it is a Runnable, plait's or another's."""
-    return hasattr(value, "invoke") and hasattr(value, "ainvoke")
-
-
 def _unwrapped(function: Any) -> Any:
     """The function behind partials and callable objects, to see whether it is async."""
     while isinstance(function, partial):

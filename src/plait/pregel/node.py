@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from plait.constants import TASKS
 from plait.engine.plan import NodePlan, View, Writes
 from plait.errors import InvalidNodeError, InvalidUpdateError
-from plait.pregel.binding import Binding, is_runnable, merge, merged
+from plait.pregel.binding import Binding, merge, merged
 from plait.pregel.scope import scope_for
+from plait.reflection import is_runnable
 from plait.runnables.base import Runnable
 from plait.runnables.config import run_in_executor
 from plait.scope import Scope
@@ -168,7 +169,7 @@ class PregelNode(Runnable[Any, Any]):
     def of(cls, plan: NodePlan) -> PregelNode:
         """What a node of a compiled graph is."""
         code = plan.code
-        if code is None or not hasattr(code, "invoke"):
+        if code is None or not is_runnable(code):
             code = NodeCode(() if code is None else (code,), plan.name)
         reads = plan.reads
         return cls(

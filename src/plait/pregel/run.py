@@ -85,6 +85,7 @@ class Run:
         "_config",
         "_of_all",
         "_server_info",
+        "caller",
         "context",
         "driver",
         "extras",
@@ -118,7 +119,8 @@ class Run:
         self.given = given
         self.process = this_process()
         """In which it runs: chunks of a forked child would reach nobody."""
-        parent = self.parent = _parent(config)
+        parent, self.caller = _around(config)
+        self.parent = parent
         self._config: dict[str, Any] | None = None
         self._of_all: tuple[dict[str, Any], dict[str, Any], dict[str, Any]] | None = None
         if config is not None or graph.config or not is_plain(parent):
@@ -218,12 +220,17 @@ class Run:
         if outer is not None and outer.subgraphs and outer.message_stream is not None:
             return outer.message_stream
         if "messages" not in options.modes:
-            return None
+            return self._message_stream_outside()
         from plait.pregel.messages import MessageStream  # loads messages; few runs stream them
 
         stream = MessageStream()
         self.config["callbacks"] = with_handler(self.config.get("callbacks"), stream)
         return stream
+
+    def _message_stream_outside(self) -> MessageStream | None:
+        """What tells messages of a graph that a task called on another thread than its own."""
+        outer = None if self.caller is None else self.caller.run
+        return outer.message_stream if outer is not None and outer.subgraphs else None
 
     def stopped(self) -> bool:
         """Whether a run around this one was told to stop."""
@@ -528,16 +535,20 @@ _ARGUMENTS = (
 )  # fmt: skip
 
 
-def _parent(config: Mapping[str, Any] | None) -> TaskScope | None:
-    """The task around this call, unless the call addresses another thread than that task's."""
+def _around(
+    config: Mapping[str, Any] | None,
+) -> tuple[TaskScope | None, TaskScope | None]:
+    """The task that a call is nested in; or else the one that it is made in, if it addresses
+    another thread than that task's."""
     scope = current_scope.get()
     if not isinstance(scope, TaskScope):
-        return None
+        return None, None
     if config is None:
-        return scope
+        return scope, None
     asked: dict[str, Any] = config.get("configurable") or {}
     thread_id = asked.get("thread_id")
-    return scope if thread_id is None or thread_id == scope.run.thread_id else None
+    is_nested = thread_id is None or thread_id == scope.run.thread_id
+    return (scope, None) if is_nested else (None, scope)
 
 
 def _deadline(given: Any) -> float:

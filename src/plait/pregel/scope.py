@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plait.branches import branch_in, path_of
-from plait.constants import START, TAG_NOSTREAM
+from plait.constants import START, TAG_NOSTREAM, TOOLS_MODE
 from plait.drivers.base import Closed
 from plait.engine.events import Chunk
 from plait.engine.tasks import Task
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from plait.pregel.run import Run
     from plait.runtime import Runtime
     from plait.timers import Timer
+
+_HEARD_OUTSIDE = frozenset({"messages", TOOLS_MODE})
+"""Modes in which a stream with subgraphs also hears of graphs that its tasks call on other
+threads."""
 
 
 class TaskScope:
@@ -172,6 +176,8 @@ class TaskScope:
         self.progress()
         if mode in run.modes:
             self.deliver(Chunk(run.ns, mode, payload), run)
+        elif run.caller is not None and mode in _HEARD_OUTSIDE and run.caller.run.subgraphs:
+            run.caller.send(mode, payload)
 
     def deliver(self, chunk: Chunk, run: Run) -> None:
         """Hand a chunk to the stream of a run: this task's, or one around it.

@@ -6,8 +6,9 @@ tells it: plait's and langchain_core's, by a ToolNode or by hand.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from plait.callbacks.handlers import BaseCallbackHandler
@@ -77,10 +78,12 @@ def tell(scope: TaskScope, event: str, call_id: str | None, **about: Any) -> Non
 
 
 def listen_to_tools(run: Run) -> None:
-    """Have a run hear of its tool calls, unless a run around it, which streams subgraphs, does."""
-    outer = None if run.parent is None else run.parent.run
-    if outer is None or not outer.subgraphs or TOOLS_MODE not in outer.modes:
-        run.config["callbacks"] = with_handler(run.config.get("callbacks"), ToolStream())
+    """Have a run hear of its tool calls, unless it inherits what tells them: each is told to the
+    task that it is made in."""
+    callbacks = run.config.get("callbacks")
+    handlers = callbacks if isinstance(callbacks, list) else getattr(callbacks, "handlers", ())
+    if not any(isinstance(each, ToolStream) for each in cast("Iterable[Any]", handlers)):
+        run.config["callbacks"] = with_handler(callbacks, ToolStream())
 
 
 __all__ = ["ToolStream", "listen_to_tools", "tell"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, ov
 
 from plait.abstract import Abstract
 from plait.callbacks.context import has_listeners
+from plait.reflection import is_runnable
 from plait.runnables.addable import add_all
 from plait.runnables.config import (
     RunnableConfig,
@@ -631,7 +632,7 @@ def coerce_to_runnable(thing: Any) -> Runnable[Any, Any]:
     """
     if isinstance(thing, Runnable):
         return cast("Runnable[Any, Any]", thing)
-    if callable(getattr(thing, "invoke", None)) and callable(getattr(thing, "ainvoke", None)):
+    if is_runnable(thing):
         return cast("Runnable[Any, Any]", thing)
     if isinstance(thing, dict):
         return _load("parallel").RunnableParallel(thing)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Self, cast
 from uuid import UUID
 
 
@@ -72,6 +74,45 @@ class Run:
         """Note that it ended now: by "end", or by "error"."""
         self.end_time = datetime.now(UTC)
         self.events.append({"name": event, "time": self.end_time})
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values of some fields."""
+        made = deepcopy(self) if deep else copy(self)
+        for name, value in (update or {}).items():
+            setattr(made, name, value)
+        return made
+
+    def model_dump(
+        self,
+        *,
+        include: Collection[str] | None = None,
+        exclude: Collection[str] | None = None,
+        exclude_none: bool = False,
+    ) -> dict[str, Any]:
+        """The fields as a dict, and so the runs inside.
+
+        Args:
+            include: Only these fields of the run itself.
+            exclude: Not these.
+            exclude_none: Only those that are not None.
+        """
+        held = {each.name: getattr(self, each.name) for each in fields(self)}
+        held["child_runs"] = [run.model_dump(exclude_none=exclude_none) for run in self.child_runs]
+        return {
+            name: value
+            for name, value in held.items()
+            if (include is None or name in include)
+            and not (exclude and name in exclude)
+            and not (exclude_none and value is None)
+        }
+
+    def copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The older name of `model_copy`."""
+        return self.model_copy(update=update, deep=deep)
+
+    def dict(self, **options: Any) -> dict[str, Any]:
+        """The older name of `model_dump`."""
+        return self.model_dump(**options)
 
 
 def as_dict(value: Any, key: str) -> Any:

@@ -1,0 +1,114 @@
+"""What LangGraph's own tests had found of plait: streams of called graphs, mocks, spellings."""
+
+from unittest.mock import MagicMock, Mock
+
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langgraph.channels import LastValue
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import create_react_agent
+from langgraph.pregel import NodeBuilder, Pregel
+from typing_extensions import TypedDict
+
+from .scripted import model_of
+
+CALLS = (None, {"configurable": {"thread_id": "child"}})
+THREAD = {"configurable": {"thread_id": "parent"}}
+MODES = ["messages", "tools"]
+
+
+class State(TypedDict):
+    n: int
+
+
+@tool
+def echo(text: str) -> str:
+    """Say it again."""
+    return text
+
+
+def talk(state):
+    echo.invoke({"text": "done"})
+    return {"messages": [GenericFakeChatModel(messages=iter(["one two"])).invoke("hi")]}
+
+
+async def atalk(state):
+    await echo.ainvoke({"text": "done"})
+    model = GenericFakeChatModel(messages=iter(["one two"]))
+    return {"messages": [await model.ainvoke("hi")]}
+
+
+def one(node):
+    return StateGraph(MessagesState).add_node("node", node).add_edge(START, "node").compile()
+
+
+def told(part):
+    ns, mode, data = part if len(part) == 3 else ((), *part)
+    names = tuple(level.split(":")[0] for level in ns)
+    return names, data[0].content if mode == "messages" else data["event"]
+
+
+def case_a_node_streams_a_graph_of_its_own(env):
+    child, found = one(talk), []
+    for config in (*CALLS, THREAD):
+        got = []
+
+        def node(state, config=config, got=got):
+            got.extend(child.stream({"messages": []}, config, stream_mode=MODES))
+            return {}
+
+        outside = [*one(node).stream({"messages": []}, THREAD, stream_mode=MODES)]
+        found.append((outside, [*map(told, got)]))
+    return found
+
+
+def case_a_graph_called_on_a_thread_of_its_own(env):
+    child, found = one(talk), []
+    for config in CALLS:
+
+        def node(state, config=config):
+            child.invoke({"messages": []}, config)
+            return {}
+
+        for subgraphs in (False, True):
+            parts = one(node).stream(
+                {"messages": []}, THREAD, stream_mode=MODES, subgraphs=subgraphs
+            )
+            found.append([*map(told, parts)])
+    return found
+
+
+async def case_a_graph_called_on_a_thread_of_its_own_async(env):
+    child = one(atalk)
+
+    async def node(state):
+        await child.ainvoke({"messages": []}, CALLS[1])
+        return {}
+
+    parts = one(node).astream({"messages": []}, THREAD, stream_mode=MODES, subgraphs=True)
+    return [told(part) async for part in parts]
+
+
+def case_mocks_are_functions(env):
+    node = MagicMock(return_value={"n": 5})
+    graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile()
+    add_one = Mock(side_effect=lambda n: n + 1)
+    pregel = Pregel(
+        nodes={"one": NodeBuilder().subscribe_only("input").do(add_one).write_to("output")},
+        channels={"input": LastValue(int), "output": LastValue(int)},
+        input_channels="input",
+        output_channels="output",
+    )
+    chain = RunnableLambda(lambda n: n) | add_one
+    return [graph.invoke({"n": 1}), pregel.invoke(2), chain.invoke(3), add_one.call_count]
+
+
+def case_prompts_that_return_runnables(env):
+    def prompt(state):
+        return SystemMessage("Be kind.") + state["messages"]
+
+    model = model_of("done")
+    create_react_agent(model, [], prompt=prompt).invoke({"messages": [HumanMessage("hi")]})
+    return model.seen
