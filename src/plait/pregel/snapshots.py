@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.callbacks.context import inherited_config
@@ -41,12 +42,18 @@ def addressed(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], Stora
 
 
 def _to_read(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], PlanRunner, Reading]:
-    """`addressed`, for those who only look: what runs their plans, and the lane."""
-    at, configurable, ns = _place(graph, config)
+    """`addressed`, for those who only look: what runs their plans, and the lane.
+
+    The lane of a graph that no node declares, one that a tool calls say, is read as the state of
+    the graph around it: LangGraph does so, too.
+    """
+    at, configurable, ns = _place(graph, config, _nearest)
     return at, configurable, *open_reading(graph, configurable, ns)
 
 
-def _place(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], str]:
+def _place(
+    graph: Pregel, config: Any, find: Callable[[Pregel, str], Pregel] | None = None
+) -> tuple[Pregel, dict[str, Any], str]:
     configurable = _only_configurable(graph, config)
     if configurable is None:
         check_config(config)
@@ -61,7 +68,7 @@ def _place(graph: Pregel, config: Any) -> tuple[Pregel, dict[str, Any], str]:
             "checkpointer=InMemorySaver() or SqliteSaver(...)."
         )
     ns = configurable.get("checkpoint_ns") or ""
-    return graph_at(graph, ns) if ns else graph, configurable, ns
+    return (find or graph_at)(graph, ns) if ns else graph, configurable, ns
 
 
 def _only_configurable(graph: Pregel, config: Any) -> dict[str, Any] | None:
@@ -84,12 +91,22 @@ def graph_at(graph: Pregel, ns: str) -> Pregel:
     return [graph, *(inner for _, inner in _inwards(graph, ns))][-1]
 
 
+def _nearest(graph: Pregel, ns: str) -> Pregel:
+    """The innermost graph that the levels of a namespace lead to."""
+    with suppress(ConfigError):
+        for _, inner in _inwards(graph, ns):
+            graph = inner
+    return graph
+
+
 def _lasting(graph: Pregel, ns: str, subgraphs: bool) -> str | None:
     """A namespace of `graph` under the first names of nodes, in which memories stay: asked for by
-    who looks at the graphs inside."""
+    who looks at the graphs inside. None where nobody knows which they are."""
     if not subgraphs:
         return None
-    return NS_SEP.join(node.first_name for node, _ in _inwards(graph, ns))
+    with suppress(ConfigError):
+        return NS_SEP.join(node.first_name for node, _ in _inwards(graph, ns))
+    return None
 
 
 def _inwards(graph: Pregel, ns: str) -> Iterator[tuple[NodePlan, Pregel]]:
@@ -142,9 +159,14 @@ async def aget_state(graph: Pregel, config: Any, subgraphs: bool) -> StateSnapsh
 
 
 def _as_asked(snapshot: StateSnapshot, graph: Pregel, config: Any) -> StateSnapshot:
-    """A snapshot; that of an empty thread has the whole config that it was asked with."""
+    """A snapshot; that of an empty thread has the whole config that it was asked with.
+
+    Raises:
+        ConfigError: it is of a namespace that no graph has, and nothing is stored there.
+    """
     if snapshot.metadata is not None:
         return snapshot
+    graph_at(graph, cast("Any", snapshot.config)["configurable"].get("checkpoint_ns") or "")
     asked = cast("dict[str, Any]", config)
     if graph.config:
         both = merge_configs(graph.config, config)

@@ -1,7 +1,10 @@
 """What LangGraph's own tests had found of plait: streams of called graphs, mocks, spellings."""
 
+import operator
+from typing import Annotated
 from unittest.mock import MagicMock, Mock
 
+import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
@@ -112,3 +115,41 @@ def case_prompts_that_return_runnables(env):
     model = model_of("done")
     create_react_agent(model, [], prompt=prompt).invoke({"messages": [HumanMessage("hi")]})
     return model.seen
+
+
+class Log(TypedDict):
+    log: Annotated[list, operator.add]
+    extra: str
+
+
+class Inner(TypedDict):
+    log: Annotated[list, operator.add]
+    own: str
+
+
+def case_states_of_graphs_that_no_node_declares(env):
+    child = StateGraph(Inner).add_node("c", lambda state: {"log": ["c"], "own": "x"})
+    hidden = {"child": child.add_edge(START, "c").compile()}
+
+    def call(state):
+        hidden["child"].invoke({"log": ["in"]})
+        return {"log": ["p"]}
+
+    inner = StateGraph(Log).add_node("call", call).add_edge(START, "call")
+    outer = StateGraph(Log).add_node("inner", inner.compile()).add_edge(START, "inner")
+    found = []
+    for builder in (inner, outer):
+        saver = env.saver()
+        graph = builder.compile(checkpointer=saver)
+        graph.invoke({"log": ["a"], "extra": "e"}, THREAD)
+        places = {each.config["configurable"]["checkpoint_ns"] for each in saver.list(None)}
+        for ns in sorted(places, key=len)[1:]:
+            config = {"configurable": {"thread_id": "parent", "checkpoint_ns": ns}}
+            names = [level.split(":")[0] for level in ns.split("|")]
+            state = graph.get_state(config, subgraphs=True)
+            history = [each.values for each in graph.get_state_history(config)]
+            found.append((names, state.values, state.next, state.tasks, history))
+            if names[-1] == "call":
+                with pytest.raises(ValueError, match="call"):
+                    graph.update_state(config, {"log": ["u"]})
+    return found
