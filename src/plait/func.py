@@ -27,7 +27,7 @@ from typing import (
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.last_value import LastValue
 from plait.constants import END, PREVIOUS, RETURN, START
-from plait.engine.called import tasks_called
+from plait.engine.called import Made, tasks_called
 from plait.engine.journal import CallMark
 from plait.engine.likeness import likeness
 from plait.engine.plan import ByHand, CachePlan, GraphPlan, NodePlan, Writes
@@ -101,6 +101,7 @@ class TaskFunction(Generic[P, T]):
         self.timeout = timeout
         self.on_unknown = checked_policy(unknown)
         self._in_turn = not part_of_node
+        Made.tasks = True
         self.plan = _task_plan(function, self.name, retry, cache, timeout, unknown, part_of_node)
         update_wrapper(self, function)
 
@@ -384,6 +385,9 @@ class Workflow(Pregel):
             registry = self._registry = GLOBAL.child()
             self.teach(registry)
         return self._registry
+
+    def calls_tasks(self) -> bool:
+        return True
 
     def teach(self, registry: Any) -> None:
         if self._annotated is None:

@@ -28,6 +28,12 @@ _FUNCTIONS = 500
 """After so many functions the search ends: a node may lead to all code of a large program."""
 
 
+class Made:
+    """Whether this process has made tasks: where there are none, nobody need look for them."""
+
+    tasks = False
+
+
 def tasks_called(code: Any) -> Iterator[Any]:
     """The functions of the `@task`s that some code mentions, and that those mention."""
     packages = {_package(function) for function, _ in functions_of(code)}

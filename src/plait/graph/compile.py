@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from plait.channels.ephemeral_value import EphemeralValue
 from plait.channels.named_barrier_value import NamedBarrierValue, NamedBarrierValueAfterFinish
 from plait.constants import END, ROOT, START
-from plait.engine.called import tasks_called
+from plait.engine.called import Made, tasks_called
 from plait.engine.plan import Channel, GraphPlan, NodePlan, Reads, View, Writes
 from plait.errors import InvalidGraphError
 from plait.graph.branch import route
@@ -241,8 +241,15 @@ class CompiledStateGraph(Pregel[StateT, ContextT, InputT, OutputT]):
     def teach(self, registry: Any) -> None:
         for schema in self.builder.schemas:
             registry.register_schema(schema)
+        for function in self._called():
+            registry.register_schema(function)
+
+    def calls_tasks(self) -> bool:
+        return Made.tasks and bool(self._called())
+
+    def _called(self) -> tuple[Any, ...]:
+        """The functions of the tasks that nodes call, looked for once."""
         if self._tasks is None:
             codes = [node.code for node in self.plan.nodes.values()]
             self._tasks = tuple(chain.from_iterable(map(tasks_called, codes)))
-        for function in self._tasks:
-            registry.register_schema(function)
+        return self._tasks

@@ -235,6 +235,10 @@ class Pregel(
     def teach(self, registry: Any) -> None:
         """Register what this graph's schemas name, where its runs are part of another graph's."""
 
+    def calls_tasks(self) -> bool:
+        """Whether nodes may call `@task`s, whose ends a stream tells while the node still runs."""
+        return False
+
     # --- configuration ---------------------------------------------------------------------------
 
     def get_name(self, suffix: str | None = None, *, name: str | None = None) -> str:

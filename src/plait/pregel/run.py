@@ -302,7 +302,7 @@ class Run:
         graph, plan, parent, storage = self.graph, self.graph.plan, self.parent, self.storage
         modes, config = self.modes, self._config
         before, after = options.interrupt_before, options.interrupt_after
-        live = modes and (modes & LIVE_MODES or self.subgraphs)
+        live = modes and (modes & LIVE_MODES or self.subgraphs or graph.calls_tasks())
         if storage is not None and type(given) is not dict and given is not None:
             given = graph.as_input(given)
         spec = RunSpec(plan, given, storage is not None)

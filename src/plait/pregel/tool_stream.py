@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from plait.callbacks.handlers import BaseCallbackHandler
@@ -81,8 +81,8 @@ def listen_to_tools(run: Run) -> None:
     """Have a run hear of its tool calls, unless it inherits what tells them: each is told to the
     task that it is made in."""
     callbacks = run.config.get("callbacks")
-    handlers = callbacks if isinstance(callbacks, list) else getattr(callbacks, "handlers", ())
-    if not any(isinstance(each, ToolStream) for each in cast("Iterable[Any]", handlers)):
+    handlers: Iterable[Any] = getattr(callbacks, "handlers", callbacks) or ()
+    if not any(isinstance(each, ToolStream) for each in handlers):
         run.config["callbacks"] = with_handler(callbacks, ToolStream())
 
 

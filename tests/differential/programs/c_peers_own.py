@@ -1,6 +1,8 @@
 """What LangGraph's own tests had found of plait: streams of called graphs, mocks, spellings."""
 
+import asyncio
 import operator
+import threading
 from typing import Annotated
 from unittest.mock import MagicMock, Mock
 
@@ -10,6 +12,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.channels import LastValue
+from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import create_react_agent
 from langgraph.pregel import NodeBuilder, Pregel
@@ -152,4 +155,58 @@ def case_states_of_graphs_that_no_node_declares(env):
             if names[-1] == "call":
                 with pytest.raises(ValueError, match="call"):
                     graph.update_state(config, {"log": ["u"]})
+    return found
+
+
+def heard(parts, seen):
+    """The parts of a stream, during which the end of `first` is noted as soon as it is told."""
+    found = []
+    for part in parts:
+        found.append(part)
+        if "first" in part:
+            seen.set()
+    return found
+
+
+def case_ends_of_called_tasks_are_told_at_once(env):
+    seen = threading.Event()
+
+    @task
+    def first():
+        return 1
+
+    @task
+    def second():
+        return seen.wait(20)
+
+    @entrypoint()
+    def flow(given):
+        first().result()
+        return second().result()
+
+    return heard(flow.stream(0), seen)
+
+
+async def case_ends_of_called_tasks_are_told_at_once_async(env):
+    seen = asyncio.Event()
+
+    @task
+    async def first():
+        return 1
+
+    @task
+    async def second():
+        await asyncio.wait_for(seen.wait(), 20)
+        return 2
+
+    @entrypoint()
+    async def flow(given):
+        await first()
+        return await second()
+
+    found = []
+    async for part in flow.astream(0, stream_mode="updates"):
+        found.append(part)
+        if "first" in part:
+            seen.set()
     return found
