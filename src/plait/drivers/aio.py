@@ -39,7 +39,14 @@ from plait.engine.commands import (
     Wait,
     WriteCache,
 )
-from plait.engine.events import Chunk, TaskCalled, TaskFailed, TaskFinished, TimerFired
+from plait.engine.events import (
+    CallCancelled,
+    Chunk,
+    TaskCalled,
+    TaskFailed,
+    TaskFinished,
+    TimerFired,
+)
 from plait.engine.journal import CallMark
 from plait.engine.loop import Loop
 from plait.engine.plan import NodePlan, Writes
@@ -56,8 +63,18 @@ class AioCall(asyncio.Future[Any]):
 
     context: Context
     """What the call was made in."""
+    post: Callable[[CallCancelled], None]
+    """Tells the run of a cancellation."""
 
     _told = False
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Stop the task: its code gets a CancelledError where it waits (a thread is left alone, and
+        what it returns is dropped). False: it has ended."""
+        cancelled = super().cancel(msg)
+        if cancelled:
+            self.post(CallCancelled(self))
+        return cancelled
 
     @property
     def heard(self) -> bool:
@@ -72,6 +89,7 @@ class AioCall(asyncio.Future[Any]):
 
     def settle(self, task: Task) -> None:
         """The call has its outcome (in the loop's thread)."""
+        self.post = _to_nobody
         if self.done():
             return
         try:
@@ -84,6 +102,10 @@ class AioCall(asyncio.Future[Any]):
                 self.exception()  # else asyncio says aloud that nobody asked for it
         else:
             self.set_result(result)
+
+
+def _to_nobody(event: CallCancelled) -> None:
+    """What has its outcome needs its run no more, and does not keep it."""
 
 
 class AioDriver(AioDriving):
@@ -432,6 +454,7 @@ class AioDriver(AioDriving):
         if in_loop:
             handle: Any = AioCall(loop=self.aio)
             handle.context = copy_context()
+            handle.post = self._post
         else:
             handle = ThreadCall()
         self.deliver(TaskCalled(parent, node, given, handle, mark))

@@ -59,6 +59,13 @@ class TaskCalled:
     """What tells the call from others, where a record of it may be needed."""
 
 
+@dataclass(slots=True)
+class CallCancelled:
+    """Code that called a `@task` has cancelled the call: nobody waits for its outcome."""
+
+    call: Any
+
+
 class Chunk(NamedTuple):
     """Something from inside a running task for whoever streams (tokens, custom data).
 
@@ -77,4 +84,6 @@ class TimerFired:
     what: Any
 
 
-Event: TypeAlias = TaskBegan | TaskFinished | TaskFailed | TaskCalled | Chunk | TimerFired
+Event: TypeAlias = (
+    TaskBegan | TaskFinished | TaskFailed | TaskCalled | CallCancelled | Chunk | TimerFired
+)

@@ -14,9 +14,10 @@ from typing import Any, cast
 from plait.constants import ERROR, PUSH
 from plait.engine import restore
 from plait.engine.asking import Asking
-from plait.engine.commands import Cancel, Emit, Resolve, Sleep, Start, Wait
+from plait.engine.commands import Cancel, Emit, Resolve, Sleep, Start, Unset, Wait
 from plait.engine.ends import failure_of
 from plait.engine.events import (
+    CallCancelled,
     Chunk,
     TaskBegan,
     TaskCalled,
@@ -174,6 +175,8 @@ class Running(Asking):
                     yield from self._timer_fired(event, resolved)
                 elif kind is TaskBegan:
                     yield from self._began(event.limit)
+                elif kind is CallCancelled:
+                    yield from self._call_off(event.call, resolved)
             if self._failure is not None and self._waiting:
                 self._drop(self._waiting, resolved)
                 self._waiting.clear()
@@ -436,6 +439,28 @@ class Running(Asking):
             self.guards = self.guards or event.node.guarded
             self._waiting.append(task)
 
+    def _call_off(self, call: Any, resolved: list[Task]) -> Flow:
+        """Stop a task whose call was cancelled. Nothing goes on record: code that is run again
+        makes the call again, and cancels it again."""
+        task = next((task for task, its in self._calls.items() if its is call), None)
+        if task is None or self._failure is not None or task in self._expired:
+            return  # it has ended, or is being stopped
+        error = _stopped(task, "the code that called it has cancelled the call")
+        if task in self._inflight:
+            self._cut = self._cut or {}
+            self._cut.setdefault(task, error)
+            yield from self._expire(task, error, resolved)
+            return
+        if task in self._waiting:
+            self._waiting.remove(task)
+        elif task in self._timers:
+            self._timers.discard(task)
+            yield Unset(task)
+        else:
+            return
+        task.error = error
+        resolved.append(task)
+
     def _is_known(self, task: Task, calls: Calls, mark: CallMark) -> bool:
         """Name a call; whether its outcome is clear without the journal."""
         parent = task.parent
@@ -478,10 +503,10 @@ def _is_own(error: BaseException) -> bool:
     return isinstance(error, Exception)
 
 
-def _stopped(task: Task) -> NodeCancelledError:
-    return NodeCancelledError(
-        task.name, f"Task {task.name!r} was stopped: its run has failed or was closed meanwhile."
-    )
+def _stopped(
+    task: Task, why: str = "its run has failed or was closed meanwhile"
+) -> NodeCancelledError:
+    return NodeCancelledError(task.name, f"Task {task.name!r} was stopped: {why}.")
 
 
 def _swallowing(task: Task, asked: Interrupt) -> InterruptSwallowedError:

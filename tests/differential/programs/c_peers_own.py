@@ -12,10 +12,12 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.channels import LastValue
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import create_react_agent
 from langgraph.pregel import NodeBuilder, Pregel
+from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from .scripted import model_of
@@ -210,3 +212,32 @@ async def case_ends_of_called_tasks_are_told_at_once_async(env):
         if "first" in part:
             seen.set()
     return found
+
+
+async def case_a_call_that_is_cancelled_stops(env):
+    made, stopped = [], []
+
+    @task
+    async def work(number):
+        made.append(number)
+        try:
+            await asyncio.sleep(0 if number == 0 else 20)
+        except asyncio.CancelledError:
+            stopped.append(number)
+            raise
+        return number
+
+    @entrypoint(checkpointer=InMemorySaver())
+    async def flow(given):
+        calls = [work(number) for number in range(3)]
+        first = await calls[0]
+        cancelled = [call.cancel() for call in calls[1:2]]
+        try:
+            await asyncio.wait_for(calls[2], 0.01)
+        except TimeoutError:
+            cancelled.append("late")
+        return first, cancelled, interrupt("go on?")
+
+    parts = [[*part] async for part in flow.astream(0, THREAD)]
+    again = await flow.ainvoke(Command(resume="yes"), THREAD)
+    return parts, again, sorted(made), sorted(stopped)
