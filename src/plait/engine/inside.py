@@ -28,8 +28,8 @@ def _looked_for(node: NodePlan) -> Any:
     if node.subgraph is not None:
         return node.subgraph
     for value in chain(_made_of(node.code), mentioned(node.code, RUNS)):
-        own = _is_graph(value) and any(node is other for other in value.plan.nodes.values())
-        if _is_graph(value) and not own and value.checkpointer is not False:
+        own = is_compiled(value) and any(node is other for other in value.plan.nodes.values())
+        if is_compiled(value) and not own and value.checkpointer is not False:
             return value
     return None
 
@@ -41,5 +41,6 @@ def _made_of(code: Any) -> Iterator[Any]:
         yield from _made_of(part) if parts else (part,)
 
 
-def _is_graph(value: Any) -> bool:
+def is_compiled(value: Any) -> bool:
+    """Whether it is a compiled graph."""
     return isinstance(getattr(value, "plan", None), GraphPlan) and hasattr(value, "checkpointer")

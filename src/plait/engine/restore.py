@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from plait.constants import (
@@ -24,7 +24,7 @@ from plait.engine.frontier import Frontier
 from plait.engine.journal import MARKS, recorded_calls
 from plait.engine.migration import warn_of_dropped
 from plait.engine.plan import GraphPlan, NodePlan, Writes
-from plait.engine.questions import Pending
+from plait.engine.questions import Pending, is_answer_map
 from plait.engine.records import Origin, Snapshot, TaskWrites
 from plait.engine.report import is_outcome, is_shown
 from plait.engine.starts import adopt_starts
@@ -77,6 +77,8 @@ def begin(loop: Loop) -> Begin:
     loop.restore(snapshot)
     if loop.moved is not None:
         warn_of_dropped(loop.plan, loop.moved, spec.where)
+    if snapshot is not None and spec.resume is not MISSING and _says_go_on(loop, snapshot):
+        spec.resume = MISSING
     continuing = spec.input is None or _same_step(spec, snapshot)
     if snapshot is not None and snapshot.origin is not None:
         yield from _replay(loop, snapshot)
@@ -97,6 +99,24 @@ def begin(loop: Loop) -> Begin:
     loop.went_on = start is not None and loop.checkpoint_id == start.id
     old = loop.went_on and spec.checkpoint_id is not None  # ids after its own may be another's
     loop.began = (loop.next_id() if old else loop.checkpoint_id) or ""
+
+
+def _says_go_on(loop: Loop, snapshot: Snapshot) -> bool:
+    """Whether an answer to nothing in particular means no more than "go on": nothing was asked, and
+    the thread stands at a static breakpoint, of this graph or of one inside."""
+    spec = loop.spec
+    asked = [value for _, channel, value in snapshot.writes if channel == INTERRUPT]
+    if is_answer_map(spec.resume) or loop.asked or any(asked):
+        return False
+    following = loop.frontier.names()
+    before = _are_among(following, spec.interrupt_before)
+    after = bool(following) and _are_among(loop.last, spec.interrupt_after)
+    return bool(asked) or before or after
+
+
+def _are_among(names: Sequence[str], breakpoints: frozenset[str] | None) -> bool:
+    """Whether a node is a breakpoint (None: every one is)."""
+    return bool(names) and (breakpoints is None or not breakpoints.isdisjoint(names))
 
 
 def _same_step(spec: RunSpec, snapshot: Snapshot | None) -> bool:

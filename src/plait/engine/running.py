@@ -41,6 +41,7 @@ from plait.errors import (
     NodeTimeoutError,
     ParentCommand,
     UnheardErrorWarning,
+    is_invalid_resume,
 )
 from plait.types import Interrupt
 
@@ -86,8 +87,9 @@ class Running(Asking):
         self._failed_too: dict[Task, BaseException] = NONE_YET
         """Those that failed after it, of themselves."""
         self._leaving: tuple[Task, BaseException] | None = None
-        """The first task, in the order of tasks, that leads out of the graph: it ends the run once
-        all others have ended, so that it does not matter who is fast."""
+        """The first task, in the order of tasks, that leads out of the graph, or was given an
+        answer that does not fit: it ends the run once all others have ended, so that it does not
+        matter who is fast, and no other answered task is stopped in its work."""
         self._drained: GraphDrained | None = None
         """A run inside a task stopped because it was asked to."""
 
@@ -371,7 +373,7 @@ class Running(Asking):
                 if end is not None:
                     self._lost = self._lost or []
                     self._lost.append(end)
-        elif isinstance(error, ParentCommand):
+        elif isinstance(error, ParentCommand) or is_invalid_resume(error):
             if self._leaving is None or task.order < self._leaving[0].order:
                 self._leaving = (task, error)
         elif self._failure is None or self._failure is self._leaving:

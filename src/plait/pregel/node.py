@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from plait.constants import TASKS
+from plait.engine.inside import is_compiled
 from plait.engine.plan import NodePlan, View, Writes
 from plait.errors import InvalidNodeError, InvalidUpdateError
 from plait.pregel.binding import Binding, merge, merged
@@ -163,7 +164,7 @@ class PregelNode(Runnable[Any, Any]):
     def subgraphs(self) -> list[Any]:
         """The compiled graphs among what it runs."""
         actions = getattr(self.bound, "actions", (self.bound,))
-        return [action for action in actions if hasattr(action, "plan")]
+        return [action for action in actions if is_compiled(action)]
 
     @classmethod
     def of(cls, plan: NodePlan) -> PregelNode:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from plait.callbacks.handlers import BaseCallbackHandler
 from plait.constants import TOOLS_MODE
-from plait.errors import GraphBubbleUp, NodeCancelledError
+from plait.errors import GraphBubbleUp, NodeCancelledError, ParentCommand
 from plait.pregel.scope import TaskScope
 from plait.runnables.config import with_handler
 from plait.scope import current_scope
@@ -65,9 +65,11 @@ class ToolStream(BaseCallbackHandler):
             tell(call[0], "tool-finished", call[1], output=output)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """A tool failed. A question is no failure: when it is answered, the call begins again."""
+        """A tool failed, or left its graph by a command. A question is no failure: when it is
+        answered, the call begins again."""
         call = self._calls.pop(run_id, None)
-        if call is not None and not isinstance(error, GraphBubbleUp):
+        begins_again = isinstance(error, GraphBubbleUp) and not isinstance(error, ParentCommand)
+        if call is not None and not begins_again:
             with suppress(NodeCancelledError):  # the run was left; the tool's own error goes on
                 tell(call[0], "tool-error", call[1], message=str(error))
 

@@ -241,3 +241,35 @@ async def case_a_call_that_is_cancelled_stops(env):
     parts = [[*part] async for part in flow.astream(0, THREAD)]
     again = await flow.ainvoke(Command(resume="yes"), THREAD)
     return parts, again, sorted(made), sorted(stopped)
+
+
+def case_a_value_at_a_static_breakpoint_goes_on(env):
+    def builder_of(*names):
+        builder = StateGraph(State)
+        for name in names:
+            builder.add_node(name, lambda state: {"n": state["n"] + 1})
+        return chained(builder, names)
+
+    inner = builder_of("a", "b").compile(interrupt_before=["b"])
+    found = []
+    for number, graph in enumerate(
+        [
+            builder_of("a", "b").compile(env.saver(), interrupt_before=["b"]),
+            builder_of("a", "b").compile(env.saver(), interrupt_after=["a"]),
+            builder_of("a", "b").compile(env.saver(), interrupt_before="*"),
+            chained(StateGraph(State).add_node("inner", inner), ["inner"]).compile(env.saver()),
+        ]
+    ):
+        config = {"configurable": {"thread_id": str(number)}}
+        stopped = graph.invoke({"n": 0}, config)
+        went = [graph.invoke(Command(resume="go"), config)]
+        if graph.get_state(config).next:
+            went.append(graph.invoke(Command(resume="go"), config))
+        found.append((stopped, went, graph.get_state(config).next))
+    return found
+
+
+def chained(builder, names):
+    for one, other in zip([START, *names], names, strict=False):
+        builder.add_edge(one, other)
+    return builder
