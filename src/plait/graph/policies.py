@@ -101,8 +101,12 @@ def bind(node: str, action: Any) -> tuple[Binding, Any]:
     """The code of a node: how to call it, and the Runnable that it is, if it is one.
 
     Raises:
-        InvalidNodeError: it is neither a function nor a Runnable.
+        InvalidNodeError: it is no function, no Runnable, and no dict of these (run together).
     """
+    if isinstance(action, dict):
+        from plait.runnables.base import coerce_to_runnable  # few nodes are dicts
+
+        action = coerce_to_runnable(action)
     if not callable(action) and not hasattr(action, "invoke"):
         hint = " Compile it first." if hasattr(action, "compile") else ""
         raise InvalidNodeError(

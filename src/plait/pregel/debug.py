@@ -32,22 +32,26 @@ __getattr__ = lazily(
 Writes = Sequence[tuple[str, Any]]
 PendingWrites = Sequence[tuple[str, str, Any]]
 Keys = str | Sequence[str]
+_STEP_TAG = "seq:step:"
+"""What tags begin with that say where in a chain something runs."""
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34}
 
 
 def map_debug_tasks(tasks: Iterable[PregelExecutableTask]) -> Iterator[TaskPayload]:
     """The payloads of tasks that start; hidden ones have none."""
     for task in tasks:
-        tags: list[str] = task.config.get("tags") or []
-        if TAG_HIDDEN in tags:
+        config = task.config or {}
+        given: list[str] = config.get("tags") or []
+        if TAG_HIDDEN in given:
             continue
+        tags = [tag for tag in given if not tag.startswith(_STEP_TAG)]
         payload: dict[str, Any] = {
             "id": task.id,
             "name": task.name,
             "input": task.input,
             "triggers": task.triggers,
         }
-        about: dict[str, Any] = {**own_metadata(task.config), **({"tags": tags} if tags else {})}
+        about: dict[str, Any] = {**own_metadata(config), **({"tags": tags} if tags else {})}
         if about:
             payload["metadata"] = about
         yield cast("TaskPayload", payload)

@@ -28,7 +28,9 @@ def task(**changes):
 
 def case_tasks(env):
     hidden = task(config={"tags": ["langsmith:hidden"]})
-    return list(debug.map_debug_tasks([task(), hidden, task(config={})]))
+    tagged = task(config={"tags": ["seq:step:1", "mine"], "metadata": {"a": 1}})
+    steps = task(config={"tags": ["seq:step:1"]})
+    return list(debug.map_debug_tasks([task(), hidden, task(config={}), tagged, steps]))
 
 
 def case_task_results(env):

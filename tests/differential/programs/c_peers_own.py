@@ -273,3 +273,8 @@ def chained(builder, names):
     for one, other in zip([START, *names], names, strict=False):
         builder.add_edge(one, other)
     return builder
+
+
+def case_dicts_as_nodes(env):
+    builder = StateGraph(State).add_node("node", {"n": lambda state: state["n"] + 1})
+    return builder.add_edge(START, "node").compile().invoke({"n": 1})
