@@ -6,6 +6,7 @@ have their names here, too.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import (
@@ -144,6 +145,10 @@ class Command(Generic[N]):
 
     PARENT: ClassVar[Literal["__parent__"]] = "__parent__"
 
+    def __post_init__(self) -> None:
+        if _OUTPUTS in sys.modules and len(Command.__bases__) == 1:
+            _become_an_output()
+
     def __repr__(self) -> str:
         shown = (
             f"{name}={value!r}"
@@ -151,6 +156,17 @@ class Command(Generic[N]):
             if (value := getattr(self, name))
         )
         return f"Command({', '.join(shown)})"
+
+
+_OUTPUTS = "langchain_core.messages.tool"
+
+
+def _become_an_output() -> None:
+    """Be what langchain_core's tools hand on as it is, once a program has loaded them: they make a
+    text of all else."""
+    output = getattr(sys.modules[_OUTPUTS], "ToolOutputMixin", None)
+    if output is not None:  # else the module is being loaded
+        Command.__bases__ = (*Command.__bases__, output)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ from threading import Barrier, Lock
 from typing import Annotated, Any
 
 import pytest
+from langchain_core.messages import ToolMessage as LcToolMessage
+from langchain_core.tools import InjectedToolCallId as LcInjectedToolCallId
+from langchain_core.tools import tool as lc_tool
 
 from plait.checkpoint.memory import InMemorySaver
 from plait.errors import GraphInterrupt, ToolInputError
@@ -267,3 +270,27 @@ def test_a_node_says_which_tools_it_has() -> None:
         return what
 
     assert repr(ToolNode([look], name="eyes")) == "ToolNode(['look'], name='eyes')"
+
+
+@lc_tool
+def leads_on(id: Annotated[str, LcInjectedToolCallId]) -> Any:
+    """A tool of langchain_core's that steers a graph of plait's."""
+    return Command(update={"messages": [LcToolMessage("went", tool_call_id=id)]}, goto="other")
+
+
+@lc_tool
+def leads_on_and_tells(id: Annotated[str, LcInjectedToolCallId]) -> Any:
+    """The same by a list."""
+    return [Command(goto="other"), LcToolMessage("went", tool_call_id=id)]
+
+
+@pytest.mark.parametrize("name", ["leads_on", "leads_on_and_tells"])
+def test_commands_of_foreign_tools_stay_commands(name: str) -> None:
+    """They would come back as texts, which steer nothing."""
+    ran: list[str] = []
+    builder = StateGraph(MessagesState)
+    builder.add_node("tools", ToolNode([leads_on, leads_on_and_tells])).add_edge(START, "tools")
+    builder.add_node("other", lambda state: ran.append("other"))
+    asked = AIMessage("", tool_calls=[{"name": name, "args": {}, "id": "1"}])
+    told = builder.compile().invoke({"messages": [asked]})["messages"][-1]
+    assert (told.content, told.tool_call_id, ran) == ("went", "1", ["other"])
