@@ -6,10 +6,13 @@ from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.pipeline.components import (
+        ArgPackComponent,
         CustomQueryComponent,
         FnComponent,
+        FunctionComponent,
         InputComponent,
         InputKeys,
+        OutputKeys,
         QueryComponent,
     )
     from plait.pipeline.evaluate import EvaluatorComponent, Judge
@@ -34,11 +37,13 @@ if TYPE_CHECKING:
 __getattr__ = lazily(
     __name__,
     {
+        "ArgPackComponent": "components",
         "ComponentIntermediates": "query",
         "CustomQueryComponent": "components",
         "EmbeddingSingleSelector": "selectors",
         "EvaluatorComponent": "evaluate",
         "FnComponent": "components",
+        "FunctionComponent": "components",
         "InputComponent": "components",
         "InputKeys": "components",
         "Judge": "evaluate",
@@ -46,6 +51,7 @@ __getattr__ = lazily(
         "LLMMultiSelector": "selectors",
         "LLMSingleSelector": "selectors",
         "Link": "wiring",
+        "OutputKeys": "components",
         "QueryComponent": "components",
         "QueryPipeline": "query",
         "RouterComponent": "router",
@@ -62,11 +68,13 @@ __getattr__ = lazily(
 )
 
 __all__ = [
+    "ArgPackComponent",
     "ComponentIntermediates",
     "CustomQueryComponent",
     "EmbeddingSingleSelector",
     "EvaluatorComponent",
     "FnComponent",
+    "FunctionComponent",
     "InputComponent",
     "InputKeys",
     "Judge",
@@ -74,6 +82,7 @@ __all__ = [
     "LLMMultiSelector",
     "LLMSingleSelector",
     "Link",
+    "OutputKeys",
     "QueryComponent",
     "QueryPipeline",
     "RouterComponent",
