@@ -103,6 +103,8 @@ class JSONAgentOutputParser(AgentOutputParser):
             raise _unread(text, _WANTED)
         given = action.get("action_input")
         if action["action"] == FINAL_ANSWER:
+            if "action_input" not in action:
+                raise _unread(text, _WANTED)
             return _finish(given, text)
         return AgentAction(action["action"], _tool_input(given), text)
 
@@ -122,24 +124,26 @@ _WANTED = 'Invalid Format: answer with a JSON object that has "action" and "acti
 
 
 class ReActJsonSingleInputOutputParser(AgentOutputParser):
-    """Reads ReAct whose action is JSON in a fence; without a fence, `Final Answer:` is the end."""
+    """Reads ReAct whose action is JSON in a fence; with `Final Answer:`, a text is the end.
+
+    >>> parser = ReActJsonSingleInputOutputParser()
+    >>> parser.parse('```{"action": "search", "action_input": "cats"}```').tool_input
+    'cats'
+    """
 
     def parse(self, text: str) -> AgentAction | AgentFinish:
-        """The action or the end that a text tells of.
+        """The action or the end that a text tells of; of both the end, whose answer may have a
+        fence in it.
 
         Raises:
-            OutputParserException: It tells of neither, or of both.
+            OutputParserException: It tells of neither. It goes back to the model if the executor
+                handles parsing errors.
         """
-        is_end = f"{FINAL_ANSWER}:" in text
+        if f"{FINAL_ANSWER}:" in text:
+            return _finish(text.rsplit(f"{FINAL_ANSWER}:", 1)[-1].strip(), text)
         fenced = _FENCE.search(text)
         if fenced is None:
-            if not is_end:
-                raise _unread(text, "Invalid Format: give a JSON action in a ``` fence.")
-            return _finish(text.rsplit(f"{FINAL_ANSWER}:", 1)[-1].strip(), text)
-        if is_end:
-            raise OutputParserException(
-                f"The model gave a final answer and an action at once: {text}"
-            )
+            raise _unread(text, "Invalid Format: give a JSON action in a ``` fence.")
         decided = JSONAgentOutputParser().parse(fenced["json"])
         return decided.model_copy(update={"log": text})
 
@@ -148,7 +152,7 @@ class ReActJsonSingleInputOutputParser(AgentOutputParser):
         return "react-json-single-input"
 
 
-_FENCE = re.compile(r"```\w*\n(?P<json>.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```\w*\n?(?P<json>.*?)```", re.DOTALL)
 
 
 class SelfAskOutputParser(AgentOutputParser):
@@ -261,12 +265,12 @@ class ToolsAgentOutputParser(MultiActionAgentOutputParser):
         """The actions, or the end.
 
         Raises:
-            TypeError: There is no message of a model.
+            InvalidValueError: There is no message of a model (it is a TypeError).
             OutputParserException: The arguments of a call are no JSON.
         """
         message: Any = getattr(result[0], "message", None)
         if kind_of(message) != "ai":
-            raise TypeError(
+            raise InvalidValueError(
                 f"{self.get_name()} reads the messages of chat models, got "
                 f"{type(message if message is not None else result[0]).__name__}."
             )
@@ -309,6 +313,11 @@ def _older_calls(message: Any) -> list[dict[str, Any]]:
             raise _unread(
                 str(call), f"Invalid Format: the arguments of {function['name']!r} are no JSON."
             ) from error
+        if not isinstance(args, dict):
+            raise _unread(
+                str(call),
+                f"Invalid Format: the arguments of {function['name']!r} are no JSON object.",
+            )
         calls.append({"name": function["name"], "args": args, "id": call.get("id")})
     return calls
 
@@ -339,9 +348,10 @@ def _tool_input(given: Any) -> Any:
 
 
 def _unquoted(text: str) -> str:
-    text = text.strip()
-    is_quoted = len(text) > 1 and text[0] == text[-1] == '"'
-    return text[1:-1] if is_quoted else text
+    """An input without the quotes around it; without any, its line ends are its own."""
+    bare = text.strip()
+    is_quoted = len(bare) > 1 and bare[0] == bare[-1] == '"'
+    return bare[1:-1] if is_quoted else text.lstrip().rstrip(" ")
 
 
 def _unread(text: str, observation: str) -> OutputParserException:

@@ -219,7 +219,7 @@ def create_self_ask_with_search_agent(
         )
 
     def scratchpad(steps: Steps) -> str:
-        return format_log_to_str(steps, "Intermediate answer: ", llm_prefix="")
+        return format_log_to_str(steps, "\nIntermediate answer: ", llm_prefix="")
 
     model = _stopped(llm, ["\nIntermediate answer:"])
     return _filled(scratchpad) | prompt | model | SelfAskOutputParser()

@@ -3,12 +3,15 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias, cast
+from uuid import uuid4
 
 from plait.agents.classic.base import BasePlanner, as_agent
 from plait.agents.classic.memory import Memory
 from plait.agents.classic.nodes import Step, executor_graph, fresh
-from plait.agents.classic.telling import News, Progress
+from plait.agents.classic.options import fitted
+from plait.agents.classic.telling import INTERMEDIATE_STEP, News, Progress
 from plait.callbacks import has_listeners
+from plait.chat_models.results import RunInfo
 from plait.closing import aclose
 from plait.errors import (
     ConfigError,
@@ -29,6 +32,8 @@ from plait.types import Command
 
 Shape: TypeAlias = Callable[[Progress, News], list[AddableDict]]
 
+RUN_KEY = "__run"
+"""Under which an output says which run gave it."""
 _INNER = "steps"
 """What the run of the graph inside is called: whoever listens for the executor by its name hears of
 each of its runs once."""
@@ -57,7 +62,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         handle_parsing_errors: What a text that the agent's parser cannot read becomes: an error
             (False), an observation that says what was wrong (True), this text, or what this
             function makes of the error.
-        trim_intermediate_steps: How many of the last steps the agent is shown (-1: all), or a
+        trim_intermediate_steps: How many of the last steps the agent is shown (-1 or 0: all), or a
             function that picks them.
         memory: Keeps conversations: `memory_variables`, `load_memory_variables(inputs)` and
             `save_context(inputs, outputs)`.
@@ -72,7 +77,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         interrupt_after: Nodes to stop after.
 
     Raises:
-        InvalidValueError: `agent` is none.
+        InvalidValueError: `agent` is none, or an option is nothing of its kind.
         ConfigError: The agent wants other tools than these.
         ToolDefinitionError: Something is no tool.
 
@@ -109,7 +114,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     interrupt_after: list[str] | None = None
 
     def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
+        super().__init__(**fitted(values))
         self.agent = as_agent(self.agent)
         self.tools = [coerce_to_tool(one) for one in self.tools]
         allowed = self._planner.get_allowed_tools()
@@ -258,17 +263,40 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         finally:
             await aclose(chunks)
 
-    def iter(self, inputs: Any, callbacks: Any = None, **_: Any) -> "StepIterator":
+    def iter(
+        self,
+        inputs: Any,
+        callbacks: Any = None,
+        *,
+        include_run_info: bool = False,
+        async_: bool = False,
+    ) -> "StepIterator":
         """Go through the steps one turn at a time, by `for` or `async for`.
+
+        Args:
+            inputs: The agent's inputs; a text if it has one.
+            callbacks: Handlers of what runs.
+            include_run_info: The output has `__run` too, with the id of the run.
+            async_: Says nothing; the kind of loop does.
 
         Yields:
             `{"intermediate_step": [(action, observation), ...]}`, at last the output.
         """
-        config: RunnableConfig | None = {"callbacks": callbacks} if callbacks else None
-        return StepIterator(
-            lambda: self._streamed(inputs, config, Progress.turns, {}),
-            lambda: self._astreamed(inputs, config, Progress.turns, {}),
-        )
+
+        def config() -> tuple[RunnableConfig, dict[str, Any]]:
+            run_id = uuid4()
+            more = {RUN_KEY: RunInfo(run_id=run_id)} if include_run_info else {}
+            return {"callbacks": callbacks, "run_id": run_id}, more
+
+        return StepIterator(self, inputs, config)
+
+    def turns(self, inputs: Any, config: RunnableConfig) -> Iterator[dict[str, Any]]:
+        """The turns of one run (see `iter`)."""
+        return self._streamed(inputs, config, Progress.turns, {})
+
+    def aturns(self, inputs: Any, config: RunnableConfig) -> AsyncIterator[dict[str, Any]]:
+        """The async twin of `turns`."""
+        return self._astreamed(inputs, config, Progress.turns, {})
 
     # --- one run ---------------------------------------------------------------------------------
 
@@ -430,21 +458,37 @@ def _last(_: Any, chunk: AddableDict) -> AddableDict:
 
 
 class StepIterator:
-    """The turns of an executor, each when it is asked for (see `AgentExecutor.iter`)."""
+    """The turns of an executor, each when it is asked for (see `AgentExecutor.iter`).
+
+    Args:
+        executor: Whose turns.
+        inputs: The agent's inputs.
+        config: The config of a new run, and what its output has besides.
+    """
 
     def __init__(
         self,
-        turns: Callable[[], Iterator[dict[str, Any]]],
-        aturns: Callable[[], AsyncIterator[dict[str, Any]]],
+        executor: AgentExecutor,
+        inputs: Any,
+        config: Callable[[], tuple[RunnableConfig, dict[str, Any]]],
     ) -> None:
-        self._turns = turns
-        self._aturns = aturns
+        self._executor = executor
+        self._inputs = inputs
+        self._config = config
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self._turns()
+        config, more = self._config()
+        for turn in self._executor.turns(self._inputs, config):
+            yield turn if INTERMEDIATE_STEP in turn else AddableDict({**turn, **more})
 
-    def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
-        return self._aturns()
+    async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        config, more = self._config()
+        turns = self._executor.aturns(self._inputs, config)
+        try:
+            async for turn in turns:
+                yield turn if INTERMEDIATE_STEP in turn else AddableDict({**turn, **more})
+        finally:
+            await aclose(turns)
 
 
 __all__ = ["AgentExecutor", "StepIterator"]
