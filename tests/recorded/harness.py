@@ -54,6 +54,7 @@ BETTER: dict[str, str] = {
     "h_executor_more::xml_left_open": "the model stops before it closes the tag; its input counts",
     "h_executor_more::xml_parse": "the last tag may be left open",
     "h_several_more::unknown_options": "a mistyped option is refused",
+    "h_several_odd::response_format": "the answer in its form is given",
     "h_pipelines::arg_pack": "what packs arguments waits for those that are linked to it",
     "h_pipelines::condition_joins": "the module that joins the ways waits for the one that is gone",
     "h_pipelines::errors_while_building": "unknown modules and keys are told where links are added",
