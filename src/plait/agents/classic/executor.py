@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import uuid4
 
 from plait.agents.classic.base import BasePlanner, as_agent
@@ -29,6 +29,9 @@ from plait.runnables.runs import acall_as_run, call_as_run
 from plait.runnables.stream_runs import astream_as_run, stream_as_run
 from plait.tools import coerce_to_tool
 from plait.types import Command
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Shape: TypeAlias = Callable[[Progress, News], list[AddableDict]]
 
@@ -64,6 +67,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
             function makes of the error.
         trim_intermediate_steps: How many of the last steps the agent is shown (-1 or 0: all), or a
             function that picks them.
+        stream_runnable: Whether a runnable that is the agent is streamed (see `RunnableAgent`).
         memory: Keeps conversations: `memory_variables`, `load_memory_variables(inputs)` and
             `save_context(inputs, outputs)`.
         callbacks: Handlers of the executor's own runs; those in the config hear what is inside too.
@@ -102,6 +106,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     early_stopping_method: str = "force"
     handle_parsing_errors: bool | str | Callable[[OutputParserException], str] = False
     trim_intermediate_steps: int | Callable[[list[Step]], list[Step]] = -1
+    stream_runnable: bool = True
     memory: Any = None
     callbacks: Any = None
     verbose: bool = False
@@ -115,7 +120,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**fitted(values))
-        self.agent = as_agent(self.agent)
+        self.agent = as_agent(self.agent, self.stream_runnable)
         self.tools = [coerce_to_tool(one) for one in self.tools]
         allowed = self._planner.get_allowed_tools()
         names = [one.name for one in self.tools]
@@ -171,6 +176,14 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
             raise ToolInputError(f"There is no tool {name!r}. {nearest(name, list(tools))}")
         return tools[name]
 
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """A pydantic model of the inputs, as far as the agent names them."""
+        return _schema(self.get_name("Input"), self.input_keys)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """A pydantic model of what it returns, as far as the agent names it."""
+        return _schema(self.get_name("Output"), self.output_keys)
+
     def get_graph(self, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The picture of its graph."""
         return self.graph.get_graph(config, **kwargs)
@@ -204,13 +217,15 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
                 handled.
         """
 
+        progress = self._progress()
+
         def work(child: RunnableConfig, run: Any) -> dict[str, Any]:
-            progress = self._progress()
             for _ in self._news(input, child, run, progress, kwargs):
                 pass
-            return progress.output(return_only_outputs)
+            return progress.output(only_outputs=True)
 
-        return call_as_run(work, self.get_name(), input, self._heard(config))
+        call_as_run(work, self.get_name(), input, self._heard(config))
+        return progress.output(return_only_outputs)
 
     async def ainvoke(
         self,
@@ -222,13 +237,15 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     ) -> dict[str, Any]:
         """The async twin of `invoke`."""
 
+        progress = self._progress()
+
         async def work(child: RunnableConfig, run: Any) -> dict[str, Any]:
-            progress = self._progress()
             async for _ in self._anews(input, child, run, progress, kwargs):
                 pass
-            return progress.output(return_only_outputs)
+            return progress.output(only_outputs=True)
 
-        return await acall_as_run(work, self.get_name(), input, self._heard(config))
+        await acall_as_run(work, self.get_name(), input, self._heard(config))
+        return progress.output(return_only_outputs)
 
     def stream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
@@ -346,6 +363,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         bounded = self._bounded({**config, "run_name": _INNER})
         for part in self.graph.stream(given, bounded, stream_mode="values", **kwargs):
             news = progress.read(part)
+            self._print_steps(news)
             if run is not None:
                 for action in news.actions:
                     run.on_agent_action(action, color="green")
@@ -369,6 +387,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         try:
             async for part in parts:
                 news = progress.read(part)
+                self._print_steps(news)
                 if run is not None:
                     for action in news.actions:
                         await run.on_agent_action(action, color="green")
@@ -378,6 +397,14 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         finally:
             await aclose(parts)
         await memory.asave(progress.state)
+
+    def _print_steps(self, news: News) -> None:
+        """Print what tools gave, which the executor's own handlers do not hear."""
+        if self.verbose and news.steps:
+            from plait.callbacks import StdOutCallbackHandler  # only where something is printed
+
+            for step in news.steps:
+                StdOutCallbackHandler().on_tool_end(step.observation, color="blue")
 
     @property
     def _planner(self) -> BasePlanner:
@@ -450,6 +477,13 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         """The config with room for as many super-steps as there may be iterations."""
         turns = self.max_iterations
         return {**config, "recursion_limit": _ENOUGH if turns is None else 2 * turns + 2}
+
+
+def _schema(name: str, keys: Sequence[str]) -> "type[BaseModel]":
+    from pydantic import create_model  # schemas alone need pydantic
+
+    fields: dict[str, Any] = dict.fromkeys(keys, (Any, None))
+    return create_model(name, **fields)
 
 
 def _last(_: Any, chunk: AddableDict) -> AddableDict:
