@@ -113,6 +113,13 @@ def test_input_fn_makes_of_a_value_what_arrives():
     assert p.run_with_intermediates(" x ")[1]["b"].inputs == {"input": "(x)"}
 
 
+def test_two_links_between_the_same_ends_differ_in_their_conditions():
+    p = QueryPipeline(modules={"a": str.strip, "b": str.upper})
+    p.add_link("a", "b", condition_fn=is_question, input_fn=lambda text: f"q: {text}")
+    p.add_link("a", "b", condition_fn=is_statement, input_fn=lambda text: f"s: {text}")
+    assert [p.run("so?"), p.run("so")] == ["Q: SO?", "S: SO"]
+
+
 def test_several_outputs_of_one_run_come_by_module():
     p = QueryPipeline(modules={"a": str.strip, "b": str.upper, "c": str.lower})
     p.add_link("a", "b", condition_fn=bool)

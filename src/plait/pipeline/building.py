@@ -131,8 +131,12 @@ class Blueprint:
         return f"{name}.*" if name in self.resting else None
 
     def place_of(self, link: Link) -> str:
-        """The key for what a link with a condition or an `input_fn` carries."""
-        return f"{self._key(link)}>{link.dest}.{link.dest_key}"
+        """The key for what a link with a condition or an `input_fn` carries; links that differ in
+        these alone are numbered."""
+        twins = [one for one in self.wiring.links if one.ends == link.ends]
+        number = next(at for at, one in enumerate(twins, 1) if one is link)
+        place = f"{self._key(link)}>{link.dest}.{link.dest_key}"
+        return place if number == 1 else f"{place}.{number}"
 
     def sent(self, name: str) -> list[Link]:
         """The links that leave a module and do not just carry its value on."""

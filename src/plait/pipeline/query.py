@@ -573,11 +573,11 @@ class QueryPipeline(Runnable[Any, Any]):
     def get_graph(self, config: ConfigLike | None = None, *, xray: bool | int = False) -> Graph:
         """The modules and links, to be drawn; edges say which output becomes which input."""
         drawn = self.graph.get_graph(config, xray=xray)
-        labels: dict[tuple[str, str], list[str]] = {}
+        labels: dict[tuple[str, str], dict[str, None]] = {}
         for link in self.links:
             source, target = self.build().wiring.source_key(link), str(link.dest_key)
             said = target if source in (OUTPUT, target) else f"{source} as {target}"
-            labels.setdefault((link.src, link.dest), []).append(said)
+            labels.setdefault((link.src, link.dest), {})[said] = None
         certain = {(link.src, link.dest) for link in self.links if link.condition_fn is None}
         drawn.edges = [
             edge._replace(data=", ".join(labels[edge[:2]]), conditional=(edge[:2] not in certain))

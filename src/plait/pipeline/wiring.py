@@ -34,6 +34,11 @@ class Link:
     input_fn: Callable[[Any], Any] | None = None
 
     @property
+    def ends(self) -> tuple[str, str, str | None, str | None]:
+        """The output and the input that it links."""
+        return self.src, self.dest, self.src_key, self.dest_key
+
+    @property
     def carries_on(self) -> bool:
         """Whether it always carries the value as it is."""
         return self.condition_fn is None and self.input_fn is None
