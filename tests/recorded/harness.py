@@ -23,12 +23,8 @@ ANSWERS = Path(__file__).parent / "answers"
 
 IMPORT_ROOTS = {
     "langchain_classic.agents": "plait.agents",
-    "langchain_classic.agents.agent": "plait.agents",
-    "langchain_classic.agents.format_scratchpad": "plait.agents.format_scratchpad",
-    "langchain_classic.agents.output_parsers": "plait.agents.output_parsers",
     "langchain_core.language_models": "plait.language_models",
     "langchain_core.chat_history": "plait.chat_history",
-    "langchain_classic.agents.output_parsers.tools": "plait.agents.output_parsers",
     "llama_index.core.bridge.pydantic": "pydantic",
     "llama_index.core.base.query_pipeline.query": "plait.pipeline",
     "llama_index.core.query_pipeline": "plait.pipeline",

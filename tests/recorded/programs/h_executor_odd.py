@@ -15,6 +15,14 @@ from langchain_classic.agents import (
     create_xml_agent,
     tool,
 )
+from langchain_classic.agents.format_scratchpad.log import format_log_to_str
+from langchain_classic.agents.format_scratchpad.openai_tools import (
+    format_to_openai_tool_messages,
+)
+from langchain_classic.agents.output_parsers.openai_tools import OpenAIToolsAgentOutputParser
+from langchain_classic.agents.output_parsers.react_single_input import (
+    ReActSingleInputOutputParser,
+)
 from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.callbacks import BaseCallbackHandler, StdOutCallbackHandler
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -375,3 +383,29 @@ def case_no_actions(env):
 def case_handlers_print(env):
     ex = calling(model_of(ai(call("add", a=1, b=2)), "3"))
     return printed(lambda: ex.invoke({"input": "x"}, {"callbacks": [StdOutCallbackHandler()]}))[:40]
+
+
+def case_agents_of_a_guide(env):
+    model = model_of(ai(call("add", a=1, b=2)), "3")
+    agent = (
+        {
+            "input": lambda x: x["input"],
+            "agent_scratchpad": lambda x: format_to_openai_tool_messages(x["intermediate_steps"]),
+        }
+        | PROMPT
+        | model.bind_tools(TOOLS)
+        | OpenAIToolsAgentOutputParser()
+    )
+    ex = AgentExecutor(agent=agent, tools=TOOLS, verbose=False)
+    text = model_of(ACTION, "Final Answer: meow")
+    reacts = (
+        {
+            "input": lambda x: x["input"],
+            "agent_scratchpad": lambda x: format_log_to_str(x["intermediate_steps"]),
+        }
+        | PromptTemplate.from_template("{input} {agent_scratchpad}")
+        | text.bind(stop=["\nObservation"])
+        | ReActSingleInputOutputParser()
+    )
+    more = AgentExecutor(agent=reacts, tools=TOOLS)
+    return ex.invoke({"input": "1+2?"}), model.seen, more.invoke({"input": "cats?"}), text.seen

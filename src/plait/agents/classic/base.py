@@ -11,7 +11,7 @@ from plait.agents.actions import (
     ToolAgentAction,
     as_text,
 )
-from plait.agents.format_scratchpad import Steps
+from plait.agents.format_scratchpad.steps import Steps
 from plait.errors import ConfigError, InvalidValueError
 from plait.exceptions import OutputParserException
 from plait.fields import AnnotatedFields
