@@ -55,6 +55,7 @@ BETTER: dict[str, str] = {
     "h_executor_odd::no_actions": "a list of no actions is named, instead of an IndexError",
     "h_executor_odd::xml_errors_are_handled": "what cannot be read is an OutputParserException",
     "h_several_odd::response_format": "the answer in its form is given",
+    "h_several_created::handoff_beside_a_tool": "the history stays one that models take",
     "h_pipelines_odd::module_names_of_all_kinds": "names are parts of the keys of a state",
     "h_pipelines::arg_pack": "what packs arguments waits for those that are linked to it",
     "h_pipelines::condition_joins": "the module that joins the ways waits for the one that is gone",
