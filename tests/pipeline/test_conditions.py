@@ -185,6 +185,29 @@ def test_a_partial_value_changes_the_component_itself_and_pipelines_that_have_it
         times.partial(m=3)
 
 
+def test_an_input_component_may_know_what_a_caller_leaves_out():
+    """As on llama-index-core 0.11.23, but a value that is given counts before it."""
+    entry = InputComponent(partial_dict={"b": 9})
+    p = QueryPipeline(modules={"in": entry, "pair": lambda a, b: (a, b)})
+    p.add_link("in", "pair", src_key="a", dest_key="a")
+    p.add_link("in", "pair", src_key="b", dest_key="b")
+    assert p.run(a=1) == (1, 9)
+    assert p.run(a=1, b=2) == (1, 2)
+    entry.partial(b=8)
+    assert p.run(1) == (1, 8)
+    assert p.run_with_intermediates(a=1)[1]["in"].outputs == {"a": 1, "b": 8}
+    alone = QueryPipeline(chain=[InputComponent(partial_dict={"input": "x"}), str.upper])
+    assert (alone.run(), alone.run(input="y")) == ("X", "Y")
+    assert FnComponent(len, partial_dict={"input": "abc"}).run_component() == {"output": 3}
+    assert ArgPackComponent(partial_dict={"a": 1}).run_component(b=2) == {"output": [1, 2]}
+
+
+def test_a_condition_that_is_no_function_is_refused():
+    p = QueryPipeline(modules={"a": str.strip, "b": str.upper})
+    with pytest.raises(InvalidGraphError, match="functions of the value, got 'yes'"):
+        p.add_link("a", "b", condition_fn="yes")  # pyright: ignore[reportArgumentType]
+
+
 def test_the_value_of_the_only_input_may_be_a_dict():
     assert QueryPipeline(chain=[sorted]).run({"b": 1, "a": 2}) == ["a", "b"]
 

@@ -174,7 +174,14 @@ class Blueprint:
     def input_of(self, given: Mapping[str, Mapping[str, Any]]) -> State:
         """What the caller gives, by module and input, as the input of the graph."""
         made: State = {}
-        for name, values in given.items():
+        for name, called in given.items():
+            module = self.modules[name]
+            values = called
+            if isinstance(module, InputComponent):  # what is left out comes from its partial values
+                left_out = {
+                    key: module.partial_dict[key] for key in self.entries[name].keys.optional
+                }
+                values = {**left_out, **called}
             made |= {self.entry_key(name, key): value for key, value in values.items()}
             inputs = self.inputs[name]
             if inputs.optional:

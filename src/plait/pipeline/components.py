@@ -278,9 +278,15 @@ class InputComponent(QueryComponent):
 
     Links that leave it say which values there are: those that name a `src_key` name them. If none
     does, it takes one value, under any name.
+
+    Args:
+        partial_dict: values for those that the caller leaves out (see `partial`).
     """
 
     takes_any = True
+
+    def __init__(self, *, partial_dict: Mapping[str, Any] | None = None) -> None:
+        self.partial_dict = dict(partial_dict or {})
 
     @property
     def input_keys(self) -> InputKeys:
@@ -306,6 +312,7 @@ class FnComponent(QueryComponent):
         req_params: the names of required inputs (default: parameters without a default value).
         opt_params: the names of optional inputs (default: parameters with one).
         output_key: the name of the output.
+        partial_dict: values of inputs that need no link (see `partial`).
 
     Raises:
         InvalidNodeError: it is no function.
@@ -321,6 +328,8 @@ class FnComponent(QueryComponent):
         req_params: Iterable[str] | None = None,
         opt_params: Iterable[str] | None = None,
         output_key: str = OUTPUT,
+        *,
+        partial_dict: Mapping[str, Any] | None = None,
     ) -> None:
         if not callable(fn):
             raise InvalidNodeError(f"FnComponent takes a function, not {fn!r:.200}.")
@@ -335,6 +344,7 @@ class FnComponent(QueryComponent):
         optional = found.optional if opt_params is None else in_order(opt_params)
         self._keys = InputKeys(required, tuple(key for key in optional if key not in required))
         self._returned = _returned(fn)
+        self.partial(**(partial_dict or {}))
 
     @property
     def input_keys(self) -> InputKeys:
@@ -375,6 +385,7 @@ class ArgPackComponent(QueryComponent):
 
     Args:
         convert_fn: what each value is put through first.
+        partial_dict: values that come first, without a link (see `partial`).
 
     >>> ArgPackComponent(convert_fn=str).run_component(a=1, b=2)
     {'output': ['1', '2']}
@@ -382,8 +393,14 @@ class ArgPackComponent(QueryComponent):
 
     takes_any = True
 
-    def __init__(self, convert_fn: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        convert_fn: Callable[[Any], Any] | None = None,
+        *,
+        partial_dict: Mapping[str, Any] | None = None,
+    ) -> None:
         self.convert_fn = convert_fn
+        self.partial_dict = dict(partial_dict or {})
 
     @property
     def input_keys(self) -> InputKeys:

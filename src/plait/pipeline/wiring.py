@@ -92,13 +92,19 @@ class Wiring:
         Raises:
             UnknownNodeError: a module is not there.
             InvalidGraphError: a key is unknown or cannot be found, the input has a link already,
-                or the link closes a circle.
+                the link closes a circle, or its functions are none.
         """
         for name in (link.src, link.dest):
             if name not in self.modules:
                 raise UnknownNodeError(
                     f"{link}: there is no module {name!r}. {nearest(name, self.modules)} Add "
                     "modules before links: add_modules({name: module})."
+                )
+        for function in (link.condition_fn, link.input_fn):
+            if function is not None and not callable(function):
+                raise InvalidGraphError(
+                    f"{link}: condition_fn and input_fn are functions of the value, got "
+                    f"{function!r:.100}."
                 )
         link = replace(link, src_key=self._src_key(link), dest_key=self._dest_key(link))
         rival = self._into(link.dest, link.dest_key)
@@ -295,7 +301,13 @@ class Wiring:
             raise InvalidGraphError(
                 f"{vague[0]}: {name!r} takes {_count(named, 'value')}; say which one: src_key=..."
             )
-        return Entry(InputKeys(named or (ONLY_VALUE,)), any_name=not named)
+        filled = self.modules[name].partial_dict
+        names = named or (ONLY_VALUE,)
+        keys = InputKeys(
+            tuple(key for key in names if key not in filled),
+            tuple(key for key in names if key in filled),
+        )
+        return Entry(keys, any_name=not named and bool(keys.required))
 
     def _check_filled(self, name: str, component: QueryComponent) -> None:
         filled = {link.dest_key for link in self.links if link.dest == name}
@@ -310,7 +322,8 @@ class Wiring:
         """The output that a link carries, where it is an only one too."""
         if link.src_key is not None:
             return link.src_key
-        return self._entry_of_input(link.src).keys.required[0]
+        required, optional = self._entry_of_input(link.src).keys
+        return (required or optional)[0]
 
 
 def _count(keys: tuple[str, ...], noun: str) -> str:
