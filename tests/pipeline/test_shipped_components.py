@@ -17,6 +17,7 @@ from plait.pipeline import (
     Judge,
     LLMMultiSelector,
     LLMSingleSelector,
+    LoopComponent,
     QueryPipeline,
     RouterComponent,
     RouterQueryEngine,
@@ -326,3 +327,11 @@ def test_selectors_and_routers_are_made_as_llama_index_makes_them(
         return "Woof."
 
     assert RouterQueryEngine.from_defaults([birds, dogs], llm=model).query("Bark?") == "Woof."
+
+
+def test_a_loop_runs_a_pipeline_at_least_once_and_no_text():
+    step = QueryPipeline(chain=[str.upper])
+    with pytest.raises(InvalidGraphError, match="at least once: max_iterations=0"):
+        LoopComponent(step, max_iterations=0)
+    with pytest.raises(InvalidGraphError, match="takes a QueryPipeline, got 'step'"):
+        LoopComponent("step")  # pyright: ignore[reportArgumentType]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         create_sequential_graph,
         create_sequential_pipeline,
     )
+    from plait.pipeline.loops import LoopComponent
     from plait.pipeline.models import LLMComponent, Settings
     from plait.pipeline.modules import RunnableComponent
     from plait.pipeline.query import ComponentIntermediates, QueryPipeline
@@ -51,6 +52,7 @@ __getattr__ = lazily(
         "LLMMultiSelector": "selectors",
         "LLMSingleSelector": "selectors",
         "Link": "wiring",
+        "LoopComponent": "loops",
         "OutputKeys": "components",
         "QueryComponent": "components",
         "QueryPipeline": "query",
@@ -82,6 +84,7 @@ __all__ = [
     "LLMMultiSelector",
     "LLMSingleSelector",
     "Link",
+    "LoopComponent",
     "OutputKeys",
     "QueryComponent",
     "QueryPipeline",

@@ -16,6 +16,7 @@ from llama_index.core.query_pipeline import (
     CustomQueryComponent,
     FnComponent,
     InputComponent,
+    LoopComponent,
     QueryPipeline,
 )
 
@@ -266,3 +267,28 @@ def case_module_names_of_all_kinds(env):
         return QueryPipeline(modules={name: fn(strip)}).run(" x ")
 
     return [env.error(lambda n=n: made(n)) for n in ("", "a.b", "a:b", "a|b", "__x__", "__end__")]
+
+
+def counting(**options):
+    return LoopComponent(
+        pipeline=QueryPipeline(chain=[fn(lambda n: n + 1)]),
+        add_output_to_input_fn=lambda inputs, outputs: {"n": outputs["output"]},
+        **options,
+    )
+
+
+def case_loops(env):
+    enough = counting(should_exit_fn=lambda outputs: outputs["output"] >= 3, max_iterations=10)
+    same = LoopComponent(pipeline=QueryPipeline(chain=[fn(lambda n: n + 1)]), max_iterations=3)
+    return (
+        enough.run_component(n=0),
+        QueryPipeline(chain=[enough, fn(lambda n: [n])]).run(n=0),
+        counting().run_component(n=0),
+        same.run_component(n=0),
+        sorted(enough.input_keys.required_keys),
+        sorted(enough.output_keys.required_keys),
+    )
+
+
+async def case_loops_async(env):
+    return await QueryPipeline(chain=[counting(max_iterations=4)]).arun(n=0)
