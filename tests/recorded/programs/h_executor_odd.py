@@ -409,3 +409,20 @@ def case_agents_of_a_guide(env):
     )
     more = AgentExecutor(agent=reacts, tools=TOOLS)
     return ex.invoke({"input": "1+2?"}), model.seen, more.invoke({"input": "cats?"}), text.seen
+
+
+def case_printed_once(env):
+    ex = reacting(model_of(ACTION, "Final Answer: y"), verbose=True)
+    text = printed(lambda: ex.invoke({"input": "x"}, {"callbacks": [StdOutCallbackHandler()]}))
+    return [
+        text.count(one) for one in ("new AgentExecutor", "Thought: x", "found cats", "Answer: y")
+    ]
+
+
+def case_printed_errors(env):
+    ex = reacting(
+        model_of("nonsense", "Action: nope\nAction Input: a", "Final Answer: y"),
+        verbose=True,
+        handle_parsing_errors="Mend it",
+    )
+    return printed(lambda: ex.invoke({"input": "x"})).replace("\n", "|")[-60:]

@@ -363,7 +363,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         bounded = self._bounded({**config, "run_name": _INNER})
         for part in self.graph.stream(given, bounded, stream_mode="values", **kwargs):
             news = progress.read(part)
-            self._print_steps(news)
+            self._print_steps(news, config)
             if run is not None:
                 for action in news.actions:
                     run.on_agent_action(action, color="green")
@@ -387,7 +387,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         try:
             async for part in parts:
                 news = progress.read(part)
-                self._print_steps(news)
+                self._print_steps(news, config)
                 if run is not None:
                     for action in news.actions:
                         await run.on_agent_action(action, color="green")
@@ -398,9 +398,9 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
             await aclose(parts)
         await memory.asave(progress.state)
 
-    def _print_steps(self, news: News) -> None:
+    def _print_steps(self, news: News, config: RunnableConfig) -> None:
         """Print what tools gave, which the executor's own handlers do not hear."""
-        if self.verbose and news.steps:
+        if self.verbose and news.steps and not _prints(_handlers_of(config)):
             from plait.callbacks import StdOutCallbackHandler  # only where something is printed
 
             for step in news.steps:
@@ -459,11 +459,11 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     def _heard(self, config: RunnableConfig | None) -> RunnableConfig:
         """The config with the executor's own handlers, which do not hear what runs inside."""
         local: list[Any] = list(getattr(self.callbacks, "handlers", self.callbacks) or ())
-        if self.verbose:
+        config = ensure_config(config)
+        if self.verbose and not _prints(local) and not _prints(_handlers_of(config)):
             from plait.callbacks import StdOutCallbackHandler  # only where something is printed
 
             local.append(StdOutCallbackHandler())
-        config = ensure_config(config)
         if not local and not (has_listeners(config) and (self.tags or self.metadata)):
             return config
         from plait.callbacks import CallbackManager  # loads asyncio; only where somebody listens
@@ -484,6 +484,18 @@ def _schema(name: str, keys: Sequence[str]) -> "type[BaseModel]":
 
     fields: dict[str, Any] = dict.fromkeys(keys, (Any, None))
     return create_model(name, **fields)
+
+
+def _handlers_of(config: RunnableConfig) -> Sequence[Any]:
+    callbacks: Any = config.get("callbacks")
+    return getattr(callbacks, "handlers", callbacks) or ()
+
+
+def _prints(handlers: Sequence[Any]) -> bool:
+    """Whether one of these prints what it hears already; LangChain's is known by its name."""
+    return any(
+        base.__name__ == "StdOutCallbackHandler" for one in handlers for base in type(one).__mro__
+    )
 
 
 def _last(_: Any, chunk: AddableDict) -> AddableDict:
