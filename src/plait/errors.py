@@ -134,6 +134,10 @@ class InvalidUpdateError(GraphError):
     """A node or a caller wrote something that the state cannot take."""
 
 
+class InvalidOutputsError(InvalidUpdateError, ValueError):
+    """A component of a pipeline gave other outputs than those that it declares."""
+
+
 class InterruptSwallowedError(GraphError):
     """A node called interrupt(), caught its exception and went on as if it had been answered."""
 
@@ -659,6 +663,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidNamespaceError",
     "InvalidNodeError",
+    "InvalidOutputsError",
     "InvalidPatternError",
     "InvalidPolicyError",
     "InvalidStoreOpError",

@@ -25,6 +25,7 @@ from plait.agents import (
     prompts,
 )
 from plait.agents.output_parsers import (
+    JSONAgentOutputParser,
     ReActJsonSingleInputOutputParser,
     ToolAgentAction,
     ToolsAgentOutputParser,
@@ -40,6 +41,7 @@ from plait.errors import (
     NodeTimeoutError,
     NotSupportedError,
 )
+from plait.exceptions import OutputParserException
 from plait.func import task
 from plait.graph import END, START, StateGraph
 from plait.messages import AIMessage, HumanMessage
@@ -599,6 +601,71 @@ def test_an_unreadable_tool_call_goes_back_to_the_model() -> None:
     assert seen == "Invalid Format: the arguments of the call of note are no valid JSON."
 
 
+def test_arguments_that_are_no_object_go_back_to_the_model() -> None:
+    function = {"name": "note", "arguments": "[1]"}
+    said = AIMessage("", additional_kwargs={"tool_calls": [{"id": "1", "function": function}]})
+    with pytest.raises(OutputParserException) as caught:
+        ToolsAgentOutputParser().invoke(said)
+    assert caught.value.send_to_llm
+    assert "'note' are no JSON object" in str(caught.value.observation)
+
+
+def test_a_final_answer_without_an_answer_goes_back_to_the_model() -> None:
+    """As in langchain-classic 1.0.8; it was the answer None."""
+    with pytest.raises(OutputParserException) as caught:
+        JSONAgentOutputParser().parse('{"action": "Final Answer"}')
+    assert caught.value.send_to_llm
+
+
+# --- options -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("max_iterations", -1, "a whole number, or None, got -1"),
+        ("max_iterations", 2.5, "a whole number"),
+        ("max_execution_time", "long", "a number of seconds"),
+        ("early_stopping_method", None, '"force", "generate"'),
+        ("handle_parsing_errors", 3, "True, False, a text, or a function"),
+        ("trim_intermediate_steps", "few", "a whole number, or a function"),
+        ("tags", "mine", "a list of texts"),
+        ("memory", 3, "load_memory_variables"),
+    ],
+)
+def test_an_option_that_is_none_is_refused_when_the_executor_is_made(
+    name: str, value: Any, says: str
+) -> None:
+    with pytest.raises(InvalidValueError, match=f"{name} of an AgentExecutor must be .*{says}"):
+        react("Final Answer: x", **{name: value})
+
+
+def test_options_may_be_texts_as_an_environment_has_them() -> None:
+    """As in langchain-classic 1.0.8."""
+    made = react(max_iterations="2", max_execution_time="1.5", handle_parsing_errors=1)
+    assert (made.max_iterations, made.max_execution_time) == (2, 1.5)
+    assert made.handle_parsing_errors is True
+
+
+async def test_iter_says_which_run_it_was() -> None:
+    heard: list[Any] = []
+
+    class Hears(BaseCallbackHandler):
+        def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **_: Any) -> None:
+            heard.append(run_id)
+
+    made = react("Action: note\nAction Input: a", "Final Answer: x")
+    turns = list(made.iter("go", [Hears()], include_run_info=True))
+    assert ["__run" in turn for turn in turns] == [False, True]
+    assert turns[-1]["__run"].run_id == heard[0]
+    made = react("Final Answer: x")
+    (end,) = [turn async for turn in made.iter("go", include_run_info=True, async_=True)]
+    assert end["output"] == "x"
+    assert end["__run"].run_id
+    with pytest.raises(TypeError, match="yield_actions"):
+        made.iter("go", yield_actions=True)  # pyright: ignore[reportCallIssue]
+
+
 # --- prompts -------------------------------------------------------------------------------------
 
 
@@ -702,7 +769,7 @@ def test_an_agent_that_asks_itself() -> None:
         model.calls[1]
         .messages[0]
         .text.endswith(
-            "here: Yes.\nFollow up: How many: legs?\nIntermediate answer: It is 8: exactly.\n"
+            "here: Yes.\nFollow up: How many: legs?\n\nIntermediate answer: It is 8: exactly.\n"
         )
     )
     assert model.calls[0].stop == ["\nIntermediate answer:"]

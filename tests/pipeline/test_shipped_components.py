@@ -17,6 +17,7 @@ from plait.pipeline import (
     Judge,
     LLMMultiSelector,
     LLMSingleSelector,
+    LoopComponent,
     QueryPipeline,
     RouterComponent,
     RouterQueryEngine,
@@ -294,3 +295,43 @@ def test_graphs_without_a_name_of_their_own_are_refused():
         with pytest.raises(InvalidGraphError):
             make([], State)
     assert create_sequential_pipeline([named("a"), named("b")], State).invoke({"n": 0}) == {"n": 2}
+
+
+def test_selectors_and_routers_are_made_as_llama_index_makes_them(
+    capsys: pytest.CaptureFixture[str],
+):
+    """The answer is what llama-index-core 0.11.23 asks a model for, and picks the same there."""
+
+    def model(prompt: str) -> str:
+        return '[{"choice": 2, "reason": "It has 4 legs."}]'
+
+    router = RouterComponent(
+        selector=LLMSingleSelector.from_defaults(llm=model),
+        choices=["about birds", "about dogs"],
+        components=[lambda query: "Tweet.", lambda query: "Woof."],
+        verbose=True,
+    )
+    assert QueryPipeline(chain=[router]).run("What barks?") == "Woof."
+    assert capsys.readouterr().out == "> Picked for the query: about dogs\n"
+    several = LLMMultiSelector.from_defaults(llm=lambda prompt: "2 1", max_outputs=1)
+    assert several.run_component(choices=["a", "b"], query="q") == {"output": [1]}
+
+    @tool
+    def birds(query: str) -> str:
+        """About birds."""
+        return "Tweet."
+
+    @tool
+    def dogs(query: str) -> str:
+        """About dogs."""
+        return "Woof."
+
+    assert RouterQueryEngine.from_defaults([birds, dogs], llm=model).query("Bark?") == "Woof."
+
+
+def test_a_loop_runs_a_pipeline_at_least_once_and_no_text():
+    step = QueryPipeline(chain=[str.upper])
+    with pytest.raises(InvalidGraphError, match="at least once: max_iterations=0"):
+        LoopComponent(step, max_iterations=0)
+    with pytest.raises(InvalidGraphError, match="takes a QueryPipeline, got 'step'"):
+        LoopComponent("step")  # pyright: ignore[reportArgumentType]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from plait.agents.middleware.types import AgentState
     from plait.agents.supervisor import create_supervisor
     from plait.agents.swarm import create_swarm
+    from plait.tools import Tool, tool
 
 __getattr__ = lazily(
     __name__,
@@ -43,6 +44,7 @@ __getattr__ = lazily(
         "MultiActionAgentOutputParser": "plait.agents.classic",
         "RunnableAgent": "plait.agents.classic",
         "RunnableMultiActionAgent": "plait.agents.classic",
+        "Tool": "plait.tools",
         "create_agent": "factory",
         "create_agent_tool": "agent_tool",
         "create_json_chat_agent": "plait.agents.classic",
@@ -54,6 +56,7 @@ __getattr__ = lazily(
         "create_swarm": "swarm",
         "create_tool_calling_agent": "plait.agents.classic",
         "create_xml_agent": "plait.agents.classic",
+        "tool": "plait.tools",
     },
 )
 
@@ -70,6 +73,7 @@ __all__ = [
     "MultiActionAgentOutputParser",
     "RunnableAgent",
     "RunnableMultiActionAgent",
+    "Tool",
     "create_agent",
     "create_agent_tool",
     "create_json_chat_agent",
@@ -81,4 +85,5 @@ __all__ = [
     "create_swarm",
     "create_tool_calling_agent",
     "create_xml_agent",
+    "tool",
 ]

@@ -6,10 +6,13 @@ from plait.lazy import lazily
 
 if TYPE_CHECKING:
     from plait.pipeline.components import (
+        ArgPackComponent,
         CustomQueryComponent,
         FnComponent,
+        FunctionComponent,
         InputComponent,
         InputKeys,
+        OutputKeys,
         QueryComponent,
     )
     from plait.pipeline.evaluate import EvaluatorComponent, Judge
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
         create_sequential_graph,
         create_sequential_pipeline,
     )
+    from plait.pipeline.loops import LoopComponent
     from plait.pipeline.models import LLMComponent, Settings
     from plait.pipeline.modules import RunnableComponent
     from plait.pipeline.query import ComponentIntermediates, QueryPipeline
@@ -34,11 +38,13 @@ if TYPE_CHECKING:
 __getattr__ = lazily(
     __name__,
     {
+        "ArgPackComponent": "components",
         "ComponentIntermediates": "query",
         "CustomQueryComponent": "components",
         "EmbeddingSingleSelector": "selectors",
         "EvaluatorComponent": "evaluate",
         "FnComponent": "components",
+        "FunctionComponent": "components",
         "InputComponent": "components",
         "InputKeys": "components",
         "Judge": "evaluate",
@@ -46,6 +52,8 @@ __getattr__ = lazily(
         "LLMMultiSelector": "selectors",
         "LLMSingleSelector": "selectors",
         "Link": "wiring",
+        "LoopComponent": "loops",
+        "OutputKeys": "components",
         "QueryComponent": "components",
         "QueryPipeline": "query",
         "RouterComponent": "router",
@@ -62,11 +70,13 @@ __getattr__ = lazily(
 )
 
 __all__ = [
+    "ArgPackComponent",
     "ComponentIntermediates",
     "CustomQueryComponent",
     "EmbeddingSingleSelector",
     "EvaluatorComponent",
     "FnComponent",
+    "FunctionComponent",
     "InputComponent",
     "InputKeys",
     "Judge",
@@ -74,6 +84,8 @@ __all__ = [
     "LLMMultiSelector",
     "LLMSingleSelector",
     "Link",
+    "LoopComponent",
+    "OutputKeys",
     "QueryComponent",
     "QueryPipeline",
     "RouterComponent",

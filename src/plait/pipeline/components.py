@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from copy import copy
-from typing import Any, NamedTuple, Self, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Self, cast, get_type_hints
 
-from plait.errors import InvalidInputError, InvalidNodeError, nearest
+from plait.errors import (
+    InvalidInputError,
+    InvalidNodeError,
+    InvalidOutputsError,
+    InvalidValueError,
+    nearest,
+)
 from plait.fields import AnnotatedFields
 from plait.reflection import signature
 from plait.runnables.config import run_in_executor
@@ -31,8 +36,53 @@ class InputKeys(NamedTuple):
         """From any collections of names, in the order of what is ordered and sorted otherwise."""
         return cls(in_order(required), in_order(optional))
 
+    @classmethod
+    def from_keys(
+        cls, required_keys: Iterable[str], optional_keys: Iterable[str] | None = None
+    ) -> InputKeys:
+        """The same as `of`, as a component that names its keys itself writes it.
+
+        >>> InputKeys.from_keys({"nodes"}).required_keys
+        {'nodes'}
+        """
+        return cls.of(required_keys, optional_keys or ())
+
     def __contains__(self, key: object) -> bool:
         return key in self.required or key in self.optional
+
+    @property
+    def required_keys(self) -> set[str]:
+        """The inputs that it cannot do without."""
+        return set(self.required)
+
+    @property
+    def optional_keys(self) -> set[str]:
+        """The inputs that it can do without."""
+        return set(self.optional)
+
+    def all(self) -> set[str]:
+        """All inputs."""
+        return self.required_keys | self.optional_keys
+
+
+class OutputKeys(tuple[str, ...]):
+    """The outputs of a component.
+
+    >>> OutputKeys.from_keys(["nodes"]), OutputKeys.from_keys(["nodes"]).required_keys
+    (('nodes',), {'nodes'})
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def from_keys(cls, required_keys: Iterable[str]) -> OutputKeys:
+        """From any collection of names."""
+        return cls(in_order(required_keys))
+
+    @property
+    def required_keys(self) -> set[str]:
+        """The outputs that it always gives: all."""
+        return set(self)
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
@@ -50,15 +100,18 @@ class QueryComponent:
     partial_dict: Mapping[str, Any] = {}
     """Values of inputs that need no link (see `partial`)."""
 
+    takes_any: ClassVar[bool] = False
+    """Whether it takes inputs under any name, besides those of `input_keys`."""
+
     @property
     def input_keys(self) -> InputKeys:
         """What it takes."""
         raise NotImplementedError(f"{type(self).__name__} must define input_keys.")
 
     @property
-    def output_keys(self) -> tuple[str, ...]:
+    def output_keys(self) -> OutputKeys:
         """What it gives."""
-        return (OUTPUT,)
+        return OutputKeys((OUTPUT,))
 
     @property
     def free_input_keys(self) -> InputKeys:
@@ -70,36 +123,48 @@ class QueryComponent:
         )
 
     @property
+    def free_req_input_keys(self) -> set[str]:
+        """What it cannot do without and no partial value fills."""
+        return self.free_input_keys.required_keys
+
+    @property
     def output_types(self) -> Mapping[str, Any]:
         """The types of outputs as far as they are known: a checkpoint may then store them."""
         return {}
 
     def partial(self, **values: Any) -> Self:
-        """The same component with values for some of its inputs.
+        """Give some of its inputs values, so that they need no link.
+
+        Returns:
+            The component itself.
 
         Raises:
-            InvalidInputError: it has no such input.
+            InvalidValueError: it has no such input.
 
         >>> FnComponent(lambda text, times: text * times).partial(times=2).run_component(text="hi")
         {'output': 'hihi'}
         """
         for key in values:
-            if key not in self.input_keys:
-                known = [*self.input_keys.required, *self.input_keys.optional]
-                raise InvalidInputError(
-                    f"{type(self).__name__} has no input {key!r}. {nearest(key, known)}"
-                )
-        made = copy(self)
-        made.partial_dict = {**self.partial_dict, **values}
-        return made
+            if not self.takes_any and key not in self.input_keys:
+                raise self._unknown_input(key)
+        # A new dict: pipelines that were built see that it is another one.
+        self.partial_dict = {**self.partial_dict, **values}
+        return self
 
     def run_component(self, **inputs: Any) -> dict[str, Any]:
-        """Turn inputs into outputs, by name."""
-        return self._run_component(**{**self.partial_dict, **inputs})
+        """Turn inputs into outputs, by name.
+
+        Raises:
+            InvalidValueError: an input is missing or unknown.
+            InvalidOutputsError: the outputs are not those that it declares.
+        """
+        given = self._checked_inputs(inputs)
+        return self._checked_outputs(self._run_component(**given))
 
     async def arun_component(self, **inputs: Any) -> dict[str, Any]:
         """The async twin of `run_component`."""
-        return await self._arun_component(**{**self.partial_dict, **inputs})
+        given = self._checked_inputs(inputs)
+        return self._checked_outputs(await self._arun_component(**given))
 
     def _run_component(self, **inputs: Any) -> dict[str, Any]:
         raise NotImplementedError(f"{type(self).__name__} must define _run_component().")
@@ -107,12 +172,72 @@ class QueryComponent:
     async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
         return await run_in_executor(None, self._run_component, **inputs)
 
+    def _validate_component_inputs(self, input: dict[str, Any]) -> dict[str, Any]:
+        """Check or change the inputs before each run."""
+        return input
+
+    def _validate_component_outputs(self, output: dict[str, Any]) -> dict[str, Any]:
+        """Check or change the outputs after each run."""
+        return output
+
+    def _checked_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """The inputs with the partial values; one that is given counts before a partial value."""
+        given = {**self.partial_dict, **inputs}
+        if not self.takes_any:
+            keys = self.input_keys
+            for key in given:
+                if key not in keys:
+                    raise self._unknown_input(key)
+            for key in keys.required:
+                if key not in given:
+                    raise InvalidValueError(
+                        f"{type(self).__name__} needs a value for its input {key!r}; got "
+                        f"{list(given) or 'nothing'}."
+                    )
+        return self._validate_component_inputs(given)
+
+    def _unknown_input(self, key: str) -> InvalidValueError:
+        known = [*self.input_keys.required, *self.input_keys.optional]
+        return InvalidValueError(
+            f"{type(self).__name__} has no input {key!r}. {nearest(key, known)}"
+        )
+
+    def _checked_outputs(self, outputs: Any) -> dict[str, Any]:
+        if not self.takes_any:
+            refuse_other_outputs(f"{type(self).__name__}", outputs, self.output_keys)
+        return self._validate_component_outputs(outputs)
+
+
+def refuse_other_outputs(name: str, outputs: Any, declared: Collection[str]) -> None:
+    """See that a component gave what it declares.
+
+    Raises:
+        InvalidOutputsError: it did not.
+    """
+    if not isinstance(outputs, dict):
+        raise InvalidOutputsError(
+            f"{name} must return a dict of its outputs {list(declared)}, got {outputs!r:.200}."
+        )
+    given = cast("dict[str, Any]", outputs)
+    for key in given:
+        if key not in declared:
+            raise InvalidOutputsError(
+                f"{name} returned an output {key!r} that it does not declare. "
+                f"{nearest(key, declared)}"
+            )
+    for key in declared:
+        if key not in given:
+            raise InvalidOutputsError(
+                f"{name} did not return its output {key!r}, only {list(given)}."
+            )
+
 
 class CustomQueryComponent(AnnotatedFields, QueryComponent):
     """The base of components of your own; annotated fields are its keyword arguments.
 
     Define `_input_keys`, `_output_keys` (by default `{"output"}`) and `_run_component`; where they
-    help, `_optional_input_keys`, `_validate_component_inputs` and `_arun_component`.
+    help, `_optional_input_keys`, `_arun_component`, and `_validate_component_inputs` or
+    `_validate_component_outputs`, which may also change what they are given.
 
     >>> class Repeat(CustomQueryComponent):
     ...     times: int = 2
@@ -144,20 +269,8 @@ class CustomQueryComponent(AnnotatedFields, QueryComponent):
         return InputKeys.of(self._input_keys, self._optional_input_keys)
 
     @property
-    def output_keys(self) -> tuple[str, ...]:
-        return in_order(self._output_keys)
-
-    def _validate_component_inputs(self, input: dict[str, Any]) -> dict[str, Any]:
-        """Check or change the inputs before each run."""
-        return input
-
-    def run_component(self, **inputs: Any) -> dict[str, Any]:
-        given = self._validate_component_inputs({**self.partial_dict, **inputs})
-        return self._run_component(**given)
-
-    async def arun_component(self, **inputs: Any) -> dict[str, Any]:
-        given = self._validate_component_inputs({**self.partial_dict, **inputs})
-        return await self._arun_component(**given)
+    def output_keys(self) -> OutputKeys:
+        return OutputKeys.from_keys(self._output_keys)
 
 
 class InputComponent(QueryComponent):
@@ -165,15 +278,23 @@ class InputComponent(QueryComponent):
 
     Links that leave it say which values there are: those that name a `src_key` name them. If none
     does, it takes one value, under any name.
+
+    Args:
+        partial_dict: values for those that the caller leaves out (see `partial`).
     """
+
+    takes_any = True
+
+    def __init__(self, *, partial_dict: Mapping[str, Any] | None = None) -> None:
+        self.partial_dict = dict(partial_dict or {})
 
     @property
     def input_keys(self) -> InputKeys:
         return InputKeys()
 
     @property
-    def output_keys(self) -> tuple[str, ...]:
-        return ()
+    def output_keys(self) -> OutputKeys:
+        return OutputKeys()
 
     def _run_component(self, **inputs: Any) -> dict[str, Any]:
         return inputs
@@ -191,6 +312,7 @@ class FnComponent(QueryComponent):
         req_params: the names of required inputs (default: parameters without a default value).
         opt_params: the names of optional inputs (default: parameters with one).
         output_key: the name of the output.
+        partial_dict: values of inputs that need no link (see `partial`).
 
     Raises:
         InvalidNodeError: it is no function.
@@ -206,6 +328,8 @@ class FnComponent(QueryComponent):
         req_params: Iterable[str] | None = None,
         opt_params: Iterable[str] | None = None,
         output_key: str = OUTPUT,
+        *,
+        partial_dict: Mapping[str, Any] | None = None,
     ) -> None:
         if not callable(fn):
             raise InvalidNodeError(f"FnComponent takes a function, not {fn!r:.200}.")
@@ -220,14 +344,15 @@ class FnComponent(QueryComponent):
         optional = found.optional if opt_params is None else in_order(opt_params)
         self._keys = InputKeys(required, tuple(key for key in optional if key not in required))
         self._returned = _returned(fn)
+        self.partial(**(partial_dict or {}))
 
     @property
     def input_keys(self) -> InputKeys:
         return self._keys
 
     @property
-    def output_keys(self) -> tuple[str, ...]:
-        return (self.output_key,)
+    def output_keys(self) -> OutputKeys:
+        return OutputKeys((self.output_key,))
 
     @property
     def output_types(self) -> Mapping[str, Any]:
@@ -249,6 +374,45 @@ class FnComponent(QueryComponent):
     def _taken(self, inputs: dict[str, Any]) -> list[Any]:
         """The values of parameters that take no name, taken out of the inputs."""
         return [inputs.pop(name) for name in self._by_position if name in inputs]
+
+
+FunctionComponent = FnComponent
+"""Another name of `FnComponent`."""
+
+
+class ArgPackComponent(QueryComponent):
+    """Packs what it is given, under any names, into a list, in the order of the links.
+
+    Args:
+        convert_fn: what each value is put through first.
+        partial_dict: values that come first, without a link (see `partial`).
+
+    >>> ArgPackComponent(convert_fn=str).run_component(a=1, b=2)
+    {'output': ['1', '2']}
+    """
+
+    takes_any = True
+
+    def __init__(
+        self,
+        convert_fn: Callable[[Any], Any] | None = None,
+        *,
+        partial_dict: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.convert_fn = convert_fn
+        self.partial_dict = dict(partial_dict or {})
+
+    @property
+    def input_keys(self) -> InputKeys:
+        return InputKeys()
+
+    def _run_component(self, **inputs: Any) -> dict[str, Any]:
+        convert = self.convert_fn
+        values = list(inputs.values())
+        return {OUTPUT: values if convert is None else [convert(one) for one in values]}
+
+    async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
+        return self._run_component(**inputs)
 
 
 def _parameters(fn: Callable[..., Any]) -> tuple[InputKeys, tuple[str, ...]]:
@@ -280,10 +444,14 @@ def _returned(fn: Any) -> Any:
 
 __all__ = [
     "OUTPUT",
+    "ArgPackComponent",
     "CustomQueryComponent",
     "FnComponent",
+    "FunctionComponent",
     "InputComponent",
     "InputKeys",
+    "OutputKeys",
     "QueryComponent",
     "in_order",
+    "refuse_other_outputs",
 ]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any, Self
 
-from plait.errors import InvalidGraphError, InvalidInputError, ModelError
+from plait.errors import InvalidGraphError, InvalidValueError, ModelError
 from plait.pipeline.components import OUTPUT, FnComponent
 from plait.pipeline.models import LLMComponent, texts_of
 
@@ -177,7 +177,7 @@ class EvaluatorComponent(LLMComponent):
         """The inputs of each metric whose inputs are there.
 
         Raises:
-            InvalidInputError: there is none.
+            InvalidValueError: there is none.
         """
         facts = {name: value for name, value in inputs.items() if name != "nodes"}
         if "nodes" in inputs:
@@ -188,7 +188,7 @@ class EvaluatorComponent(LLMComponent):
             if all(key in facts for key in part.input_keys.required)
         }
         if not wanted:
-            raise InvalidInputError(
+            raise InvalidValueError(
                 f"None of the metrics {list(self.parts)} can be taken from {list(inputs)}. Link "
                 "`nodes` or `ground_truth` to the evaluator."
             )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any, cast
 
 from plait.errors import InvalidNodeError
-from plait.pipeline.components import OUTPUT, FnComponent, InputKeys, QueryComponent
+from plait.pipeline.components import (
+    OUTPUT,
+    FnComponent,
+    InputKeys,
+    OutputKeys,
+    QueryComponent,
+)
 from plait.prompts.base import BasePromptTemplate
 from plait.runnables.base import Runnable, coerce_to_runnable
 from plait.tools.base import BaseTool
@@ -18,7 +24,8 @@ class RunnableComponent(QueryComponent):
     """A runnable as a component.
 
     A prompt takes its variables, a tool its arguments, another pipeline its inputs; any other
-    runnable (a model, a parser, a retriever, a graph) takes one value, `input`. All give `output`.
+    runnable (a model, a parser, a retriever, a graph) takes one value, `input`. All give `output`,
+    but a pipeline with one last module, which gives the outputs of that.
 
     >>> from plait.prompts import PromptTemplate
     >>> RunnableComponent(PromptTemplate.from_template("{what} by {who}")).input_keys.required
@@ -30,16 +37,25 @@ class RunnableComponent(QueryComponent):
         names = _named_inputs(runnable)
         self._is_named = names is not None
         self._keys = InputKeys((INPUT,)) if names is None else names
+        self._outputs = _outputs(runnable)
 
     @property
     def input_keys(self) -> InputKeys:
         return self._keys
 
+    @property
+    def output_keys(self) -> OutputKeys:
+        return self._outputs
+
     def _run_component(self, **inputs: Any) -> dict[str, Any]:
-        return {OUTPUT: self.runnable.invoke(inputs if self._is_named else inputs[INPUT])}
+        return self._named(self.runnable.invoke(inputs if self._is_named else inputs[INPUT]))
 
     async def _arun_component(self, **inputs: Any) -> dict[str, Any]:
-        return {OUTPUT: await self.runnable.ainvoke(inputs if self._is_named else inputs[INPUT])}
+        return self._named(await self.runnable.ainvoke(inputs if self._is_named else inputs[INPUT]))
+
+    def _named(self, output: Any) -> dict[str, Any]:
+        """The output by name; a pipeline with several outputs gives them so."""
+        return {self._outputs[0]: output} if len(self._outputs) == 1 else output
 
 
 def _named_inputs(runnable: Any) -> InputKeys | None:
@@ -53,6 +69,13 @@ def _named_inputs(runnable: Any) -> InputKeys | None:
         return InputKeys.of(required, [name for name in named if name not in required])
     keys = getattr(runnable, "input_keys", None)  # of another pipeline
     return keys if isinstance(keys, InputKeys) else None
+
+
+def _outputs(runnable: Any) -> OutputKeys:
+    """The outputs of a pipeline with one last module; else the one of any runnable."""
+    leaves = getattr(runnable, "get_leaf_keys", None)  # of another pipeline
+    has_one = leaves is not None and len(leaves()) == 1
+    return runnable.output_keys if has_one else OutputKeys((OUTPUT,))
 
 
 def as_component(name: str, module: Any) -> QueryComponent:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import is_
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from plait.errors import InvalidInputError
+from plait.errors import InvalidValueError
 from plait.pipeline.building import Blueprint
-from plait.pipeline.components import OUTPUT, InputKeys
-from plait.pipeline.inputs import by_module
+from plait.pipeline.calls import Calls
+from plait.pipeline.components import OUTPUT, InputComponent, InputKeys, OutputKeys
+from plait.pipeline.inputs import apart, by_module, of_modules, together
 from plait.pipeline.models import with_model
 from plait.pipeline.modules import as_component
 from plait.pipeline.wiring import Entry, Link, Wiring
 from plait.runnables.base import Runnable
-from plait.runnables.config import ConfigLike, RunnableConfig, merge_configs
+from plait.runnables.config import DEFAULT_RECURSION_LIMIT, ConfigLike, RunnableConfig
 from plait.types import Checkpointer, Command
 
 if TYPE_CHECKING:
@@ -89,6 +91,7 @@ class QueryPipeline(Runnable[Any, Any]):
         self.name: str = name or "QueryPipeline"  # pyright: ignore[reportIncompatibleVariableOverride]
         self._wiring = Wiring()
         self._blueprint: Blueprint | None = None
+        self._filled: list[Mapping[str, Any]] = []
         self._graph: CompiledStateGraph | None = None
         self.add_modules(modules or {})
         if chain is not None:
@@ -104,6 +107,19 @@ class QueryPipeline(Runnable[Any, Any]):
     def modules(self) -> Mapping[str, QueryComponent]:
         """The modules by name, as components."""
         return self._wiring.modules
+
+    @property
+    def module_dict(self) -> Mapping[str, QueryComponent]:
+        """Another name of `modules`."""
+        return self.modules
+
+    def get_root_keys(self) -> list[str]:
+        """The names of the modules that no link leads to."""
+        return [name for name in self.modules if not self._wiring.before(name)]
+
+    def get_leaf_keys(self) -> list[str]:
+        """The names of the modules that no link leaves."""
+        return self._wiring.leaves()
 
     @property
     def links(self) -> Sequence[Link]:
@@ -130,31 +146,42 @@ class QueryPipeline(Runnable[Any, Any]):
         self._changed()
 
     def add_link(
-        self, src: str, dest: str, src_key: str | None = None, dest_key: str | None = None
+        self,
+        src: str,
+        dest: str,
+        src_key: str | None = None,
+        dest_key: str | None = None,
+        condition_fn: Callable[[Any], Any] | None = None,
+        input_fn: Callable[[Any], Any] | None = None,
     ) -> None:
         """Let an output of one module be an input of another.
 
-        Two modules may have several links between them. An input takes one link. A link from an
-        `InputComponent` without `src_key` gives way to one with it.
+        Two modules may have several links between them. An input takes one link, or several of
+        which conditions let one carry a value. A link from an `InputComponent` without `src_key`
+        gives way to one with it.
 
         Args:
             src: the module whose output it is.
             dest: the module whose input it becomes.
             src_key: which output; needless where there is one.
             dest_key: which input; needless where one is required.
+            condition_fn: tells of the value whether it goes this way. A module rests whose required
+                input, or all of whose inputs, do not come; what only it leads to rests, too.
+            input_fn: makes of the value what the input gets.
 
         Raises:
             UnknownNodeError: there is no such module.
             InvalidGraphError: a key is unknown or cannot be found, the input has a link already,
                 or the link closes a circle.
         """
-        self._wiring.add_link(Link(src, dest, src_key, dest_key))
+        self._wiring.add_link(Link(src, dest, src_key, dest_key, condition_fn, input_fn))
         self._changed()
 
     def add_links(self, links: Iterable[Link]) -> None:
         """Add several links (see `add_link`)."""
         for link in links:
-            self.add_link(link.src, link.dest, link.src_key, link.dest_key)
+            self._wiring.add_link(link)
+        self._changed()
 
     def add_chain(self, chain: Sequence[Any]) -> None:
         """Add modules that follow one another; names of modules that are there stand for them.
@@ -189,7 +216,11 @@ class QueryPipeline(Runnable[Any, Any]):
             InvalidGraphError: it is empty, a module lacks an input or a model, or links do not say
                 which of several values they carry.
         """
+        filled = [module.partial_dict for module in self.modules.values()]
+        if not all(map(is_, filled, self._filled)):
+            self._changed()  # by partial(), which gives a component another dict
         if self._blueprint is None:
+            self._filled = filled
             made = {
                 name: with_model(name, module, self.llm) for name, module in self.modules.items()
             }
@@ -232,6 +263,7 @@ class QueryPipeline(Runnable[Any, Any]):
     @property
     def graph(self) -> CompiledStateGraph:
         """The graph that it runs as, compiled with its checkpointer and store."""
+        self.build()
         if self._graph is None:
             self._graph = self.compile(self.checkpointer, store=self.store)
         return self._graph
@@ -248,10 +280,10 @@ class QueryPipeline(Runnable[Any, Any]):
         return InputKeys.of(required, [name for name in entries if name not in required])
 
     @property
-    def output_keys(self) -> tuple[str, ...]:
+    def output_keys(self) -> OutputKeys:
         """What it gives: the outputs of its last module, or the names of several."""
         leaves = self.build().leaves
-        return next(iter(leaves.values())) if len(leaves) == 1 else tuple(leaves)
+        return OutputKeys(next(iter(leaves.values())) if len(leaves) == 1 else leaves)
 
     def _wanted(self) -> dict[str, Entry]:
         """The modules that take values of the caller."""
@@ -262,27 +294,39 @@ class QueryPipeline(Runnable[Any, Any]):
         """An input of the pipeline as the input of its graph. Commands and None stay as they are.
 
         Raises:
-            InvalidInputError: a value is missing, or nothing takes it.
+            InvalidValueError: a value is missing, or nothing takes it.
         """
         if isinstance(input, Command) or (input is None and self.checkpointer is not None):
             return cast("Any", input)
         return self.build().input_of(by_module(self.name, self._wanted(), input))
 
-    def _output(self, state: Mapping[str, Any]) -> Any:
+    def _output(self, state: Mapping[str, Any], is_direct: bool = True) -> Any:
         """The output: of one last module its value, or a dict of several; else by module."""
+        found = self._outputs(state)
+        if INTERRUPTED in state or len(found) > 1:
+            return found
+        only = next(iter(found.values()))
+        return next(iter(only.values())) if is_direct and len(only) == 1 else only
+
+    def _outputs(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """The outputs of each last module; or the questions."""
         if INTERRUPTED in state:
             return {INTERRUPTED: state[INTERRUPTED]}
         blueprint = self.build()
-        found = {name: blueprint.outputs_of(name, state) for name in blueprint.leaves}
-        if len(found) > 1:
-            return found
-        only = next(iter(found.values()))
-        return next(iter(only.values())) if len(only) == 1 else only
+        return {name: blueprint.outputs_of(name, state) for name in blueprint.last(state)}
 
     def _config(self, config: ConfigLike | None) -> RunnableConfig | None:
-        if self.max_concurrency is None or (config and config.get("max_concurrency")):
-            return cast("RunnableConfig | None", config)
-        return merge_configs(config, {"max_concurrency": self.max_concurrency})
+        """The config of a call, with the pipeline's own bound of what runs at once.
+
+        A limit of super-steps that nobody named, as those of a batch have it, is left out: a
+        pipeline has no circles, so it ends.
+        """
+        given: dict[str, Any] = dict(config or {})
+        if given.get("recursion_limit") == DEFAULT_RECURSION_LIMIT:
+            del given["recursion_limit"]
+        if self.max_concurrency is not None and not given.get("max_concurrency"):
+            given["max_concurrency"] = self.max_concurrency
+        return RunnableConfig(**given) if given else None
 
     # --- running ---------------------------------------------------------------------------------
 
@@ -301,7 +345,7 @@ class QueryPipeline(Runnable[Any, Any]):
             last modules (by module, then by output). Questions stand under "__interrupt__".
 
         Raises:
-            InvalidInputError: a value is missing, or nothing takes it.
+            InvalidValueError: a value is missing, or nothing takes it.
             InvalidGraphError: the pipeline is not whole (see `build`).
         """
         given = self.graph_input(input)
@@ -330,48 +374,189 @@ class QueryPipeline(Runnable[Any, Any]):
         async for part in parts:
             yield part
 
-    def run(self, *args: Any, config: ConfigLike | None = None, **inputs: Any) -> Any:
+    def run(
+        self,
+        *args: Any,
+        config: ConfigLike | None = None,
+        return_values_direct: bool = True,
+        batch: bool = False,
+        **inputs: Any,
+    ) -> Any:
         """`invoke` with the inputs as keywords, or with the only one.
+
+        Args:
+            *args: the value of the only input, whatever it is.
+            config: the config.
+            return_values_direct: give the only output as it is; else `{output: value}`.
+            batch: each input is a list of values; there is one run for each place in it.
+            **inputs: the inputs.
+
+        Returns:
+            What `invoke` returns; of a batch, a list of that.
+
+        Raises:
+            InvalidValueError: a value is missing, or nothing takes it; the lists of a batch are not
+                of one length.
 
         >>> QueryPipeline(chain=[lambda topic: f"All about {topic}"]).run(topic="braids")
         'All about braids'
         """
-        return self.invoke(self._called(args, inputs), config)
+        given = self._given(args, inputs, batch)
+        states = self._states(given, config)
+        found = [self._output(state, return_values_direct) for state in states]
+        return found if batch else found[0]
 
-    async def arun(self, *args: Any, config: ConfigLike | None = None, **inputs: Any) -> Any:
+    async def arun(
+        self,
+        *args: Any,
+        config: ConfigLike | None = None,
+        return_values_direct: bool = True,
+        batch: bool = False,
+        **inputs: Any,
+    ) -> Any:
         """The async twin of `run`."""
-        return await self.ainvoke(self._called(args, inputs), config)
+        given = self._given(args, inputs, batch)
+        states = await self._astates(given, config)
+        found = [self._output(state, return_values_direct) for state in states]
+        return found if batch else found[0]
 
     def run_with_intermediates(
-        self, *args: Any, config: ConfigLike | None = None, **inputs: Any
+        self,
+        *args: Any,
+        config: ConfigLike | None = None,
+        return_values_direct: bool = True,
+        **inputs: Any,
     ) -> tuple[Any, dict[str, ComponentIntermediates]]:
-        """`run`, and what went into each module and came out.
+        """`run`, and what went into each module that ran, and came out.
 
         >>> pipeline = QueryPipeline(chain=[str.strip, str.upper])
         >>> pipeline.run_with_intermediates(" hi ")[1]["upper"]
         ComponentIntermediates(inputs={'input': 'hi'}, outputs={'output': 'HI'})
         """
-        given = self.graph_input(self._called(args, inputs))
-        state = self.graph.invoke(given, self._config(config))
-        return self._output(state), self._intermediates(state)
+        (given,) = self._given(args, inputs, batch=False)
+        state = self.state_of(given, config)
+        return self._output(state, return_values_direct), self._intermediates(state)
 
     async def arun_with_intermediates(
-        self, *args: Any, config: ConfigLike | None = None, **inputs: Any
+        self,
+        *args: Any,
+        config: ConfigLike | None = None,
+        return_values_direct: bool = True,
+        **inputs: Any,
     ) -> tuple[Any, dict[str, ComponentIntermediates]]:
         """The async twin of `run_with_intermediates`."""
-        given = self.graph_input(self._called(args, inputs))
-        state = await self.graph.ainvoke(given, self._config(config))
-        return self._output(state), self._intermediates(state)
+        (given,) = self._given(args, inputs, batch=False)
+        state = await self.astate_of(given, config)
+        return self._output(state, return_values_direct), self._intermediates(state)
+
+    def run_multi(
+        self,
+        module_input_dict: Mapping[str, Any],
+        config: ConfigLike | None = None,
+        batch: bool = False,
+    ) -> dict[str, Any]:
+        """Run a pipeline of any number of first and last modules.
+
+        Args:
+            module_input_dict: module to its inputs.
+            config: the config.
+            batch: each input is a list of values; there is one run for each place in it.
+
+        Returns:
+            Last module to output to value; of a batch, to the list of values.
+
+        Raises:
+            InvalidValueError: a value is missing, or nothing takes it; the lists of a batch are not
+                of one length.
+
+        >>> pipeline = QueryPipeline(modules={"loud": str.upper, "quiet": str.lower})
+        >>> pipeline.run_multi({"loud": {"input": "a"}, "quiet": {"input": "B"}})
+        {'loud': {'output': 'A'}, 'quiet': {'output': 'b'}}
+        """
+        given = self._given_multi(module_input_dict, batch)
+        states = self._states(given, config)
+        found = [self._outputs(state) for state in states]
+        return together(found) if batch else found[0]
+
+    async def arun_multi(
+        self,
+        module_input_dict: Mapping[str, Any],
+        config: ConfigLike | None = None,
+        batch: bool = False,
+    ) -> dict[str, Any]:
+        """The async twin of `run_multi`."""
+        given = self._given_multi(module_input_dict, batch)
+        states = await self._astates(given, config)
+        found = [self._outputs(state) for state in states]
+        return together(found) if batch else found[0]
+
+    def run_multi_with_intermediates(
+        self, module_input_dict: Mapping[str, Any], config: ConfigLike | None = None
+    ) -> tuple[dict[str, Any], dict[str, ComponentIntermediates]]:
+        """`run_multi`, and what went into each module that ran, and came out."""
+        (given,) = self._given_multi(module_input_dict, batch=False)
+        state = self.state_of(given, config)
+        return self._outputs(state), self._intermediates(state)
+
+    async def arun_multi_with_intermediates(
+        self, module_input_dict: Mapping[str, Any], config: ConfigLike | None = None
+    ) -> tuple[dict[str, Any], dict[str, ComponentIntermediates]]:
+        """The async twin of `run_multi_with_intermediates`."""
+        (given,) = self._given_multi(module_input_dict, batch=False)
+        state = await self.astate_of(given, config)
+        return self._outputs(state), self._intermediates(state)
+
+    def state_of(self, given: Any, config: ConfigLike | None = None) -> dict[str, Any]:
+        """The state of its graph after a run, from an input of the graph (see `graph_input`)."""
+        return self.graph.invoke(given, self._config(config))
+
+    async def astate_of(self, given: Any, config: ConfigLike | None = None) -> dict[str, Any]:
+        """The async twin of `state_of`."""
+        return await self.graph.ainvoke(given, self._config(config))
+
+    def _states(self, given: list[Any], config: ConfigLike | None) -> list[dict[str, Any]]:
+        if len(given) == 1:
+            return [self.state_of(given[0], config)]
+        return Calls(self.state_of, self.astate_of).batch(
+            given, cast("RunnableConfig | None", config)
+        )
+
+    async def _astates(self, given: list[Any], config: ConfigLike | None) -> list[dict[str, Any]]:
+        if len(given) == 1:
+            return [await self.astate_of(given[0], config)]
+        return await Calls(self.state_of, self.astate_of).abatch(
+            given, cast("RunnableConfig | None", config)
+        )
+
+    def _given(self, args: tuple[Any, ...], inputs: dict[str, Any], batch: bool) -> list[Any]:
+        """The inputs of the graph for a call of `run`: one for each run."""
+        called = self._called(args, inputs)
+        if not batch:
+            return [self.graph_input(called)]
+        wanted = self._wanted()
+        rows = apart(by_module(self.name, wanted, called))
+        return [self.build().input_of(row) for row in rows]
+
+    def _given_multi(self, modules: Mapping[str, Any], batch: bool) -> list[Any]:
+        """The inputs of the graph for a call of `run_multi`: one for each run."""
+        given = of_modules(self.name, self._wanted(), modules)
+        return [self.build().input_of(row) for row in (apart(given) if batch else [given])]
 
     def _called(self, args: tuple[Any, ...], inputs: dict[str, Any]) -> Any:
+        """What `run` was called with, as an input of `invoke`."""
         if not args:
             return inputs
         if len(args) > 1 or inputs:
-            raise InvalidInputError(
+            raise InvalidValueError(
                 f"{self.name}: pass one value, or the inputs as keywords, not {len(args)} values "
                 f"and the keywords {list(inputs)}."
             )
-        return next(iter(args))
+        value = next(iter(args))
+        wanted = list(self._wanted().items())
+        if len(wanted) != 1 or isinstance(self.modules[wanted[0][0]], InputComponent):
+            return value
+        required = wanted[0][1].keys.required
+        return {required[0]: value} if len(required) == 1 else value
 
     def _intermediates(self, state: Mapping[str, Any]) -> dict[str, ComponentIntermediates]:
         build = self.build()
@@ -380,6 +565,7 @@ class QueryPipeline(Runnable[Any, Any]):
                 build.values_of(name, state), build.outputs_of(name, state)
             )
             for name in build.modules
+            if build.has_run(name, state)
         }
 
     # --- what it says about itself ---------------------------------------------------------------
@@ -387,13 +573,16 @@ class QueryPipeline(Runnable[Any, Any]):
     def get_graph(self, config: ConfigLike | None = None, *, xray: bool | int = False) -> Graph:
         """The modules and links, to be drawn; edges say which output becomes which input."""
         drawn = self.graph.get_graph(config, xray=xray)
-        labels: dict[tuple[str, str], list[str]] = {}
+        labels: dict[tuple[str, str], dict[str, None]] = {}
         for link in self.links:
             source, target = self.build().wiring.source_key(link), str(link.dest_key)
             said = target if source in (OUTPUT, target) else f"{source} as {target}"
-            labels.setdefault((link.src, link.dest), []).append(said)
+            labels.setdefault((link.src, link.dest), {})[said] = None
+        certain = {(link.src, link.dest) for link in self.links if link.condition_fn is None}
         drawn.edges = [
-            edge._replace(data=", ".join(labels[edge[:2]])) if edge[:2] in labels else edge
+            edge._replace(data=", ".join(labels[edge[:2]]), conditional=(edge[:2] not in certain))
+            if edge[:2] in labels
+            else edge
             for edge in drawn.edges
         ]
         return drawn

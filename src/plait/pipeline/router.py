@@ -10,6 +10,7 @@ from plait.errors import InvalidGraphError, InvalidUpdateError
 from plait.pipeline.components import OUTPUT, QueryComponent
 from plait.pipeline.models import LLMComponent, with_model
 from plait.pipeline.modules import as_component
+from plait.pipeline.selectors import LLMMultiSelector, LLMSingleSelector
 from plait.pipeline.summarize import TreeSummarize
 from plait.runnables.functions import RunnableLambda
 
@@ -27,6 +28,7 @@ class RouterComponent(LLMComponent):
         choices: what each is good for (default: the descriptions of tools).
         summarizer: what joins the answers of several, from `query_str` and `nodes`.
         llm: the model of a selector or summarizer that has none.
+        verbose: print which are picked.
 
     Raises:
         InvalidGraphError: choices and components do not fit, or a component is not of that form.
@@ -44,6 +46,7 @@ class RouterComponent(LLMComponent):
     components: Sequence[Any]
     choices: Sequence[str] | None = None
     summarizer: Any = None
+    verbose: bool = False
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
@@ -116,6 +119,9 @@ class RouterComponent(LLMComponent):
             raise InvalidUpdateError(
                 f"The selector of a RouterComponent picked none of {list(self.choices or ())}."
             )
+        if self.verbose:
+            picked = ", ".join(str((self.choices or ())[index]) for index in indices)
+            print(f"> Picked for the query: {picked}", flush=True)
         return [self.components[index] for index in indices]
 
 
@@ -128,6 +134,7 @@ class RouterQueryEngine(RouterComponent):
             the choices.
         llm: the model of a selector or summarizer that has none.
         summarizer: what joins the answers of several (default: `TreeSummarize`).
+        verbose: print which are picked.
 
     >>> from plait.tools import tool
     >>> @tool
@@ -144,13 +151,36 @@ class RouterQueryEngine(RouterComponent):
         query_engine_tools: Sequence[Any],
         llm: Any = None,
         summarizer: Any = None,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             selector=selector,
             components=query_engine_tools,
             summarizer=summarizer or TreeSummarize(),
             llm=llm,
+            verbose=verbose,
         )
+
+    @classmethod
+    def from_defaults(
+        cls,
+        query_engine_tools: Sequence[Any],
+        llm: Any = None,
+        selector: Any = None,
+        summarizer: Any = None,
+        select_multi: bool = False,
+    ) -> Self:
+        """A router whose selector is a model's, unless another is given.
+
+        Args:
+            query_engine_tools: the tools.
+            llm: the model.
+            selector: what picks (default: `LLMSingleSelector`).
+            summarizer: what joins the answers of several.
+            select_multi: by default let several be picked.
+        """
+        default = LLMMultiSelector if select_multi else LLMSingleSelector
+        return cls(selector or default(), query_engine_tools, llm, summarizer)
 
     def query(self, query: str) -> Any:
         """The answer to a question.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from plait.embeddings import ensure_embeddings
 from plait.errors import ModelError
@@ -33,6 +33,11 @@ class LLMSingleSelector(LLMComponent):
     _what = "one serves"
     _form = "its number"
 
+    @classmethod
+    def from_defaults(cls, llm: Any = None) -> Self:
+        """A selector with a model, or without one of its own."""
+        return cls(llm=llm)
+
     @property
     def picks_one(self) -> bool:
         """Whether it never picks several, so that nothing has to be joined."""
@@ -60,7 +65,7 @@ class LLMSingleSelector(LLMComponent):
         Raises:
             ModelError: it names none, or one that there is not.
         """
-        numbers = list(dict.fromkeys(int(found) for found in re.findall(r"\d+", answer)))
+        numbers = list(dict.fromkeys(_numbers(answer)))
         wrong = [number for number in numbers if not 1 <= number <= len(choices)]
         if not numbers or wrong:
             raise ModelError(
@@ -82,6 +87,11 @@ class LLMMultiSelector(LLMSingleSelector):
     """
 
     max_outputs: int | None = None
+
+    @classmethod
+    def from_defaults(cls, llm: Any = None, max_outputs: int | None = None) -> Self:
+        """A selector with a model, or without one of its own."""
+        return cls(llm=llm, max_outputs=max_outputs)
 
     _what = "ones serve"
     _form = "their numbers, best first,"
@@ -105,6 +115,11 @@ class EmbeddingSingleSelector(CustomQueryComponent):
 
     embeddings: Any
 
+    @classmethod
+    def from_defaults(cls, embed_model: Any) -> Self:
+        """A selector by the name that embeddings have there."""
+        return cls(embeddings=embed_model)
+
     @property
     def picks_one(self) -> bool:
         """Whether it never picks several, so that nothing has to be joined."""
@@ -123,6 +138,16 @@ class EmbeddingSingleSelector(CustomQueryComponent):
         embeddings = ensure_embeddings(self.embeddings)
         choices = await embeddings.aembed_documents(list(inputs["choices"]))
         return {OUTPUT: _nearest(await embeddings.aembed_query(inputs["query"]), choices)}
+
+
+def _numbers(answer: str) -> list[int]:
+    """The numbers that a model names: its choices if it answers in JSON, else all of its text.
+
+    >>> _numbers("2, 1"), _numbers('[{"choice": 2, "reason": "It has 4 legs."}]')
+    ([2, 1], [2])
+    """
+    chosen = re.findall(r'"choice"\s*:\s*"?(\d+)', answer)
+    return [int(number) for number in chosen or re.findall(r"\d+", answer)]
 
 
 def _nearest(query: Sequence[float], choices: Sequence[Sequence[float]]) -> list[int]:

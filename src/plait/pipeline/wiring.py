@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from plait.errors import InvalidGraphError, UnknownNodeError, nearest
 from plait.pipeline.components import InputComponent, InputKeys, QueryComponent
@@ -22,12 +22,26 @@ class Link:
         dest: the module whose input it becomes.
         src_key: which output (None: its only one).
         dest_key: which input (None: its only one).
+        condition_fn: tells of the value whether it goes this way (None: it always does).
+        input_fn: makes of the value what arrives (None: it arrives as it is).
     """
 
     src: str
     dest: str
     src_key: str | None = None
     dest_key: str | None = None
+    condition_fn: Callable[[Any], Any] | None = None
+    input_fn: Callable[[Any], Any] | None = None
+
+    @property
+    def ends(self) -> tuple[str, str, str | None, str | None]:
+        """The output and the input that it links."""
+        return self.src, self.dest, self.src_key, self.dest_key
+
+    @property
+    def carries_on(self) -> bool:
+        """Whether it always carries the value as it is."""
+        return self.condition_fn is None and self.input_fn is None
 
     def __str__(self) -> str:
         keys = [f"{name}={key!r}" for name, key in self._keys() if key is not None]
@@ -78,7 +92,7 @@ class Wiring:
         Raises:
             UnknownNodeError: a module is not there.
             InvalidGraphError: a key is unknown or cannot be found, the input has a link already,
-                or the link closes a circle.
+                the link closes a circle, or its functions are none.
         """
         for name in (link.src, link.dest):
             if name not in self.modules:
@@ -86,20 +100,36 @@ class Wiring:
                     f"{link}: there is no module {name!r}. {nearest(name, self.modules)} Add "
                     "modules before links: add_modules({name: module})."
                 )
+        for function in (link.condition_fn, link.input_fn):
+            if function is not None and not callable(function):
+                raise InvalidGraphError(
+                    f"{link}: condition_fn and input_fn are functions of the value, got "
+                    f"{function!r:.100}."
+                )
         link = replace(link, src_key=self._src_key(link), dest_key=self._dest_key(link))
         rival = self._into(link.dest, link.dest_key)
         if rival is not None and not self._is_vaguer(rival, link):
             if self._is_vaguer(link, rival):
                 return
-            raise InvalidGraphError(
-                f"{link}: input {link.dest_key!r} of module {link.dest!r} already gets its value "
-                f"by {rival}. An input takes one link; join several values in a function."
-            )
+            self._refuse_second(link, rival)
+            rival = None
         self._refuse_circle(link)
         if rival is None:
             self.links.append(link)
         else:
             self.links[self.links.index(rival)] = link
+
+    def _refuse_second(self, link: Link, rival: Link) -> None:
+        """See that of two links into one input conditions decide which counts."""
+        resting = self.resting()
+        if all(one.condition_fn is not None or one.src in resting for one in (link, rival)):
+            return
+        raise InvalidGraphError(
+            f"{link}: input {link.dest_key!r} of module {link.dest!r} already gets its value by "
+            f"{rival}. An input takes one link, unless conditions decide which of several carries "
+            "a value: add the links with condition_fn= before the links that join their ways. "
+            "Otherwise join several values in a function."
+        )
 
     def _src_key(self, link: Link) -> str | None:
         source = self.modules[link.src]
@@ -127,6 +157,8 @@ class Wiring:
                 f"{link}: {link.dest!r} is an InputComponent, where values of the caller come in. "
                 "Nothing can lead into it."
             )
+        if target.takes_any:
+            return link.src if link.dest_key is None else link.dest_key
         required, optional = target.free_input_keys
         if link.dest_key is None:
             only = required or optional
@@ -182,6 +214,25 @@ class Wiring:
                     seen.add(after)
                     ways.append([*way, after])
         return None
+
+    # --- conditions ------------------------------------------------------------------------------
+
+    def resting(self) -> set[str]:
+        """The modules that conditions may let rest: there may be runs in which they do not run."""
+        found: set[str] = set()
+        if all(link.condition_fn is None for link in self.links):
+            return found
+        while more := {name for name in self.modules if self._may_rest(name, found)} - found:
+            found |= more
+        return found
+
+    def _may_rest(self, name: str, resting: set[str]) -> bool:
+        """Whether a required input, or all that links bring, may be missing."""
+        into = [link for link in self.links if link.dest == name]
+        required = {link.dest_key for link in into} & set(self.modules[name].input_keys.required)
+        fails = [link for link in into if link.condition_fn is not None or link.src in resting]
+        certain = {link.dest_key for link in into if link not in fails}
+        return bool(into) and (not certain or bool(required - certain))
 
     # --- what follows ----------------------------------------------------------------------------
 
@@ -250,7 +301,13 @@ class Wiring:
             raise InvalidGraphError(
                 f"{vague[0]}: {name!r} takes {_count(named, 'value')}; say which one: src_key=..."
             )
-        return Entry(InputKeys(named or (ONLY_VALUE,)), any_name=not named)
+        filled = self.modules[name].partial_dict
+        names = named or (ONLY_VALUE,)
+        keys = InputKeys(
+            tuple(key for key in names if key not in filled),
+            tuple(key for key in names if key in filled),
+        )
+        return Entry(keys, any_name=not named and bool(keys.required))
 
     def _check_filled(self, name: str, component: QueryComponent) -> None:
         filled = {link.dest_key for link in self.links if link.dest == name}
@@ -265,7 +322,8 @@ class Wiring:
         """The output that a link carries, where it is an only one too."""
         if link.src_key is not None:
             return link.src_key
-        return self._entry_of_input(link.src).keys.required[0]
+        required, optional = self._entry_of_input(link.src).keys
+        return (required or optional)[0]
 
 
 def _count(keys: tuple[str, ...], noun: str) -> str:

@@ -11,7 +11,7 @@ from plait.agents.actions import (
     ToolAgentAction,
     as_text,
 )
-from plait.agents.format_scratchpad import Steps
+from plait.agents.format_scratchpad.steps import Steps
 from plait.errors import ConfigError, InvalidValueError
 from plait.exceptions import OutputParserException
 from plait.fields import AnnotatedFields
@@ -220,8 +220,8 @@ class RunnableMultiActionAgent(_OfRunnable, BaseMultiActionAgent):
     """A runnable that gives a list of actions, or the end, as an agent (see `RunnableAgent`)."""
 
 
-def as_agent(given: Any) -> BasePlanner:
-    """An agent as it is; a runnable as one.
+def as_agent(given: Any, stream_runnable: bool = True) -> BasePlanner:
+    """An agent as it is; a runnable as one, that is streamed or not.
 
     Raises:
         InvalidValueError: It is neither.
@@ -230,7 +230,7 @@ def as_agent(given: Any) -> BasePlanner:
         return given
     if isinstance(given, Runnable) or callable(getattr(given, "stream", None)):
         kind = RunnableMultiActionAgent if _gives_lists(given) else RunnableAgent
-        return kind(runnable=given)
+        return kind(runnable=given, stream_runnable=stream_runnable)
     raise InvalidValueError(
         "AgentExecutor needs an agent: a runnable that gives AgentAction or AgentFinish, such as "
         f"create_tool_calling_agent makes, or a BaseSingleActionAgent. Got {given!r}."

@@ -4,20 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.agents.format_scratchpad import (
-    Steps,
     format_log_to_messages,
     format_log_to_str,
     format_to_tool_messages,
     format_xml,
 )
+from plait.agents.format_scratchpad.steps import Steps
 from plait.agents.output_parsers import (
-    INTERMEDIATE_ANSWER,
     JSONAgentOutputParser,
     ReActSingleInputOutputParser,
     SelfAskOutputParser,
     ToolsAgentOutputParser,
     XMLAgentOutputParser,
 )
+from plait.agents.output_parsers.self_ask import INTERMEDIATE_ANSWER
 from plait.agents.prompts import TOOL_RESPONSE
 from plait.chat_models.guests import as_chat_model
 from plait.errors import ConfigError, InvalidTemplateError
@@ -219,7 +219,7 @@ def create_self_ask_with_search_agent(
         )
 
     def scratchpad(steps: Steps) -> str:
-        return format_log_to_str(steps, "Intermediate answer: ", llm_prefix="")
+        return format_log_to_str(steps, "\nIntermediate answer: ", llm_prefix="")
 
     model = _stopped(llm, ["\nIntermediate answer:"])
     return _filled(scratchpad) | prompt | model | SelfAskOutputParser()

@@ -2,13 +2,16 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from uuid import uuid4
 
 from plait.agents.classic.base import BasePlanner, as_agent
 from plait.agents.classic.memory import Memory
 from plait.agents.classic.nodes import Step, executor_graph, fresh
-from plait.agents.classic.telling import News, Progress
+from plait.agents.classic.options import fitted
+from plait.agents.classic.telling import INTERMEDIATE_STEP, News, Progress
 from plait.callbacks import has_listeners
+from plait.chat_models.results import RunInfo
 from plait.closing import aclose
 from plait.errors import (
     ConfigError,
@@ -27,8 +30,13 @@ from plait.runnables.stream_runs import astream_as_run, stream_as_run
 from plait.tools import coerce_to_tool
 from plait.types import Command
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 Shape: TypeAlias = Callable[[Progress, News], list[AddableDict]]
 
+RUN_KEY = "__run"
+"""Under which an output says which run gave it."""
 _INNER = "steps"
 """What the run of the graph inside is called: whoever listens for the executor by its name hears of
 each of its runs once."""
@@ -57,8 +65,9 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         handle_parsing_errors: What a text that the agent's parser cannot read becomes: an error
             (False), an observation that says what was wrong (True), this text, or what this
             function makes of the error.
-        trim_intermediate_steps: How many of the last steps the agent is shown (-1: all), or a
+        trim_intermediate_steps: How many of the last steps the agent is shown (-1 or 0: all), or a
             function that picks them.
+        stream_runnable: Whether a runnable that is the agent is streamed (see `RunnableAgent`).
         memory: Keeps conversations: `memory_variables`, `load_memory_variables(inputs)` and
             `save_context(inputs, outputs)`.
         callbacks: Handlers of the executor's own runs; those in the config hear what is inside too.
@@ -72,7 +81,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         interrupt_after: Nodes to stop after.
 
     Raises:
-        InvalidValueError: `agent` is none.
+        InvalidValueError: `agent` is none, or an option is nothing of its kind.
         ConfigError: The agent wants other tools than these.
         ToolDefinitionError: Something is no tool.
 
@@ -97,6 +106,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     early_stopping_method: str = "force"
     handle_parsing_errors: bool | str | Callable[[OutputParserException], str] = False
     trim_intermediate_steps: int | Callable[[list[Step]], list[Step]] = -1
+    stream_runnable: bool = True
     memory: Any = None
     callbacks: Any = None
     verbose: bool = False
@@ -109,8 +119,8 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     interrupt_after: list[str] | None = None
 
     def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
-        self.agent = as_agent(self.agent)
+        super().__init__(**fitted(values))
+        self.agent = as_agent(self.agent, self.stream_runnable)
         self.tools = [coerce_to_tool(one) for one in self.tools]
         allowed = self._planner.get_allowed_tools()
         names = [one.name for one in self.tools]
@@ -166,6 +176,14 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
             raise ToolInputError(f"There is no tool {name!r}. {nearest(name, list(tools))}")
         return tools[name]
 
+    def get_input_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """A pydantic model of the inputs, as far as the agent names them."""
+        return _schema(self.get_name("Input"), self.input_keys)
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> "type[BaseModel]":
+        """A pydantic model of what it returns, as far as the agent names it."""
+        return _schema(self.get_name("Output"), self.output_keys)
+
     def get_graph(self, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The picture of its graph."""
         return self.graph.get_graph(config, **kwargs)
@@ -199,13 +217,15 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
                 handled.
         """
 
+        progress = self._progress()
+
         def work(child: RunnableConfig, run: Any) -> dict[str, Any]:
-            progress = self._progress()
             for _ in self._news(input, child, run, progress, kwargs):
                 pass
-            return progress.output(return_only_outputs)
+            return progress.output(only_outputs=True)
 
-        return call_as_run(work, self.get_name(), input, self._heard(config))
+        call_as_run(work, self.get_name(), input, self._heard(config))
+        return progress.output(return_only_outputs)
 
     async def ainvoke(
         self,
@@ -217,13 +237,15 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     ) -> dict[str, Any]:
         """The async twin of `invoke`."""
 
+        progress = self._progress()
+
         async def work(child: RunnableConfig, run: Any) -> dict[str, Any]:
-            progress = self._progress()
             async for _ in self._anews(input, child, run, progress, kwargs):
                 pass
-            return progress.output(return_only_outputs)
+            return progress.output(only_outputs=True)
 
-        return await acall_as_run(work, self.get_name(), input, self._heard(config))
+        await acall_as_run(work, self.get_name(), input, self._heard(config))
+        return progress.output(return_only_outputs)
 
     def stream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
@@ -258,17 +280,40 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         finally:
             await aclose(chunks)
 
-    def iter(self, inputs: Any, callbacks: Any = None, **_: Any) -> "StepIterator":
+    def iter(
+        self,
+        inputs: Any,
+        callbacks: Any = None,
+        *,
+        include_run_info: bool = False,
+        async_: bool = False,
+    ) -> "StepIterator":
         """Go through the steps one turn at a time, by `for` or `async for`.
+
+        Args:
+            inputs: The agent's inputs; a text if it has one.
+            callbacks: Handlers of what runs.
+            include_run_info: The output has `__run` too, with the id of the run.
+            async_: Says nothing; the kind of loop does.
 
         Yields:
             `{"intermediate_step": [(action, observation), ...]}`, at last the output.
         """
-        config: RunnableConfig | None = {"callbacks": callbacks} if callbacks else None
-        return StepIterator(
-            lambda: self._streamed(inputs, config, Progress.turns, {}),
-            lambda: self._astreamed(inputs, config, Progress.turns, {}),
-        )
+
+        def config() -> tuple[RunnableConfig, dict[str, Any]]:
+            run_id = uuid4()
+            more = {RUN_KEY: RunInfo(run_id=run_id)} if include_run_info else {}
+            return {"callbacks": callbacks, "run_id": run_id}, more
+
+        return StepIterator(self, inputs, config)
+
+    def turns(self, inputs: Any, config: RunnableConfig) -> Iterator[dict[str, Any]]:
+        """The turns of one run (see `iter`)."""
+        return self._streamed(inputs, config, Progress.turns, {})
+
+    def aturns(self, inputs: Any, config: RunnableConfig) -> AsyncIterator[dict[str, Any]]:
+        """The async twin of `turns`."""
+        return self._astreamed(inputs, config, Progress.turns, {})
 
     # --- one run ---------------------------------------------------------------------------------
 
@@ -318,6 +363,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         bounded = self._bounded({**config, "run_name": _INNER})
         for part in self.graph.stream(given, bounded, stream_mode="values", **kwargs):
             news = progress.read(part)
+            self._print_steps(news, config)
             if run is not None:
                 for action in news.actions:
                     run.on_agent_action(action, color="green")
@@ -341,6 +387,7 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         try:
             async for part in parts:
                 news = progress.read(part)
+                self._print_steps(news, config)
                 if run is not None:
                     for action in news.actions:
                         await run.on_agent_action(action, color="green")
@@ -350,6 +397,14 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         finally:
             await aclose(parts)
         await memory.asave(progress.state)
+
+    def _print_steps(self, news: News, config: RunnableConfig) -> None:
+        """Print what tools gave, which the executor's own handlers do not hear."""
+        if self.verbose and news.steps and not _prints(_handlers_of(config)):
+            from plait.callbacks import StdOutCallbackHandler  # only where something is printed
+
+            for step in news.steps:
+                StdOutCallbackHandler().on_tool_end(step.observation, color="blue")
 
     @property
     def _planner(self) -> BasePlanner:
@@ -404,11 +459,11 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
     def _heard(self, config: RunnableConfig | None) -> RunnableConfig:
         """The config with the executor's own handlers, which do not hear what runs inside."""
         local: list[Any] = list(getattr(self.callbacks, "handlers", self.callbacks) or ())
-        if self.verbose:
+        config = ensure_config(config)
+        if self.verbose and not _prints(local) and not _prints(_handlers_of(config)):
             from plait.callbacks import StdOutCallbackHandler  # only where something is printed
 
             local.append(StdOutCallbackHandler())
-        config = ensure_config(config)
         if not local and not (has_listeners(config) and (self.tags or self.metadata)):
             return config
         from plait.callbacks import CallbackManager  # loads asyncio; only where somebody listens
@@ -424,27 +479,62 @@ class AgentExecutor(AnnotatedFields, Runnable[Any, dict[str, Any]]):
         return {**config, "recursion_limit": _ENOUGH if turns is None else 2 * turns + 2}
 
 
+def _schema(name: str, keys: Sequence[str]) -> "type[BaseModel]":
+    from pydantic import create_model  # schemas alone need pydantic
+
+    fields: dict[str, Any] = dict.fromkeys(keys, (Any, None))
+    return create_model(name, **fields)
+
+
+def _handlers_of(config: RunnableConfig) -> Sequence[Any]:
+    callbacks: Any = config.get("callbacks")
+    return getattr(callbacks, "handlers", callbacks) or ()
+
+
+def _prints(handlers: Sequence[Any]) -> bool:
+    """Whether one of these prints what it hears already; LangChain's is known by its name."""
+    return any(
+        base.__name__ == "StdOutCallbackHandler" for one in handlers for base in type(one).__mro__
+    )
+
+
 def _last(_: Any, chunk: AddableDict) -> AddableDict:
     """What a run is told to have given when it ends: the output, without the steps to it."""
     return chunk
 
 
 class StepIterator:
-    """The turns of an executor, each when it is asked for (see `AgentExecutor.iter`)."""
+    """The turns of an executor, each when it is asked for (see `AgentExecutor.iter`).
+
+    Args:
+        executor: Whose turns.
+        inputs: The agent's inputs.
+        config: The config of a new run, and what its output has besides.
+    """
 
     def __init__(
         self,
-        turns: Callable[[], Iterator[dict[str, Any]]],
-        aturns: Callable[[], AsyncIterator[dict[str, Any]]],
+        executor: AgentExecutor,
+        inputs: Any,
+        config: Callable[[], tuple[RunnableConfig, dict[str, Any]]],
     ) -> None:
-        self._turns = turns
-        self._aturns = aturns
+        self._executor = executor
+        self._inputs = inputs
+        self._config = config
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return self._turns()
+        config, more = self._config()
+        for turn in self._executor.turns(self._inputs, config):
+            yield turn if INTERMEDIATE_STEP in turn else AddableDict({**turn, **more})
 
-    def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
-        return self._aturns()
+    async def __aiter__(self) -> AsyncIterator[dict[str, Any]]:
+        config, more = self._config()
+        turns = self._executor.aturns(self._inputs, config)
+        try:
+            async for turn in turns:
+                yield turn if INTERMEDIATE_STEP in turn else AddableDict({**turn, **more})
+        finally:
+            await aclose(turns)
 
 
 __all__ = ["AgentExecutor", "StepIterator"]

@@ -138,7 +138,7 @@ class PlanNode(Runnable[Any, Any]):
         trim, steps = self._settings.trim_intermediate_steps, pairs(state["steps"])
         if callable(trim):
             return trim(steps)
-        return steps if trim < 0 else steps[-trim:] if trim else []
+        return steps[-trim:] if trim > 0 else steps
 
 
 def _handlers(config: RunnableConfig) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 from plait.agents.actions import as_text
-from plait.agents.output_parsers import TEXT_ARGUMENT
+from plait.agents.output_parsers.tools import TEXT_ARGUMENT
 from plait.messages import ToolMessage
 from plait.messages.foreign import kind_of
 from plait.prebuilt.tool_errors import ToolInvocationError

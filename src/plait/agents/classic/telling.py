@@ -9,6 +9,9 @@ from plait.agents.classic.observing import EXCEPTION_TOOL
 from plait.constants import INTERRUPT
 from plait.runnables.addable import AddableDict
 
+INTERMEDIATE_STEP = "intermediate_step"
+"""Under which a turn has its actions, each with what came of it."""
+
 
 class Progress:
     """Reads the states of one run as they come, and says what is new in each.
@@ -64,7 +67,7 @@ class Progress:
 
     def turns(self, news: "News") -> list[AddableDict]:
         """What is new, a turn of the agent at a time."""
-        steps = [AddableDict(intermediate_step=pairs(news.steps))] if news.steps else []
+        steps = [AddableDict({INTERMEDIATE_STEP: pairs(news.steps)})] if news.steps else []
         return steps + self._end(news)
 
     def _end(self, news: "News") -> list[AddableDict]:
@@ -90,4 +93,4 @@ class News:
         return [one for one in self.actions if one.tool != EXCEPTION_TOOL]
 
 
-__all__ = ["News", "Progress"]
+__all__ = ["INTERMEDIATE_STEP", "News", "Progress"]
