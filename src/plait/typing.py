@@ -40,7 +40,8 @@ ClassT = TypeVar("ClassT", bound=type)
 
 
 def subscriptable(cls: ClassT) -> ClassT:
-    """Lets a class take any number of type arguments, which only type checkers look at.
+    """Lets a class take any number of type arguments, which only type checkers look at. Those that
+    are left out are Any: pydantic, which makes schemas of tools, counts them.
 
     >>> @subscriptable
     ... class Graph: ...
@@ -48,8 +49,14 @@ def subscriptable(cls: ClassT) -> ClassT:
     (True, True)
     """
     open_class: Any = cls
-    open_class.__class_getitem__ = classmethod(GenericAlias)
+    open_class.__class_getitem__ = classmethod(_alias)
     return cls
+
+
+def _alias(cls: Any, given: Any) -> Any:
+    told: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)
+    left_out = len(getattr(cls, "__parameters__", ())) - len(told)
+    return GenericAlias(cls, (*told, *[Any] * left_out))
 
 
 StateLike = Any

@@ -16,7 +16,7 @@ from plait.errors import GraphInterrupt, ToolInputError
 from plait.graph import START, MessagesState, StateGraph
 from plait.messages import AIMessage
 from plait.messages.errors import MessageCoercionError
-from plait.prebuilt import InjectedState, InjectedStore, ToolNode, create_react_agent
+from plait.prebuilt import InjectedState, InjectedStore, ToolNode, ToolRuntime, create_react_agent
 from plait.store.memory import InMemoryStore
 from plait.tools import InjectedToolCallId, tool
 from plait.types import Command, interrupt
@@ -282,6 +282,19 @@ def leads_on(id: Annotated[str, LcInjectedToolCallId]) -> Any:
 def leads_on_and_tells(id: Annotated[str, LcInjectedToolCallId]) -> Any:
     """The same by a list."""
     return [Command(goto="other"), LcToolMessage("went", tool_call_id=id)]
+
+
+@lc_tool
+def tells_the_call(runtime: ToolRuntime[dict[str, Any]]) -> str:
+    """A tool of langchain_core's that takes the runtime, with one type argument."""
+    return f"call {runtime.tool_call_id}"
+
+
+def test_foreign_tools_take_the_runtime_with_one_type_argument() -> None:
+    asked = AIMessage("", tool_calls=[{"name": "tells_the_call", "args": {}, "id": "1"}])
+    graph = StateGraph(MessagesState).add_node("tools", ToolNode([tells_the_call]))
+    told = graph.add_edge(START, "tools").compile().invoke({"messages": [asked]})
+    assert told["messages"][-1].content == "call 1"
 
 
 @pytest.mark.parametrize("name", ["leads_on", "leads_on_and_tells"])
