@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, cast, final
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -54,7 +54,7 @@ def subscriptable(cls: ClassT) -> ClassT:
 
 
 def _alias(cls: Any, given: Any) -> Any:
-    told: tuple[Any, ...] = given if isinstance(given, tuple) else (given,)
+    told = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else (given,)
     left_out = len(getattr(cls, "__parameters__", ())) - len(told)
     return GenericAlias(cls, (*told, *[Any] * left_out))
 
