@@ -21,11 +21,13 @@ settings.register_profile("search", max_examples=2_000, deadline=None, print_blo
 settings.load_profile("gate")
 
 choose()
+gc.disable()  # nearly all that is made until the tests begin stays: searching it took seconds
 
 
 def pytest_collection_finish() -> None:
     """All that was imported stays to the end. The collector need not look at it again: whole
     collections, which crashes and forgotten runs ask for by the thousand, took half a second."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
