@@ -1,5 +1,5 @@
 """What all tests share: a real Postgres server for those that ask, no garbage of oracles,
-hypothesis's profiles, and the kind of event loop.
+hypothesis's profiles, the kind of event loop, and where files lie.
 
 The gate plays the same examples each time: what it says about a commit does not depend on luck.
 `pytest --hypothesis-profile=search` looks for new ones, which then become tests of their own.
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from tests.files import keep_in_memory
 from tests.loops import choose
 from tests.oracle import asks_an_oracle, collected_here
 from tests.postgres.server import NoServer, Server
@@ -21,6 +22,7 @@ settings.register_profile("search", max_examples=2_000, deadline=None, print_blo
 settings.load_profile("gate")
 
 choose()
+keep_in_memory()
 gc.disable()  # nearly all that is made until the tests begin stays: searching it took seconds
 
 
