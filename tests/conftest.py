@@ -8,7 +8,8 @@ The gate plays the same examples each time: what it says about a commit does not
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -23,13 +24,21 @@ settings.load_profile("gate")
 
 choose()
 keep_in_memory()
-gc.disable()  # nearly all that is made until the tests begin stays: searching it took seconds
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Nearly all that is made until the tests begin stays: to search it took seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
     """All that was imported stays to the end. The collector need not look at it again: whole
     collections, which crashes and forgotten runs ask for by the thousand, took half a second."""
-    gc.enable()
     gc.collect()
     gc.freeze()
 
