@@ -46,7 +46,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="module", autouse=True)
 def what_earlier_files_left_stays() -> None:
     """The same, of what the tests of other files imported and keep: with a million such objects, a
-    test that crashes a run at each storage request took fifty times as long as alone."""
+    test that crashes a run at each storage request took over four times as long as alone."""
     gc.collect()
     gc.freeze()
 
