@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed-run
 DEV_STAMP := $(VENV)/.installed-dev
 
+# Bytecode is kept, also where the environment says otherwise: the tests start Python by the
+# thousand, and compiling all that is imported took most of the time of each such process.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help demo test lowest prove smoke-llm lint types bench docs format clean
 
 help:

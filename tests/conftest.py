@@ -1,5 +1,5 @@
 """What all tests share: a real Postgres server for those that ask, no garbage of oracles,
-hypothesis's profiles, and the kind of event loop.
+hypothesis's profiles, the kind of event loop, and where files lie.
 
 The gate plays the same examples each time: what it says about a commit does not depend on luck.
 `pytest --hypothesis-profile=search` looks for new ones, which then become tests of their own.
@@ -8,10 +8,12 @@ The gate plays the same examples each time: what it says about a commit does not
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from tests.files import keep_in_memory
 from tests.loops import choose
 from tests.oracle import asks_an_oracle, collected_here
 from tests.postgres.server import NoServer, Server
@@ -21,11 +23,30 @@ settings.register_profile("search", max_examples=2_000, deadline=None, print_blo
 settings.load_profile("gate")
 
 choose()
+keep_in_memory()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Nearly all that is made until the tests begin stays: to search it took seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
     """All that was imported stays to the end. The collector need not look at it again: whole
     collections, which crashes and forgotten runs ask for by the thousand, took half a second."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_earlier_files_left_stays() -> None:
+    """The same, of what the tests of other files imported and keep: with a million such objects, a
+    test that crashes a run at each storage request took over four times as long as alone."""
     gc.collect()
     gc.freeze()
 

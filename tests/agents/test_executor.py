@@ -510,7 +510,7 @@ def test_what_runs_is_given_up_when_the_time_is_over(
     made = AgentExecutor(
         agent=Scripted(hanging=hanging, itself=itself),
         tools=[note, hang],
-        max_execution_time=0.05,
+        max_execution_time=0.4,  # the note is made by then, on a busy machine, too
         return_intermediate_steps=True,
         checkpointer=saver,
     )

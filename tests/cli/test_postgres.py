@@ -9,6 +9,7 @@ import pytest
 from plait.checkpoint.postgres import PostgresSaver
 from plait.checkpoint.serde.encrypted import EncryptedSerializer
 
+from . import test_typed
 from .app import fill
 from .test_threads import plait, told
 from .test_typed import ROOT, begin
@@ -48,9 +49,14 @@ def test_encrypted_threads_of_a_postgres_database_need_their_key(
         saver.setup()
         begin(saver)
     app = ("--db", postgres_url, "--app-dir", ROOT)
-    assert "set PLAIT_AES_KEY" in plait("timers", "run", "tests.cli.typed:graph", *app).stderr
+    assert (
+        "set PLAIT_AES_KEY"
+        in test_typed.plait("timers", "run", "tests.cli.typed:graph", *app).stderr
+    )
     monkeypatch.setenv("PLAIT_AES_KEY", f"1={KEY}")
-    assert told("timers", "run", "tests.cli.typed:graph", *app) == "1: done\n"
-    shown = told("threads", "show", "1", "--graph", "tests.cli.typed:graph", *app)
+    assert test_typed.told("timers", "run", "tests.cli.typed:graph", *app) == "1: done\n"
+    shown = test_typed.told("threads", "show", "1", "--graph", "tests.cli.typed:graph", *app)
     assert "taken = 1" in shown
-    assert told("threads", "prune", "--all", "--db", postgres_url) == "Pruned 1 thread.\n"
+    assert (
+        test_typed.told("threads", "prune", "--all", "--db", postgres_url) == "Pruned 1 thread.\n"
+    )

@@ -1,4 +1,4 @@
-"""The console scripts `plait threads` and `plait timers`, in their own processes, on real files."""
+"""The commands `plait threads` and `plait timers`, in their own processes, on real files."""
 
 from __future__ import annotations
 
@@ -16,15 +16,21 @@ from plait import SqliteSaver
 from plait.stored import find_thread, list_threads, wake
 
 from .app import HERE, builder, fill
+from .forked import forked
 
 SCRIPT = Path(sys.executable).with_name("plait")
 
 
-def plait(*arguments: Any, answer: str | None = None) -> subprocess.CompletedProcess[str]:
+def script(*arguments: Any, answer: str | None = None) -> subprocess.CompletedProcess[str]:
+    """The console script, in a new process."""
     command = [SCRIPT, *map(str, arguments)]
     return subprocess.run(
         command, cwd=HERE, capture_output=True, text=True, timeout=120, check=False, input=answer
     )
+
+
+def plait(*arguments: Any, answer: str = "") -> subprocess.CompletedProcess[str]:
+    return forked([*map(str, arguments)], HERE, answer)
 
 
 def told(*arguments: Any) -> str:
@@ -39,6 +45,30 @@ def db(tmp_path: Path) -> Path:
     with SqliteSaver(path) as saver:
         fill(saver)
     return path
+
+
+COMMANDS = [
+    "threads list", "threads show asks", "threads history done --json", "threads du",
+    "threads copy done twin", "threads prune done --keep-last 2", "threads delete done --yes",
+    "threads delete done", "threads show nobody", "timers run app:graph", "threads list --no-such",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_console_script_says_and_does_what_a_forked_command_does(
+    db: Path, tmp_path: Path, command: str
+) -> None:
+    def changed(run: Any, folder: str) -> Any:
+        copy = tmp_path / folder / db.name
+        copy.parent.mkdir()
+        copy.write_bytes(db.read_bytes())
+        ran = run(*command.split(), "--db", copy)
+        with SqliteSaver(copy) as saver:
+            threads = [each.thread_id for each in list_threads(saver)]
+        told = [text.replace(str(copy), "DB") for text in (ran.stdout, ran.stderr)]
+        return ran.returncode, told, threads
+
+    assert changed(script, "script") == changed(plait, "forked")
 
 
 def test_list_tells_where_threads_stand_and_what_they_wait_for(db: Path) -> None:

@@ -23,9 +23,10 @@ AT: Any = {"configurable": {"thread_id": "1"}}
 
 
 def plait(*arguments: Any) -> subprocess.CompletedProcess[str]:
-    """A command; the module of the graph has its name here and there."""
+    """The console script, as these tests have imported the types themselves; the module of the
+    graph has its name here and there."""
     app = ("--app-dir", ROOT) if any("tests.cli" in str(each) for each in arguments) else ()
-    return test_threads.plait(*arguments, *app)
+    return test_threads.script(*arguments, *app)
 
 
 def told(*arguments: Any) -> str:

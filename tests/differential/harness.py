@@ -49,6 +49,7 @@ import traceback
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -182,7 +183,8 @@ def cases() -> list[Case]:
     return [case for path in programs() for case in _cases_of(path)]
 
 
-def _cases_of(path: Path) -> Iterator[Case]:
+@cache
+def _cases_of(path: Path) -> tuple[Case, ...]:
     tree = ast.parse(path.read_text(), filename=str(path))
     functions = {
         node.name: node
@@ -190,10 +192,12 @@ def _cases_of(path: Path) -> Iterator[Case]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     users = _saver_users(functions)
-    for name in functions:
-        if name.startswith("case_"):
-            for kind in ("memory", "sqlite") if name in users else ("",):
-                yield Case(path.stem, name.removeprefix("case_"), kind)
+    return tuple(
+        Case(path.stem, name.removeprefix("case_"), kind)
+        for name in functions
+        if name.startswith("case_")
+        for kind in (("memory", "sqlite") if name in users else ("",))
+    )
 
 
 def _saver_users(functions: dict[str, Any]) -> set[str]:

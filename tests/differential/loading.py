@@ -71,32 +71,22 @@ def translate(module: str) -> str:
     return module
 
 
-class Translate(ast.NodeTransformer):
+def _to_plait(node: ast.Import | ast.ImportFrom) -> None:
     """Replaces import roots; `import a.b` must use `as`: its bare name is also in the text."""
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
+    if isinstance(node, ast.ImportFrom):
         node.module = translate(node.module) if node.module else None
-        return node
-
-    def visit_Import(self, node: ast.Import) -> ast.Import:
-        for alias in node.names:
-            ours = translate(alias.name)
-            if ours != alias.name and not alias.asname:
-                raise UnknownImportRoot(f"import {alias.name}: write `import ... as name`")
-            alias.name = ours
-        return node
+        return
+    for alias in node.names:
+        ours = translate(alias.name)
+        if ours != alias.name and not alias.asname:
+            raise UnknownImportRoot(f"import {alias.name}: write `import ... as name`")
+        alias.name = ours
 
 
-class Parts(ast.NodeTransformer):
+def _to_side(node: ast.Import | ast.ImportFrom, side: Side) -> None:
     """Loads what a program imports with a dot, on the same side."""
-
-    def __init__(self, side: Side) -> None:
-        self.side: Side = side
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
-        if node.level and node.module:
-            node.module, node.level = load(node.module, self.side).__name__, 0
-        return node
+    if isinstance(node, ast.ImportFrom) and node.level and node.module:
+        node.module, node.level = load(node.module, side).__name__, 0
 
 
 @functools.cache
@@ -113,11 +103,14 @@ def load(program: str, side: Side) -> types.ModuleType:
 def fill(module: types.ModuleType, text: str, side: Side, where: str) -> types.ModuleType:
     """Runs a text in a module of one side; tracebacks name `where`."""
     tree = ast.parse(text, filename=where)
-    if module.__package__ is None:  # else Python finds what is beside it
-        tree = Parts(side).visit(tree)
-    if side == "plait":
-        tree = Translate().visit(tree)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        if module.__package__ is None:  # else Python finds what is beside it
+            _to_side(node, side)
+        if side == "plait":
+            _to_plait(node)
     # Schemas are resolved, and saved values named, through sys.modules: each side has its own name.
     sys.modules[module.__name__] = module
-    exec(compile(ast.fix_missing_locations(tree), where, "exec"), module.__dict__)
+    exec(compile(tree, where, "exec"), module.__dict__)
     return module

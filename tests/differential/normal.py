@@ -76,9 +76,12 @@ class Normaliser:
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
+        self._texts: dict[str, str] = {}  # searched before: states tell the same ones over and over
 
     def plain(self, value: Any, key: Any = None) -> Any:
         """`value` as plain data; `key` is the name under which it was found."""
+        if type(value) is str:  # of millions of values, nearly all
+            return self._id(value) if key in _ID_KEYS and value else self._text(value)
         if isinstance(value, bool | int | float | bytes) or value is None:
             return value.value if isinstance(value, enum.Enum) else value
         if isinstance(value, enum.Enum):
@@ -149,8 +152,12 @@ class Normaliser:
     def _text(self, text: str) -> str:
         if text in self._ids:
             return self._ids[text]
-        text = _VERSION.sub(lambda m: f"<version {int(m[1])}>", text)
-        return _ID.sub(lambda m: self._id(m[0]), _TIME.sub("<time>", text))
+        known = self._texts.get(text)
+        if known is None:
+            known = _VERSION.sub(lambda m: f"<version {int(m[1])}>", text)
+            known = _ID.sub(lambda m: self._id(m[0]), _TIME.sub("<time>", known))
+            self._texts[text] = known
+        return known
 
     def _id(self, text: str) -> str:
         return self._ids.setdefault(text, f"<id:{len(self._ids) + 1}>")

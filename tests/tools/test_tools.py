@@ -3,8 +3,9 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Iterator
 from copy import copy
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, NotRequired, Required, TypedDict
 
 import pytest
@@ -79,9 +80,22 @@ def test_a_broken_tool_call_says_what_one_looks_like(broken):
 
 # --- hostile arguments ---
 
-deep: Any = "x"
-for _ in range(1_000_000):  # deeper than any Python shows
-    deep = {"x": deep}
+
+@cache
+def deep() -> Any:
+    """A value deeper than any Python shows."""
+    value: Any = "x"
+    for _ in range(1_000_000):
+        value = {"x": value}
+    return value
+
+
+@pytest.fixture(scope="module", autouse=True)
+def not_longer_than_here() -> Iterator[None]:
+    """It takes 230 MB, which each fork of a later test would copy."""
+    yield
+    deep.cache_clear()
+
 
 values = st.recursive(
     st.none()
@@ -106,7 +120,7 @@ def anything(number: int, text: str, items: list[dict[str, float]], free: Any = 
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(st.sampled_from(["number", "text", "items", "free", "type", "x"]), values))
 def test_hostile_arguments_are_refused_by_typed_errors_or_answered(args):
-    args = {name: deep if value == "DEEP" else value for name, value in args.items()}
+    args = {name: deep() if value == "DEEP" else value for name, value in args.items()}
     for given_ in (args, call("anything", **args)):
         try:
             answer = anything.invoke(given_)
@@ -120,7 +134,7 @@ def test_a_result_too_deep_or_too_large_for_json_is_named():
     @tool
     def give(large: bool) -> Any:
         """Give."""
-        return [10**5000] if large else deep
+        return [10**5000] if large else deep()
 
     assert "cannot be shown" in give.invoke(call("give", large=True)).content
     assert "cannot be shown" in give.invoke(call("give", large=False)).content
@@ -135,7 +149,7 @@ def test_handlers_hear_of_arguments_that_cannot_be_shown():
         def on_tool_start(self, serialized, input_str, **kwargs):
             heard.append(input_str)
 
-    anything.invoke({"number": 1, "text": "", "items": [], "free": deep}, {"callbacks": [Ear()]})
+    anything.invoke({"number": 1, "text": "", "items": [], "free": deep()}, {"callbacks": [Ear()]})
     assert "cannot be shown" in heard[0]
 
 

@@ -58,7 +58,7 @@ def case_errors(env):
 
 
 def case_a_command_that_takes_too_long(env):
-    policy = HostExecutionPolicy(command_timeout=2.0)
+    policy = HostExecutionPolicy(command_timeout=2.0, termination_timeout=0.5)
     return run(["sleep 30", "echo alive"], execution_policy=policy)
 
 

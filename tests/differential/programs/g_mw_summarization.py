@@ -1,6 +1,7 @@
 """SummarizationMiddleware: when it runs, what it keeps, what the summary's model is told."""
 
 import warnings
+from unittest.mock import patch
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import SummarizationMiddleware
@@ -307,7 +308,8 @@ def case_an_error_is_tried_again(env):
     for failures in (1, 3):
         model = model_of(*[OSError("down")] * failures)
         options = {"trigger": ("messages", 2), "keep": ("messages", 1)}
-        outcome = env.error(lambda: after(talk(4), model, **options))
+        with patch("time.sleep"):  # seconds between the tries
+            outcome = env.error(lambda: after(talk(4), model, **options))
         found.append((len(model.seen), outcome))
     return found
 

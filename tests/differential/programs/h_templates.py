@@ -3,6 +3,7 @@
 import operator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Dict, List, NotRequired, Optional, Tuple, TypedDict  # noqa: UP035
+from unittest.mock import patch
 
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage
@@ -74,7 +75,9 @@ def case_a_graph_as_a_step_of_a_chain(env):
 def case_a_graph_that_runnables_are_around(env):
     inner = asking()
     calls = RunnableLambda(lambda state: inner.invoke(state))
-    return [seen_of(env, node) for node in (calls, calls | dict, inner.with_retry(), inner.bind())]
+    nodes = (calls, calls | dict, inner.with_retry(), inner.bind())
+    with patch("time.sleep"):  # a question is tried again, too, with seconds between
+        return [seen_of(env, node) for node in nodes]
 
 
 # --- arguments that the program fills -------------------------------------------------------------

@@ -215,6 +215,8 @@ def comparable(value: Any, *, results: bool = True) -> Any:
         value: the result.
         results: whether results of tasks count ("Results of tasks that were updated").
     """
+    if type(value) is str:  # nearly all
+        return value
     if isinstance(value, dict):
         if value.get("$") == "StateSnapshot":
             value = waiting(value)
