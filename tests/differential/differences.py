@@ -115,6 +115,10 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "c_odd_spellings::a_list_of_sends_as_the_input": "A list of Sends from a node",
     "c_odd_spellings::the_older_name_of_a_checkpoint_id": "The older name of checkpoint_id",
     "c_odd_states::builtin_functions_as_reducers": "Builtin functions as reducers",
+    "c_peers_own::a_graph_called_on_the_callers_thread_by_its_name": (
+        "Graphs called on the thread of their caller"
+    ),
+    "c_peers_own::ends_of_tasks_that_a_lone_node_calls": "Ends of called tasks in streams",
     "c_pregel::reading_beside_a_single_channel": "Errors of a node builder",
     "c_pregel::unknown_channel_is_written": "Writes to channels that do not exist",
     "c_remote::inside_of_a_node": "Pictures of remote graphs as nodes",

@@ -88,6 +88,36 @@ def case_a_graph_called_on_a_thread_of_its_own(env):
     return found
 
 
+def case_a_graph_called_on_the_callers_thread_by_its_name(env):
+    child = one(talk)
+
+    def node(state):
+        child.invoke({"messages": []}, THREAD)
+        return {}
+
+    parts = one(node).stream({"messages": []}, THREAD, stream_mode=MODES, subgraphs=True)
+    return [*map(told, parts)]
+
+
+def case_ends_of_tasks_that_a_lone_node_calls(env):
+    seen = threading.Event()
+
+    @task
+    def first():
+        return 1
+
+    @task
+    def second():
+        return seen.wait(0.2)
+
+    def node(state):
+        first().result()
+        return {"n": int(second().result())}
+
+    graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile()
+    return heard(graph.stream({"n": 0}, stream_mode="updates"), seen)
+
+
 async def case_a_graph_called_on_a_thread_of_its_own_async(env):
     child = one(atalk)
 
