@@ -92,10 +92,11 @@ def prepare() -> None:
     """An environment with both sides and what the tests of packages use."""
     if not PYTHON.exists():
         subprocess.run([UV, "venv", "--quiet", PYTHON.parents[1]], check=True)
-        _install([*HELPERS, "-e", str(ROOT)])
+        install([*HELPERS, "-e", str(ROOT)])
 
 
-def _install(wanted: Sequence[str]) -> None:
+def install(wanted: Sequence[str]) -> None:
+    """Install what tests need into the environment of both sides, the peers as they are pinned."""
     pins = BUILD / "pins.txt"
     pins.write_text("\n".join(_peers()), "utf-8")
     command = [UV, "pip", "install", "--quiet", "--python", PYTHON, "--constraint", pins, *wanted]
@@ -159,8 +160,8 @@ def change_roots(text: str, own: set[str]) -> str:
 # --- Running ------------------------------------------------------------------------------------
 
 
-def outcomes(folder: Path) -> dict[str, str]:
-    """By test "pass", "skip", or what the failure says."""
+def outcomes(folder: Path, seconds: int = SECONDS) -> dict[str, str]:
+    """By test "pass", "skip", or what the failure says; nothing if they take longer."""
     report = folder / "outcomes.xml"
     where = [name for name in ("tests", "test") if (folder / name).is_dir()] or ["."]
     options = ["-q", "-o", "addopts=", "-p", "no:cacheprovider", "--timeout=60"]
@@ -170,9 +171,10 @@ def outcomes(folder: Path) -> dict[str, str]:
     with (folder / "output.txt").open("w") as output:
         try:
             subprocess.run(
-                [*command, "--continue-on-collection-errors"], cwd=folder, timeout=SECONDS,
+                [*command, "--continue-on-collection-errors"], cwd=folder, timeout=seconds,
                 check=False, stdout=output, stderr=output,
-                env={**os.environ, **keys, "PYTHONPATH": paths, "LANGSMITH_TRACING": "false"},
+                env={**os.environ, **keys, "PYTHONPATH": paths, "LANGSMITH_TRACING": "false",
+                     "NO_DOCKER": "true"},
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return {}
@@ -189,7 +191,7 @@ def play(name: str, version: str) -> str:
     """Run the tests of one package on both sides; returns its row."""
     source = fetch(name, version)
     if wanted := needs(source):
-        _install(wanted)
+        install(wanted)
     own = own_modules(source)
     found: dict[str, dict[str, str]] = {}
     for side in ("langgraph", "plait"):
@@ -201,12 +203,19 @@ def play(name: str, version: str) -> str:
                 text = file.read_text("utf-8", "replace")
                 file.write_text(change_roots(text, own), "utf-8")
         found[side] = outcomes(folder)
-    passed = [test for test, told in found["langgraph"].items() if told == "pass"]
-    lost = {test: found["plait"].get(test, "did not run") for test in passed}
+    return told_lost(f"{name}=={version}", found["langgraph"], found["plait"])
+
+
+def told_lost(
+    name: str, peer: dict[str, str], plait: dict[str, str], shown: int | None = SHOWN
+) -> str:
+    """A row: how many pass on both sides; then those that pass on the first alone."""
+    passed = [test for test, told in peer.items() if told == "pass"]
+    lost = {test: plait.get(test, "did not run") for test in passed}
     lost = {test: told for test, told in lost.items() if told != "pass"}
-    row = f"{name}=={version}: {len(passed)} pass on LangGraph, {len(passed) - len(lost)} on plait"
+    row = f"{name}: {len(passed)} pass on the peer, {len(passed) - len(lost)} on plait"
     told = [f"    {test}: {said[:200]!r}" for test, said in lost.items()]
-    return "\n".join([row, *told[:SHOWN]])
+    return "\n".join([row, *told[:shown]])
 
 
 def main() -> None:
