@@ -43,8 +43,10 @@ KNOWN_DIFFERENCES: dict[str, str] = {
     "b_savers::port_filters_by_odd_keys": "Filters of metadata",
     "b_savers::port_filters_by_path_elsewhere": "Filters of metadata",
     "b_savers::port_filters_of_another_type": "Filters of metadata",
+    "b_savers::sqlite_savers_called_the_other_way": "Sync and async in the SQLite savers",
     "b_savers::values_in_a_saver_of_a_third_party": "Savers of third parties",
     "b_savers::tuples_in_a_state": "Tuples in a stored state",
+    "b_serializers::values_that_are_not_encrypted": "Values that are not encrypted",
     "b_subgraphs::b28_new_input_at_an_old_checkpoint_of_the_parent": (
         "Memory of a subgraph after a fork"
     ),

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.memory import InMemorySaver, PersistentDict
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 
@@ -809,3 +810,10 @@ def case_a_dict_in_a_file_is_closed_twice(env):
     again = PersistentDict(list, filename=file)
     again.load()
     return within, dict(again)
+
+
+async def case_sqlite_savers_called_the_other_way(env):
+    with SqliteSaver.from_conn_string(":memory:") as saver:
+        found = [await env.aerror(saver.aget_tuple(CONFIG)), await env.aerror(saver.aget(CONFIG))]
+    async with AsyncSqliteSaver.from_conn_string(":memory:") as saver:
+        return [*found, env.error(lambda: saver.get_tuple(CONFIG))]

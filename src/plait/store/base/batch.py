@@ -118,7 +118,8 @@ def _hashable(part: Any) -> Any:
         pairs = cast("Mapping[Any, Any]", part).items()
         return (dict, frozenset((key, _hashable(value)) for key, value in pairs))
     if isinstance(part, list | tuple):
-        return (type(part), *map(_hashable, cast("list[Any]", part)))
+        items = cast("list[Any]", part)
+        return (type(items), *map(_hashable, items))
     try:
         hash(part)
     except TypeError:  # equal to nothing but itself

@@ -108,5 +108,5 @@ def _json(obj: Any) -> str:
 
 
 def _plain(obj: Any) -> Any:
-    """What JSON has no form for: any mapping is written as a dict, what else there is as its text."""
+    """What JSON has no form for: a mapping is written as a dict, anything else as its text."""
     return dict(cast("Mapping[Any, Any]", obj)) if isinstance(obj, Mapping) else str(obj)
