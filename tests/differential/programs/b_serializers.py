@@ -4,12 +4,13 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import CachePolicy, Command, interrupt
 from pydantic import BaseModel
 
 CONFIG = {"configurable": {"thread_id": "1"}}
@@ -181,6 +182,28 @@ def case_savers_with_an_allowlist(env):
         saver = InMemorySaver(serde=serde).with_allowlist([Point])
         found.append([kept(saver, value), type(saver).__name__, type(saver.serde).__name__])
     return found
+
+
+def cached(cache):
+    ran = []
+
+    def step(state):
+        ran.append("step")
+        return {"value": [state["value"], Point(2)]}
+
+    policy = CachePolicy(key_func=lambda state: "key")
+    graph = StateGraph(Loose).add_node(step, cache_policy=policy).add_edge(START, "step")
+    graph = graph.compile(cache=cache)
+    return [graph.invoke({"value": Point(1)}), graph.invoke({"value": Point(1)}), ran]
+
+
+def case_classes_that_the_serializer_of_a_cache_knows(env):
+    plain, derived = (
+        kind(allowed_msgpack_modules=[Point]) for kind in (JsonPlusSerializer, Deriving)
+    )
+    serdes = plain, derived, EncryptedSerializer(Cipher(), plain)
+    found = [cached(InMemoryCache(serde=serde)) for serde in serdes]
+    return [found, sorted(set(derived.calls))]
 
 
 def case_a_model_comes_with_the_models_inside(env):

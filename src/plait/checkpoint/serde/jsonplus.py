@@ -101,6 +101,16 @@ class JsonPlusSerializer:
         )
 
 
+def types_of(serde: object) -> Registry:
+    """The types that a serializer knows, if it is plait's or encrypts what plait's gives."""
+    while serde is not None:
+        codec = getattr(serde, "codec", None)
+        if isinstance(codec, Codec):
+            return codec.registry
+        serde = getattr(serde, "serde", None)
+    return GLOBAL
+
+
 def _allow(registry: Registry, allowed: Iterable[Any]) -> None:
     """Register classes given as themselves, or as (module, name) pairs whose module is loaded, and
     those that the annotations of these name: a model comes with the models inside it."""
